@@ -1,0 +1,17 @@
+"""What users write in YAML, read strictly: `params.yaml` and the files under `data/sources/`."""
+
+from evenruler.declaration.criterion import Criterion, read_criterion
+from evenruler.declaration.params import ModelEntry, Params, ProbeSettings, load_params
+from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
+
+__all__ = [
+    "Criterion",
+    "ModelEntry",
+    "Params",
+    "ProbeSettings",
+    "ProbeSource",
+    "TemplateEntry",
+    "load_params",
+    "load_probe_source",
+    "read_criterion",
+]

@@ -1,0 +1,137 @@
+"""What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import get_args
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
+
+from evenruler.declaration.criterion import read_criterion
+from evenruler.declaration.params import Params, Scale, load_params
+from evenruler.declaration.probes import load_probe_source
+from evenruler.errors import UserError, nearest
+
+
+def check(root: Path) -> list[str]:
+    """Validate params and sources, bring `active` in step with the catalogue, prune what is not declared.
+
+    Args:
+        root: The repository.
+
+    Returns:
+        Lines that say what was found and done.
+
+    Raises:
+        UserError: The first mistake found; nothing has been written or removed then.
+    """
+    params = load_params(root / "params.yaml", in_step=False)
+    _check_sources(root, params)
+    lines = _bring_in_step(root / "params.yaml", params, params.active.scale)
+    params = load_params(root / "params.yaml")
+    lines += [f"removed {path}" for path in _prune_files(root, params)]
+    lines += [f"removed {stage} from dvc.lock" for stage in _prune_lock(root)]
+    models, domains = ", ".join(params.active.models), ", ".join(params.probes)
+    return [*lines, f"checked: scale {params.active.scale}; models {models}; probe domains {domains}"]
+
+
+def set_scale(root: Path, name: str) -> list[str]:
+    """Rewrite `active` for a scale.
+
+    Raises:
+        UserError: No such scale, or params.yaml is not valid.
+    """
+    known: tuple[Scale, ...] = get_args(Scale)
+    chosen = next((scale for scale in known if scale == name), None)
+    if chosen is None:
+        raise UserError(f"no scale {name!r}", remedy=nearest(name, known))
+    path = root / "params.yaml"
+    params = load_params(path, in_step=False)
+    if not params.in_use(chosen):
+        raise UserError(
+            f"no causal model has the scale {chosen!r}", where=f"{path}: models", remedy="give one that scale"
+        )
+    return _bring_in_step(path, params, chosen) or [f"params.yaml is at the scale {chosen} already"]
+
+
+def _check_sources(root: Path, params: Params) -> None:
+    for domain, settings in params.probes.items():
+        source = load_probe_source(root / "data/sources/probes" / f"{domain}.yaml", settings)
+        read_criterion(source, root / "data/sources/criteria")
+
+
+def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
+    """Write what a scale uses into `active`, comments and order of the file kept."""
+    models = params.in_use(scale)
+    if (params.active.scale, params.active.models) == (scale, models):
+        return []
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 120
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    document = yaml.load(path.read_text(encoding="utf-8"))
+    document["active"]["scale"] = scale
+    listed = CommentedSeq(models)
+    listed.fa.set_flow_style()
+    document["active"]["models"] = listed
+    text = StringIO()
+    yaml.dump(document, text)
+    _replace(path, text.getvalue())
+    return [f"params.yaml: active is now {scale}: {', '.join(models)}"]
+
+
+def _prune_files(root: Path, params: Params) -> Iterator[Path]:
+    """Remove what stages made for models and domains that are declared no more.
+
+    DVC leaves such files behind, and they would change the hash of the folder that they lie in.
+    """
+    made = {
+        "data/built/probes": set(params.probes),
+        "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
+    }
+    stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
+    declared = {f"probes-{domain}" for domain in params.probes}
+    stale += [path for path in (root / "benchmarks").glob("probes-*") if path.name not in declared]
+    for path in sorted(stale):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+        yield path.relative_to(root)
+
+
+def _prune_lock(root: Path) -> list[str]:
+    """Remove the entries of dvc.lock whose stage dvc.yaml has no more; DVC keeps them for ever."""
+    path = root / "dvc.lock"
+    if not path.exists():
+        return []
+    yaml = YAML()
+    document = yaml.load(path.read_text(encoding="utf-8"))
+    stages = _stage_names(root)
+    gone = [name for name in document["stages"] if name not in stages]
+    for name in gone:
+        del document["stages"][name]
+    if gone:
+        text = StringIO()
+        yaml.dump(document, text)
+        _replace(path, text.getvalue())
+    return gone
+
+
+def _stage_names(root: Path) -> set[str]:
+    command = [sys.executable, "-m", "dvc", "stage", "list", "--name-only"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        reason = listed.stderr.strip().split("\n")[-1]
+        raise UserError(f"dvc cannot list the stages ({reason})", where="dvc.yaml", remedy="mend it")
+    return set(listed.stdout.split())
+
+
+def _replace(path: Path, text: str) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

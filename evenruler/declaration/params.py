@@ -1,0 +1,153 @@
+"""`params.yaml`: the catalogue of models, what is built, and what is in use."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.errors import UserError
+
+Scale = Literal["quick", "paper"]
+Article = Literal["agree", "literal"]
+
+
+class Active(Strict):
+    """What is in use. Written by `evenruler scale` and `evenruler check`, not by hand."""
+
+    scale: Scale
+    models: list[Slug] = Field(min_length=1)
+
+
+class ModelEntry(Strict):
+    """A model of the catalogue."""
+
+    kind: Literal["causal", "embedder"]
+    source: Text | list[Text]
+    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`."""
+    revision: Text | None = None
+    """The commit of a Hub repository."""
+    sha256: Text | None = None
+    """Checksum of the (joined) file of a package."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """What a GPU computes in. A CPU always computes in float32."""
+    chat: bool = False
+    """Whether the model was tuned on a chat template and carries it."""
+    licence: Text
+    origin: Text
+    """Where the weights come from, for the card and the README."""
+    lineage: Slug | None = None
+    """Models that share weights share this name; a model of its own by default."""
+    scale: Literal["quick", "paper", "none"] | None = None
+    """The scale that uses it; every scale by default; `none` parks it in the catalogue."""
+
+    @field_validator("source", mode="after")
+    @classmethod
+    def _known_source(cls, source: str | list[str]) -> str | list[str]:
+        parts = [source] if isinstance(source, str) else source
+        schemes = {part.partition(":")[0] for part in parts}
+        if not schemes <= {"hub", "package", "local"} or len(schemes) != 1:
+            raise ValueError(f"found {source!r}, expected hub:org/name, package:module/file or local:folder")
+        if isinstance(source, list) and schemes != {"package"}:
+            raise ValueError("only the file of a package can come in parts")
+        return source
+
+    @model_validator(mode="after")
+    def _pinned(self) -> "ModelEntry":
+        scheme = self.scheme
+        if scheme == "hub" and (self.revision is None or len(self.revision) != 40):
+            raise ValueError(f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits")
+        if scheme == "package" and self.is_file and self.sha256 is None:
+            raise ValueError("sha256 is missing, a file of a package is pinned by its checksum")
+        return self
+
+    @property
+    def scheme(self) -> str:
+        """`hub`, `package` or `local`."""
+        return self.locations[0][0]
+
+    @property
+    def locations(self) -> list[tuple[str, str]]:
+        """(scheme, rest) of each part of the source."""
+        parts = [self.source] if isinstance(self.source, str) else self.source
+        return [(part.partition(":")[0], part.partition(":")[2]) for part in parts]
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the source is one (joined) file rather than a folder."""
+        return len(self.locations) > 1 or ".gguf" in self.locations[0][1].lower()
+
+
+class ProbeSettings(Strict):
+    """How one probe domain is built."""
+
+    article: Article | dict[Slug, Article] = "agree"
+    """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has it.
+    For all template sets, or by set (`agree` for those not named)."""
+    version: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")] = "0.1.0"
+
+    def article_of(self, template_set: str) -> Article:
+        """The article setting of one template set."""
+        return self.article.get(template_set, "agree") if isinstance(self.article, dict) else self.article
+
+
+class DiagnosisSettings(Strict):
+    """How figures of quality are computed."""
+
+    embedder: Slug
+    """The embedder of semantic diversity."""
+    level: float = Field(default=0.95, gt=0, lt=1)
+    resamples: int = Field(default=2000, ge=100)
+    seed: int = 0
+
+
+class Params(Strict):
+    """The whole of `params.yaml`."""
+
+    active: Active
+    models: dict[Slug, ModelEntry]
+    probes: dict[Slug, ProbeSettings]
+    diagnosis: DiagnosisSettings
+
+    def in_use(self, scale: Scale) -> list[str]:
+        """The causal models of a scale, in the order of the catalogue."""
+        return [name for name, entry in self.models.items() if entry.kind == "causal" and entry.scale in (None, scale)]
+
+    def lineage(self, model: str) -> str:
+        """The name that a model shares with those of the same weights."""
+        return self.models[model].lineage or model
+
+
+def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Params:
+    """Read and check `params.yaml`.
+
+    Args:
+        path: The file.
+        in_step: Also require that `active` lists what its scale uses.
+
+    Raises:
+        UserError: Something in the file is wrong: file, key, what was found, what to do.
+    """
+    path = Path(path)
+    params = validate(Params, read_yaml(path), path)
+    embedder = params.models.get(params.diagnosis.embedder)
+    if embedder is None or embedder.kind != "embedder":
+        raise UserError(
+            f"{params.diagnosis.embedder!r} is no embedder of the catalogue",
+            where=f"{path}: diagnosis.embedder",
+            remedy="name a model of kind embedder",
+        )
+    expected = params.in_use(params.active.scale)
+    if not expected:
+        raise UserError(
+            f"no causal model is in use at the scale {params.active.scale!r}",
+            where=f"{path}: models",
+            remedy="give one of them that scale, or no scale",
+        )
+    if in_step and params.active.models != expected:
+        raise UserError(
+            f"{params.active.models} is not what the scale {params.active.scale!r} uses, {expected}",
+            where=f"{path}: active.models",
+            remedy="run `evenruler check`, which writes it from the catalogue",
+        )
+    return params

@@ -1,0 +1,119 @@
+"""Strict reading of YAML: one file in, one pydantic model or one line of error out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from evenruler.errors import UserError, nearest
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+"""A name in params, files and ids: lower-case letters, digits and single hyphens (DVC breaks on dots)."""
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""Text of at least one character."""
+
+HIDDEN_FROM_DVC = frozenset({"size", "nfiles"})
+"""DVC leaves parameters of these names out of its hash: a change would silently do nothing."""
+
+
+class Strict(BaseModel):
+    """A frozen model that refuses unknown keys and names the nearest valid one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            known = {field.alias or name for name, field in cls.model_fields.items()}
+            for key in data:
+                if key not in known:
+                    hint = nearest(str(key), known)
+                    raise PydanticCustomError("unknown_key", "unknown key '{key}'; {hint}", {"key": key, "hint": hint})
+        return data
+
+
+Model = TypeVar("Model", bound=Strict)
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML 1.2 file ("no" and "on" are words, a key given twice is an error).
+
+    Raises:
+        UserError: The file is missing, not UTF-8, not YAML, or gives a key twice.
+    """
+    try:
+        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError("no such file", where=str(path), remedy="create it or mend the name") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as UTF-8") from None
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        problem = str(error.problem).split("\n")[0]
+        remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "mend the YAML there"
+        raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
+    except YAMLError as error:
+        raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
+
+
+def validate(model: type[Model], data: Any, path: Path) -> Model:
+    """The data as a checked model.
+
+    Raises:
+        UserError: One line with file, key, what was found and what was expected.
+    """
+    if not isinstance(data, dict):
+        raise UserError(f"found {type(data).__name__}, expected keys", where=str(path), remedy="see README")
+    for key in _hidden_keys(data):
+        raise UserError(
+            f"a parameter called {key.split('.')[-1]!r} is invisible to DVC",
+            where=f"{path}: {key}",
+            remedy="call it something else, for example 'n_rows'",
+        )
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _as_user_error(error.errors(), path) from None
+
+
+def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key in HIDDEN_FROM_DVC:
+                yield f"{prefix}{key}"
+            yield from _hidden_keys(value, f"{prefix}{key}.")
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _hidden_keys(value, f"{prefix}{index}.")
+
+
+def _as_user_error(errors: list[ErrorDetails], path: Path) -> UserError:
+    first = errors[0]
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    message = first["msg"].removeprefix("Value error, ")
+    remedy = "mend it"
+    if first["type"] == "unknown_key":
+        key = ".".join(filter(None, [key, str(first["ctx"]["key"])]))
+        remedy = "rename or remove it"
+    elif first["type"] == "missing":
+        message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
+    elif first["type"] == "string_pattern_mismatch":
+        message = f"found {first['input']!r}, expected a slug (lower-case letters, digits, single hyphens)"
+        remedy = "rename it"
+    elif not first["type"].endswith("value_error"):
+        message = f"found {_short(first['input'])}: {message[0].lower()}{message[1:]}"
+    if len(errors) > 1:
+        remedy += f" (and {len(errors) - 1} more like it in this file)"
+    return UserError(message, where=f"{path}: {key}" if key else str(path), remedy=remedy)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,67 @@
+"""Parquet with an explicit schema and the same bytes for the same rows."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenruler.errors import UserError
+
+
+def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
+    """Write rows, sorted by id, whole or not at all.
+
+    Args:
+        rows: One mapping a row, or a frame, with exactly the schema's columns.
+        schema: Column names, types and which may be null; kept without library metadata.
+        path: Where to; its folder is made.
+
+    Raises:
+        ValueError: A column is missing or too many, a null where none may be, or an id twice.
+    """
+    table = _table(rows, schema)
+    if "id" in schema.names:
+        table = table.sort_by("id")
+        ids = table.column("id")
+        if len(ids.unique()) != len(ids):
+            raise ValueError(f"{path}: an id stands twice")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    pq.write_table(table, partial, compression="zstd")
+    partial.replace(path)
+
+
+def _table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
+    columns: dict[str, Any]
+    if isinstance(rows, pd.DataFrame):
+        columns = {str(name): rows[name] for name in rows.columns}
+    else:
+        rows = list(rows)
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else schema.names)}
+    if set(columns) != set(schema.names):
+        raise ValueError(f"columns {sorted(columns)}, expected {sorted(schema.names)}")
+    arrays = [pa.array(columns[field.name], type=field.type, from_pandas=True) for field in schema]
+    for field, array in zip(schema, arrays, strict=True):
+        if not field.nullable and array.null_count:
+            raise ValueError(f"column {field.name!r} holds {array.null_count} nulls")
+    return pa.Table.from_arrays(arrays, schema=schema.remove_metadata())
+
+
+def read_table(path: Path) -> pa.Table:
+    """The table of a Parquet file.
+
+    Raises:
+        UserError: There is no such file.
+    """
+    if not path.exists():
+        raise UserError("not built yet", where=str(path), remedy="run `make repro`")
+    return pq.read_table(path)
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """The table of a Parquet file as a frame."""
+    frame: pd.DataFrame = read_table(path).to_pandas()
+    return frame

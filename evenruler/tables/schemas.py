@@ -1,0 +1,36 @@
+"""Columns that several families share."""
+
+import pyarrow as pa
+
+
+def required(name: str, kind: pa.DataType) -> pa.Field:
+    """A column without nulls."""
+    return pa.field(name, kind, nullable=False)
+
+
+COMMON = [
+    required("id", pa.string()),
+    required("content_sha256", pa.string()),
+    required("variant", pa.string()),
+    required("framing", pa.string()),
+    required("source", pa.string()),
+    required("licence", pa.string()),
+]
+"""The columns that every published row carries."""
+
+BARE = "bare"
+"""The framing of a row that nothing is wrapped around."""
+
+SCORES = pa.schema(
+    [
+        required("id", pa.string()),
+        required("model", pa.string()),
+        required("lineage", pa.string()),
+        required("configuration", pa.string()),
+        required("framing", pa.string()),
+        required("measure", pa.string()),
+        required("value", pa.float64()),
+        required("n_tokens", pa.int64()),
+    ]
+)
+"""One row per probe, model and measure. `loglikelihood`: nats of the whole sentence, raw sum."""
