@@ -1,0 +1,210 @@
+"""Answers through the row store: what is there is read, what is missing is asked, and nothing is paid twice."""
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from evenruler.declaration import ModelEntry
+from evenruler.models import engine
+from evenruler.models.causal import Request, TransformersCausal
+from evenruler.models.embedding import TransformersEmbedder
+from evenruler.models.generation import Prompt
+from evenruler.models.protocol import LogLikelihoods, Sampling
+from evenruler.models.store import Keys, RowStore
+from evenruler.progress import note, progress
+
+LIKELIHOOD = struct.Struct("<dq")
+"""A likelihood as it is stored: nats, number of tokens."""
+
+Backend = TypeVar("Backend")
+
+
+class Answering(Generic[Backend]):
+    """A model of the catalogue, loaded only when the store misses something."""
+
+    def __init__(
+        self, name: str, entry: ModelEntry, folder: Path, store: RowStore, load: Callable[[str], Backend]
+    ) -> None:
+        """Name the model; nothing is loaded.
+
+        Args:
+            name: In the catalogue.
+            entry: Its declaration.
+            folder: Its files.
+            store: Where answers are kept.
+            load: Loads it on a device.
+        """
+        self.name, self.entry = name, entry
+        self.asked = 0
+        """Questions that the model itself had to answer so far."""
+        self._store = store
+        self._device = engine.device()
+        self._engine = engine.describe(folder, entry, store, self._device)
+        self._load = load
+        self._backend: Backend | None = None
+
+    @property
+    def backend(self) -> Backend:
+        """The model itself, loaded on first use."""
+        if self._backend is None:
+            self._backend = self._load(self._device)
+        return self._backend
+
+    def _answers(
+        self,
+        operation: str,
+        questions: Sequence[object],
+        ask: Callable[[frozenset[int]], Iterator[list[tuple[int, bytes]]]],
+    ) -> list[bytes]:
+        """The stored form of the answer to each of some distinct questions.
+
+        Args:
+            operation: With its version.
+            questions: The whole input of each.
+            ask: Given the indices that are missing, yields answers batch by batch (more than asked are welcome).
+        """
+        keys = Keys(self._engine, operation)
+        by_index = [keys.key(question) for question in questions]
+        found = self._store.get(by_index)
+        if len(found) < len(by_index):
+            with self._lease():
+                found.update(self._store.get([key for key in by_index if key not in found]))  # meanwhile, by others
+                missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
+                self._ask(operation, by_index, missing, found, ask)
+        return [found[key] for key in by_index]
+
+    def _ask(
+        self,
+        operation: str,
+        keys: list[bytes],
+        missing: frozenset[int],
+        found: dict[bytes, bytes],
+        ask: Callable[[frozenset[int]], Iterator[list[tuple[int, bytes]]]],
+    ) -> None:
+        if not missing:
+            return
+        with progress(len(missing), f"{self.name}: {operation.split('/')[0]}", "text") as bar:
+            for batch in ask(missing):
+                new = [(keys[i], answer) for i, answer in batch if i in missing]
+                self._store.put(new)
+                found.update(new)
+                self.asked += len(batch)
+                bar.update(len(new))
+
+    @contextmanager
+    def _lease(self) -> Iterator[None]:
+        """The right to ask this model, held by one process at a time; a holder that dies loses it."""
+        folder = self._store.root / "leases"
+        folder.mkdir(exist_ok=True)
+        lock = FileLock(folder / f"{self.name}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            note(f"{self.name}: another process is asking this model; waiting for it to finish")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class StoredCausal(Answering[TransformersCausal]):
+    """A causal model whose answers are kept."""
+
+    def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
+        """Log-likelihood of each whole text given the model's start token (PMPO, section 3.1: S).
+
+        Args:
+            texts: n texts; repeats cost nothing.
+
+        Returns:
+            [n] nats (raw sums over tokens, never normalised by length) and token counts.
+        """
+        answers = self._likelihoods([Request(text) for text in texts])
+        return LogLikelihoods(
+            nats=np.array([nats for nats, _ in answers], dtype=np.float64),
+            tokens=np.array([tokens for _, tokens in answers], dtype=np.int64),
+        )
+
+    def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> NDArray[np.float64]:
+        """Log-probability of each option after each prompt.
+
+        Prompt and option are tokenised together. Where a token spans their border it belongs to the option.
+
+        Args:
+            prompts: n prompts.
+            options: k options, with the space that separates them from the prompt, if any.
+
+        Returns:
+            [n, k] nats.
+        """
+        answers = self._likelihoods([Request(option, prompt) for prompt in prompts for option in options])
+        return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
+
+    def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[float, int]]:
+        distinct = list(dict.fromkeys(requests))
+
+        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            for pack in self.backend.loglikelihoods(distinct, missing):
+                yield [(i, LIKELIHOOD.pack(nats, tokens)) for i, nats, tokens in pack]
+
+        stored = self._answers("likelihood/1", [[request.prompt, request.text] for request in distinct], ask)
+        answers = {request: LIKELIHOOD.unpack(answer) for request, answer in zip(distinct, stored, strict=True)}
+        return [answers[request] for request in requests]
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        sampling: Sampling = Sampling(),  # noqa: B008  # frozen
+        seeds: Sequence[int] | None = None,
+        system: str | None = None,
+        chat: bool | None = None,
+    ) -> list[str]:
+        """One continuation of each prompt, drawn with a generator of its own.
+
+        Args:
+            prompts: n prompts.
+            sampling: How tokens are drawn.
+            seeds: n seeds; the same prompt with the same seed gets the same reply. 0 for all by default.
+            system: A system prompt (before a bare prompt: a paragraph).
+            chat: Whether to use the chat template; by default whether the model has one.
+
+        Returns:
+            n continuations without special tokens.
+        """
+        chat = self.entry.chat if chat is None else chat
+        row_seeds = [0] * len(prompts) if seeds is None else list(seeds)
+        asked = [Prompt(text, sampling, seed, system, chat) for text, seed in zip(prompts, row_seeds, strict=True)]
+        distinct = list(dict.fromkeys(asked))
+
+        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            for batch in self.backend.generations(distinct, missing):
+                yield [(i, reply.encode()) for i, reply in batch]
+
+        stored = self._answers("generation/1", [asdict(prompt) for prompt in distinct], ask)
+        replies = {prompt: answer.decode() for prompt, answer in zip(distinct, stored, strict=True)}
+        return [replies[prompt] for prompt in asked]
+
+
+class StoredEmbedder(Answering[TransformersEmbedder]):
+    """An embedder whose answers are kept."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """[n, dimensions] embedding of each text, of length 1."""
+        distinct = list(dict.fromkeys(texts))
+
+        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            for batch in self.backend.embeddings(distinct, missing):
+                yield [(i, vector.astype("<f4").tobytes()) for i, vector in batch]
+
+        stored = self._answers("embedding/1", distinct, ask)
+        vectors = {text: np.frombuffer(answer, dtype="<f4") for text, answer in zip(distinct, stored, strict=True)}
+        return np.stack([vectors[text] for text in texts]).astype(np.float32)

@@ -1,0 +1,57 @@
+"""From a name in the catalogue to a model that answers."""
+
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from evenruler.declaration import ModelEntry, Params, load_params
+from evenruler.errors import UserError, nearest
+from evenruler.models import sources
+from evenruler.models.answering import StoredCausal, StoredEmbedder
+from evenruler.models.causal import TransformersCausal
+from evenruler.models.embedding import TransformersEmbedder
+from evenruler.models.engine import dtype_on
+from evenruler.models.store import RowStore
+
+
+def load(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredCausal:
+    """A causal model of the catalogue, answering through the row store.
+
+    Args:
+        name: In the catalogue.
+        params: The declaration; `params.yaml` here by default.
+        store: Where answers are kept; the one under `cache_root()` by default.
+
+    Returns:
+        An `evenruler.models.CausalModel`; its weights are loaded when the store misses something.
+
+    Raises:
+        UserError: No such model, or its files are missing or not what was declared.
+    """
+    entry, folder, store = _find(name, "causal", params, store)
+
+    def loaded(device: str) -> TransformersCausal:
+        return TransformersCausal(name, folder, device, dtype_on(entry, device))
+
+    return StoredCausal(name, entry, folder, store, loaded)
+
+
+def load_embedder(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredEmbedder:
+    """An embedder of the catalogue, answering through the row store; arguments and errors as for `load`."""
+    entry, folder, store = _find(name, "embedder", params, store)
+    return StoredEmbedder(name, entry, folder, store, partial(TransformersEmbedder, folder))
+
+
+def _find(
+    name: str, kind: Literal["causal", "embedder"], params: Params | None, store: RowStore | None
+) -> tuple[ModelEntry, Path, RowStore]:
+    params = params or load_params()
+    of_kind = {other: entry for other, entry in params.models.items() if entry.kind == kind}
+    if name not in of_kind:
+        raise UserError(
+            f"no {kind} model {name!r}; {nearest(name, of_kind)}",
+            where="params.yaml: models",
+            remedy="add an entry or mend the name",
+        )
+    store = store or RowStore()
+    return of_kind[name], sources.locate(name, of_kind[name], store), store

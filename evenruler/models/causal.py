@@ -1,0 +1,142 @@
+"""The transformers backend for causal models: a loaded model, asked pack by pack."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenruler.errors import UserError
+from evenruler.models.engine import Dtype
+from evenruler.models.generation import Prompt, generate_batch
+from evenruler.models.likelihood import LikelihoodScorer
+from evenruler.models.trie import TokenSequence
+from evenruler.progress import note
+
+
+@dataclass(frozen=True)
+class Request:
+    """A text whose likelihood is asked, after a prompt or from the start token on."""
+
+    text: str
+    prompt: str = ""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much goes into one forward pass."""
+
+    nodes: int
+    sequences: int
+
+
+CAPACITY = {"cpu": Capacity(nodes=512, sequences=16), "cuda": Capacity(nodes=4096, sequences=64)}
+
+
+class TransformersCausal:
+    """A causal model in memory."""
+
+    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
+        """Load it.
+
+        Raises:
+            UserError: The folder holds no model that transformers can load.
+        """
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+        except (OSError, ValueError) as error:
+            reason = str(error).split("\n")[0]
+            raise UserError(f"{name} does not load ({reason})", where=str(folder), remedy="see its `source`") from None
+        self._model: Any = model.to(device).eval()
+        self._capacity = CAPACITY[device]
+        self._start = self._start_token(name)
+        self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self._scorer = LikelihoodScorer(self._model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
+        if self._scorer.plain_because:
+            note(f"{name}: likelihoods in plain batches, prefixes not shared: {self._scorer.plain_because}")
+
+    @property
+    def shares_prefixes(self) -> bool:
+        """Whether likelihoods compute shared beginnings once."""
+        return self._scorer.plain_because is None
+
+    def loglikelihoods(
+        self, requests: Sequence[Request], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, float, int]]]:
+        """Score every pack that holds a wanted request, whole.
+
+        Args:
+            requests: All that belong together; they alone determine the packs.
+            wanted: Indices of those that must be answered.
+
+        Yields:
+            By pack: (index, nats, number of tokens) of every request in it.
+        """
+        sequences = [self._encode(request) for request in requests]
+        for pack in self._scorer.packs(sequences):
+            if wanted.isdisjoint(pack):
+                continue
+            nats = self._scorer.score([sequences[i] for i in pack])
+            yield [
+                (i, float(value), len(sequences[i].tokens) - sequences[i].begin)
+                for i, value in zip(pack, nats, strict=True)
+            ]
+
+    def generations(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, str]]]:
+        """Continue every batch of prompts that holds a wanted one, whole.
+
+        Yields:
+            By batch: (index, continuation).
+        """
+        texts = [self._rendered(prompt) for prompt in prompts]
+        order = sorted(range(len(prompts)), key=lambda i: (len(texts[i]), texts[i], prompts[i].seed))
+        for first in range(0, len(order), self._capacity.sequences):
+            batch = order[first : first + self._capacity.sequences]
+            if wanted.isdisjoint(batch):
+                continue
+            tokens = [self._tokens(texts[i]) for i in batch]
+            replies = generate_batch(
+                self._model, self._tokenizer, [(self._start, *t) for t in tokens], [prompts[i] for i in batch]
+            )
+            yield list(zip(batch, replies, strict=True))
+
+    def _encode(self, request: Request) -> TokenSequence:
+        """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""
+        whole = self._tokens(request.prompt + request.text)
+        begin = 0
+        if request.prompt:
+            for ours, prompts in zip(whole, self._tokens(request.prompt), strict=False):
+                if ours != prompts:
+                    break
+                begin += 1
+        if self._longest is not None and len(whole) >= self._longest:
+            raise UserError(
+                f"a text of {len(whole)} tokens, the model takes {self._longest}",
+                where=request.text[:40] + "...",
+                remedy="shorten it",
+            )
+        return TokenSequence((self._start, *whole), begin + 1)
+
+    def _tokens(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _rendered(self, prompt: Prompt) -> str:
+        """The text that the model reads: the prompt, or the chat that holds it."""
+        if not prompt.chat:
+            return f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
+        system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        messages = [*system, {"role": "user", "content": prompt.text}]
+        rendered: str = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        bos = self._tokenizer.bos_token
+        return rendered.removeprefix(bos) if bos else rendered  # every sequence gets its start token once
+
+    def _start_token(self, name: str) -> int:
+        """The beginning-of-sequence token, or, for a tokenizer without one, the end-of-sequence token."""
+        for token in (self._tokenizer.bos_token_id, self._tokenizer.eos_token_id):
+            if token is not None:
+                return int(token)
+        raise UserError(f"the tokenizer of {name} has no start and no end token", remedy="set bos_token in its config")

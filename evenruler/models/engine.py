@@ -1,0 +1,79 @@
+"""The engine string: everything but the question that an answer depends on."""
+
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from evenruler.declaration import ModelEntry
+from evenruler.models.store import RowStore
+from evenruler.tables.ids import canonical
+
+Dtype = Literal["float32", "bfloat16"]
+
+_LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
+_TOKENIZER_FILES = (
+    "tokenizer*",
+    "vocab*",
+    "merges*",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "*.model",
+)
+
+
+def device() -> str:
+    """`cuda` where there is a GPU, else `cpu`."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def device_class() -> str:
+    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return "cpu"
+    return "cuda-{}.{}".format(*torch.cuda.get_device_capability())
+
+
+def dtype_on(entry: ModelEntry, on: str) -> Dtype:
+    """What a model computes in: float32 on a CPU, what params say on a GPU."""
+    return "float32" if on == "cpu" else entry.dtype
+
+
+def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str) -> str:
+    """The engine string of a model in a folder.
+
+    Args:
+        folder: Configuration, weights, tokenizer and chat template.
+        entry: Its declaration.
+        store: Remembers the checksums of large files.
+        on: `cpu` or `cuda`.
+
+    Returns:
+        Canonical JSON: backend, attention kernel, device class, dtype, quantisation, sha256 of weights,
+        configuration, tokenizer and chat template, library versions.
+    """
+    parts = {
+        "backend": "transformers",
+        "attention": "sdpa",
+        "device": "cpu" if on == "cpu" else device_class(),
+        "dtype": dtype_on(entry, on),
+        "quantisation": None,
+        "adapter": None,
+        "weights": _sha256(folder, store, "*.safetensors", "*.bin"),
+        "config": _sha256(folder, store, "config.json", "generation_config.json", "modules.json", "*/config.json"),
+        "tokenizer": _sha256(folder, store, *_TOKENIZER_FILES),
+        "chat_template": _sha256(folder, store, "chat_template*"),
+        "libraries": {library: version(library) for library in _LIBRARIES},
+    }
+    return canonical(parts).decode()
+
+
+def _sha256(folder: Path, store: RowStore, *patterns: str) -> str:
+    """One checksum over the files that match, by name."""
+    paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    named = [(path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in paths]
+    return hashlib.sha256(canonical(named)).hexdigest()

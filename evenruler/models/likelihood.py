@@ -1,0 +1,185 @@
+"""Log-probabilities of tokens from a transformers causal model: shared prefixes once, or plain batches."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from evenruler.models import trie
+from evenruler.models.trie import TokenSequence, Trie
+
+VOCABULARY_CHUNK = 8192
+"""Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
+
+MASKED_KINDS = {"full_attention", "sliding_attention"}
+"""Kinds of layer whose attention is what the mask says."""
+
+
+class LikelihoodScorer:
+    """Scores token sequences with one loaded model.
+
+    Uses shared prefixes (a token trie in one forward pass, with a tree mask and depths for positions) where the
+    model takes a mask of ours and answers the same as without; else plain batches, and `plain_because` says why.
+    """
+
+    def __init__(self, model: Any, *, max_nodes: int, batch: int) -> None:
+        """Take a model in evaluation mode.
+
+        Args:
+            model: A transformers causal model on its device.
+            max_nodes: Trie nodes in a forward pass.
+            batch: Sequences in a plain forward pass.
+        """
+        self._model = model
+        self._config = model.config.get_text_config()
+        self._max_nodes, self._batch = max_nodes, batch
+        self._device = next(model.parameters()).device
+        self._head: torch.Tensor | None = self._plain_head()
+        self.plain_because: str | None = self._why_plain()
+
+    def packs(self, sequences: Sequence[TokenSequence]) -> list[list[int]]:
+        """The sequences that are computed together, by pack; depends on the set of sequences alone."""
+        if self.plain_because is None:
+            return trie.plan(sequences, self._max_nodes)
+        order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
+        return [order[first : first + self._batch] for first in range(0, len(order), self._batch)]
+
+    def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
+        """[len(pack)] nats of each sequence from its `begin` on."""
+        with torch.inference_mode():
+            return self._shared(pack) if self.plain_because is None else self._plain(pack)
+
+    def _shared(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
+        tree = trie.build(pack)
+        nats = self._edge_nats(tree)
+        return np.array([nats[path].sum() for path in tree.paths])
+
+    def _edge_nats(self, tree: Trie, ancestors: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """[e] log-probability of each edge's token after its node."""
+        if not len(tree.edge_nodes):
+            return np.zeros(0)
+        inputs = {
+            "input_ids": torch.from_numpy(tree.tokens)[None].to(self._device),
+            "position_ids": torch.from_numpy(tree.depths)[None].to(self._device),
+            "attention_mask": self._mask(tree, tree.ancestors if ancestors is None else ancestors),
+            "use_cache": False,
+        }
+        needed, row = np.unique(tree.edge_nodes, return_inverse=True)
+        rows, columns = (
+            torch.from_numpy(row).to(self._device),
+            torch.from_numpy(tree.edge_tokens).to(self._device),
+        )
+        keep = torch.from_numpy(needed).to(self._device)
+        if self._head is None:
+            logits = self._model(**inputs).logits[0, keep].float()
+            return _to_numpy(logits[rows, columns].double() - torch.logsumexp(logits, -1)[rows].double())
+        hidden = self._model.base_model(**inputs).last_hidden_state[0, keep]
+        return _to_numpy(_chunked_log_probabilities(hidden, self._head, rows, columns))
+
+    def _mask(self, tree: Trie, ancestors: NDArray[np.bool_]) -> Any:
+        """The additive tree mask; by kind of layer where the model has several."""
+        kinds = set(getattr(self._config, "layer_types", None) or ())
+        window = getattr(self._config, "sliding_window", None)
+        masks = {"full_attention": ancestors}
+        if window is not None:
+            near = tree.depths[:, None] - tree.depths[None, :] < window
+            masks["sliding_attention"] = ancestors & near
+            if not kinds:  # the older way: one window for every layer
+                masks["full_attention"] = masks["sliding_attention"]
+        additive = {kind: self._additive(mask) for kind, mask in masks.items() if kind in (kinds or {"full_attention"})}
+        return additive if len(kinds) > 1 else next(iter(additive.values()))
+
+    def _additive(self, mask: NDArray[np.bool_]) -> torch.Tensor:
+        dtype = next(self._model.parameters()).dtype
+        allowed = torch.from_numpy(mask).to(self._device)
+        additive = torch.zeros(allowed.shape, dtype=dtype, device=self._device)
+        return additive.masked_fill_(~allowed, torch.finfo(dtype).min)[None, None]
+
+    def _plain(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
+        length = max(len(sequence.tokens) for sequence in pack)
+        ids = torch.zeros((len(pack), length), dtype=torch.int64)
+        mask = torch.zeros_like(ids)
+        for row, sequence in enumerate(pack):
+            ids[row, : len(sequence.tokens)] = torch.tensor(sequence.tokens)
+            mask[row, : len(sequence.tokens)] = 1
+        ids, mask = ids.to(self._device), mask.to(self._device)
+        logits = self._model(input_ids=ids, attention_mask=mask, use_cache=False).logits
+        nats = np.zeros(len(pack))
+        for row, sequence in enumerate(pack):
+            steps = slice(sequence.begin - 1, len(sequence.tokens) - 1)
+            chosen = ids[row, sequence.begin : len(sequence.tokens), None]
+            own = logits[row, steps].float()
+            token_nats = own.gather(1, chosen)[:, 0].double() - torch.logsumexp(own, -1).double()
+            nats[row] = float(token_nats.sum())
+        return nats
+
+    def _plain_head(self) -> torch.Tensor | None:
+        """The output layer's weights, where logits are nothing but hidden states times these.
+
+        Asked of the model itself: some cap or scale their logits, or add a bias.
+        """
+        head = self._model.get_output_embeddings()
+        if head is None or getattr(head, "bias", None) is not None:
+            return None
+        ids = torch.arange(8, device=self._device)[None] % self._config.vocab_size
+        with torch.inference_mode():
+            hidden = self._model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
+            logits = self._model(input_ids=ids, use_cache=False).logits[0]
+            ours = hidden @ head.weight.T
+        tolerance = 1e-4 if logits.dtype == torch.float32 else 0.1
+        same = ours.shape == logits.shape and torch.allclose(ours, logits, atol=tolerance, rtol=tolerance)
+        return head.weight if same else None
+
+    def _why_plain(self) -> str | None:
+        """None where shared prefixes give what plain batches give; else the reason why they do not.
+
+        Tried on two sequences that part after two tokens. The result must be near the plain one, and nearer than
+        what comes out with a mask that lets the second see the first.
+        """
+        kinds = set(getattr(self._config, "layer_types", None) or ())
+        if not kinds <= MASKED_KINDS:
+            return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
+        ids = [int(i) % self._config.vocab_size for i in (11, 23, 31, 47, 59, 71, 83, 97)]
+        pair = [TokenSequence((*ids[:2], *ids[2:5])), TokenSequence((*ids[:2], *ids[5:]))]
+        tree = trie.build(pair)
+        open_mask = np.tril(np.ones_like(tree.ancestors))
+        with torch.inference_mode():
+            plain = self._plain(pair)
+            try:
+                ours, wrong = (
+                    np.array([nats[path].sum() for path in tree.paths])
+                    for nats in (self._edge_nats(tree), self._edge_nats(tree, open_mask))
+                )
+            except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
+                return f"the model takes no mask of ours ({type(error).__name__})"
+        off, scale = float(np.abs(ours - plain).max()), float(np.abs(wrong - plain).max())
+        tolerance = 1e-3 if next(self._model.parameters()).dtype == torch.float32 else 0.5
+        if off <= tolerance and off <= 0.2 * scale:
+            return None
+        return f"with a tree mask the model answers {off:.2g} nats off"
+
+
+def _chunked_log_probabilities(
+    hidden: torch.Tensor, head: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor
+) -> torch.Tensor:
+    """[e] log softmax(hidden @ head.T)[rows, columns] without ever holding a whole row of logits.
+
+    The float32 log_softmax of PyTorch on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4 nats off a
+    sentence; logsumexp over chunks, then over the chunks' results, stays within 1e-5 of float64.
+    """
+    chosen = torch.empty(len(rows), dtype=torch.float64, device=hidden.device)
+    parts = []
+    for first in range(0, len(head), VOCABULARY_CHUNK):
+        weights = head[first : first + VOCABULARY_CHUNK]
+        logits = (hidden @ weights.T).float()
+        parts.append(torch.logsumexp(logits, -1))
+        here = (columns >= first) & (columns < first + len(weights))
+        chosen[here] = logits[rows[here], columns[here] - first].double()
+    return chosen - torch.logsumexp(torch.stack(parts), 0).double()[rows]
+
+
+def _to_numpy(values: torch.Tensor) -> NDArray[np.float64]:
+    array: NDArray[np.float64] = values.cpu().numpy()
+    return array

@@ -1,0 +1,62 @@
+"""What a stage may ask of a model, whatever answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class LogLikelihoods:
+    """Likelihoods of n whole texts."""
+
+    nats: NDArray[np.float64]
+    """[n] sum of the log-probabilities of the text's tokens given the start token; 0 for an empty text."""
+    tokens: NDArray[np.int64]
+    """[n] how many tokens were summed, the start token not counted."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a continuation is drawn."""
+
+    max_new_tokens: int = 50
+    temperature: float = 1.0
+    """0 takes the likeliest token each time."""
+    top_p: float = 1.0
+    top_k: int = 0
+    """0 keeps the whole vocabulary."""
+
+
+class CausalModel(Protocol):
+    """A model of the next token."""
+
+    name: str
+
+    def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
+        """Log-likelihood of each whole text, in nats, raw sums (PMPO, section 3.1)."""
+
+    def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> NDArray[np.float64]:
+        """[n, k] nats of each of k options after each of n prompts."""
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        sampling: Sampling = ...,
+        seeds: Sequence[int] | None = None,
+        system: str | None = None,
+        chat: bool | None = None,
+    ) -> list[str]:
+        """One continuation of each prompt."""
+
+
+class Embedder(Protocol):
+    """A model that places texts in a space."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """[n, dimensions] embedding of each text."""

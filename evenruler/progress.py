@@ -1,0 +1,17 @@
+"""Progress on standard error: a bar on a terminal, a line now and then elsewhere."""
+
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+
+def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
+    """A bar with rate and time left."""
+    interval = 0.5 if sys.stderr.isatty() else 15.0
+    return tqdm(total=total, desc=what, unit=unit, mininterval=interval, maxinterval=interval * 2, dynamic_ncols=True)
+
+
+def note(text: str) -> None:
+    """One line to the person who waits, above any bar."""
+    tqdm.write(text, file=sys.stderr)
