@@ -1,0 +1,34 @@
+"""Statistics that the families share: resampling, reliability, dimensionality, validity, diversity."""
+
+from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
+from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
+from evenruler.measurement.reliability import (
+    ItemStatistics,
+    cronbach_alpha,
+    feldt_interval,
+    item_statistics,
+    mean_inter_item_correlation,
+    omega_total,
+    spearman_brown,
+)
+from evenruler.measurement.resampling import Interval, bootstrap
+from evenruler.measurement.validity import Correlation, pearson, spearman
+
+__all__ = [
+    "Correlation",
+    "Interval",
+    "ItemStatistics",
+    "bootstrap",
+    "cronbach_alpha",
+    "feldt_interval",
+    "first_component_share",
+    "item_statistics",
+    "lexical_diversity",
+    "mean_inter_item_correlation",
+    "omega_total",
+    "parallel_analysis",
+    "pearson",
+    "semantic_diversity",
+    "spearman",
+    "spearman_brown",
+]

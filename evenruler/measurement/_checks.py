@@ -1,0 +1,50 @@
+"""What the statistics of this package ask of their input, asked in one place."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+# A spread this small beside the values themselves is rounding, not measurement.
+_ROUNDING = 1e-12
+
+
+def as_items(x: ArrayLike, *, observations: int = 2, items: int = 2) -> Floats:
+    """Return `x` as a finite float64 matrix, observations x items, at least that large, or ValueError."""
+    matrix = np.asarray(x, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise ValueError(f"expected a matrix of observations x items, got {matrix.ndim} dimension(s)")
+    if matrix.shape[0] < observations:
+        raise ValueError(f"needs at least {observations} observations (rows), got {matrix.shape[0]}")
+    if matrix.shape[1] < items:
+        raise ValueError(f"needs at least {items} items (columns), got {matrix.shape[1]}")
+    if not np.isfinite(matrix).all():
+        raise ValueError("values must be finite")
+    return matrix
+
+
+def check_level(level: float) -> None:
+    """Raise ValueError unless `level`, the coverage of an interval, is strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must be strictly between 0 and 1, got {level}")
+
+
+def constant_columns(x: Floats) -> NDArray[np.bool_]:
+    """Say for each column of `x` whether its spread is nothing but rounding."""
+    constant: NDArray[np.bool_] = np.ptp(x, axis=0) <= _ROUNDING * np.abs(x).max(axis=0)
+    return constant
+
+
+def constant_total(x: Floats) -> bool:
+    """Say whether the row sums of `x` differ by nothing but rounding."""
+    return bool(np.ptp(x.sum(axis=1)) <= _ROUNDING * np.abs(x).sum(axis=1).max())
+
+
+def correlation_matrix(x: Floats) -> Floats:
+    """Return Pearson correlations of the columns of `x`; NaN in the row and column of a constant one."""
+    constant = constant_columns(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlations: Floats = np.asarray(np.corrcoef(x, rowvar=False))
+    correlations[constant, :] = np.nan
+    correlations[:, constant] = np.nan
+    return correlations

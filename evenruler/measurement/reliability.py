@@ -1,0 +1,178 @@
+"""How well the items of an instrument agree: alpha, omega, inter-item correlation, item statistics.
+
+Everywhere `x` is a matrix of observations x items (probes: attributes x templates), keyed so that more means
+more on every item.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from evenruler.measurement._checks import (
+    Floats,
+    as_items,
+    check_level,
+    constant_columns,
+    constant_total,
+    correlation_matrix,
+)
+from evenruler.measurement.resampling import Interval
+
+# A communality above one by no more than this is one.
+_HEYWOOD = 1e-6
+
+
+def cronbach_alpha(x: ArrayLike) -> float:
+    """Cronbach's alpha, raw: `k/(k-1) * (1 - sum of item variances / variance of the total)`, ddof 1.
+
+    At most 1, higher is more reliable; negative where the items work against each other. NaN where the total
+    is the same for every observation.
+
+    Raises:
+        ValueError: Fewer than two items or two observations, or values that are not finite.
+
+    Source: Cronbach (1951), Coefficient alpha and the internal structure of tests.
+    """
+    matrix = as_items(x)
+    if constant_total(matrix):
+        return math.nan
+    items = matrix.shape[1]
+    of_items = matrix.var(axis=0, ddof=1).sum()
+    of_total = matrix.sum(axis=1).var(ddof=1)
+    # Rounding alone can take it past its bound.
+    return min(float(items / (items - 1) * (1 - of_items / of_total)), 1.0)
+
+
+def feldt_interval(alpha: float, observations: int, items: int, level: float = 0.95) -> Interval:
+    """Confidence interval of an `alpha` found on `observations` x `items`, from the F distribution.
+
+    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for NaN.
+
+    Raises:
+        ValueError: An alpha above 1, fewer than two observations or items, or a `level` outside (0, 1).
+
+    Source: Feldt, Woodruff & Salih (1987), Statistical inference for coefficient alpha.
+    """
+    check_level(level)
+    if alpha > 1:
+        raise ValueError(f"alpha is at most 1, got {alpha}")
+    if observations < 2 or items < 2:
+        raise ValueError(f"needs at least 2 observations and 2 items, got {observations} and {items}")
+    freedom = observations - 1, (observations - 1) * (items - 1)
+    upper, lower = (stats.f.ppf(tail, *freedom) for tail in ((1 + level) / 2, (1 - level) / 2))
+    return Interval(float(alpha), float(1 - (1 - alpha) * upper), float(1 - (1 - alpha) * lower))
+
+
+def omega_total(x: ArrayLike) -> float:
+    """McDonald's omega total: the share of the total's variance that one common factor accounts for.
+
+    `(sum of loadings)^2 / ((sum of loadings)^2 + sum of uniquenesses)`, unstandardised, from a one-factor
+    model fitted by minimum residuals (unweighted least squares) to the item correlations. Between 0 and 1,
+    higher is more reliable; equal to alpha where all loadings are equal.
+
+    NaN where the model cannot be had: two items (not identified), a constant item or total, a fit that does
+    not converge, or a Heywood case (an item with more common variance than variance).
+
+    Raises:
+        ValueError: Fewer than two items or two observations, or values that are not finite.
+
+    Source: McDonald (1999), Test Theory, chapter 6; Harman & Jones (1966) for minimum residuals.
+    """
+    matrix = as_items(x)
+    if matrix.shape[1] == 2 or constant_columns(matrix).any() or constant_total(matrix):
+        return math.nan
+    loadings = _one_factor_loadings(correlation_matrix(matrix))
+    communalities = loadings**2
+    if not (communalities <= 1 + _HEYWOOD).all():
+        return math.nan
+    deviations = matrix.std(axis=0, ddof=1)
+    common = (deviations @ loadings) ** 2
+    unique = deviations**2 @ np.maximum(1 - communalities, 0)
+    return float(common / (common + unique))
+
+
+def _one_factor_loadings(correlations: Floats) -> Floats:
+    """Loadings whose products come nearest to the correlations off the diagonal; NaN if none are found."""
+    items = len(correlations)
+    pairs = np.triu_indices(items, k=1)
+    values, vectors = np.linalg.eigh(correlations)
+    # Already the answer where all correlations are equal: the first eigenvalue is then 1 + (k - 1) r.
+    start = vectors[:, -1] * math.sqrt(max(values[-1] - 1, 0) * items / (items - 1))
+
+    def residuals(loadings: Floats) -> Floats:
+        return np.outer(loadings, loadings)[pairs] - correlations[pairs]
+
+    fit = optimize.least_squares(residuals, start, method="lm")
+    return fit.x if fit.success else np.full(items, np.nan)
+
+
+def mean_inter_item_correlation(x: ArrayLike) -> float:
+    """Mean Pearson correlation over all pairs of items, in [-1/(k-1), 1]; NaN where an item is constant.
+
+    Unlike alpha it does not grow with the number of items.
+
+    Raises:
+        ValueError: Fewer than two items or two observations, or values that are not finite.
+    """
+    correlations = correlation_matrix(as_items(x))
+    return float(correlations[np.triu_indices(len(correlations), k=1)].mean())
+
+
+def spearman_brown(mean_correlation: float, items: int) -> float:
+    """Reliability to expect of `items` items with that mean inter-item correlation: `k r / (1 + (k-1) r)`.
+
+    The standardised alpha at a common length, so that sets of different size can be compared. At most 1. NaN
+    where no such set can exist: k items cannot have a mean correlation of -1/(k-1) or less.
+
+    Raises:
+        ValueError: A correlation outside [-1, 1], or fewer than one item.
+
+    Source: Spearman (1910); Brown (1910).
+    """
+    if abs(mean_correlation) > 1:
+        raise ValueError(f"a correlation is between -1 and 1, got {mean_correlation}")
+    if items < 1:
+        raise ValueError(f"needs at least 1 item, got {items}")
+    divisor = 1 + (items - 1) * mean_correlation
+    return items * mean_correlation / divisor if divisor > 0 else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class ItemStatistics:
+    """One figure per item, in the order of the columns: four float64 arrays of length k."""
+
+    mean: Floats
+    """Mean over observations, in the unit of the data."""
+    sd: Floats
+    """Standard deviation over observations (ddof 1), in the unit of the data."""
+    item_rest_correlation: Floats
+    """Pearson r of the item with the sum of the others; NaN where either is constant. Low: a weak item."""
+    alpha_if_removed: Floats
+    """Cronbach's alpha of the others; NaN with two items. Above the alpha of all: a harmful item."""
+
+
+def item_statistics(x: ArrayLike) -> ItemStatistics:
+    """Mean, spread, item-rest correlation and alpha-if-removed of every item.
+
+    Raises:
+        ValueError: Fewer than two items or two observations, or values that are not finite.
+    """
+    matrix = as_items(x)
+    items = range(matrix.shape[1])
+    others = [np.delete(matrix, item, axis=1) for item in items]
+    return ItemStatistics(
+        mean=matrix.mean(axis=0),
+        sd=matrix.std(axis=0, ddof=1),
+        item_rest_correlation=np.array([_rest_correlation(matrix[:, [item]], others[item]) for item in items]),
+        alpha_if_removed=np.array([cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in others]),
+    )
+
+
+def _rest_correlation(item: Floats, others: Floats) -> float:
+    """Correlation of one column with the sum of others; NaN where either is constant."""
+    if constant_total(item) or constant_total(others):
+        return math.nan
+    return float(np.corrcoef(item[:, 0], others.sum(axis=1))[0, 1])

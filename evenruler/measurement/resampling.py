@@ -1,0 +1,125 @@
+"""Intervals by resampling the units of a study: rows, or clusters of rows."""
+
+import math
+import warnings
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, SupportsFloat
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+from evenruler.measurement._checks import Floats, check_level
+
+Rows = NDArray[np.intp]
+
+# Indices that scipy draws at a time: bounds memory, and is fixed so that the draws are.
+_BATCH = 1_000_000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure with its confidence interval, all three in the unit of the figure."""
+
+    value: float
+    """The figure itself, of the whole sample. A percentile interval need not contain it."""
+    low: float
+    """Lower end; NaN where the interval is undefined."""
+    high: float
+    """Upper end; NaN where the interval is undefined."""
+
+
+def bootstrap(
+    statistic: Callable[..., SupportsFloat],
+    *arrays: ArrayLike,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    n: int = 2000,
+    seed: int,
+) -> Interval:
+    """Percentile bootstrap interval of `statistic(*arrays)`, by `scipy.stats.bootstrap`.
+
+    The arrays are resampled together along their first axis, so that a row stays whole. The same arguments
+    give the same interval. Numerical warnings (RuntimeWarning) that the statistic raises are silenced.
+
+    Args:
+        statistic: Takes the arrays, or as many rows of each, and returns one number. On rows where it is
+            undefined (all equal, say) it returns NaN; what it raises is not caught.
+        *arrays: One or more arrays of equal length along axis 0.
+        clusters: One label per row. Given, whole clusters are drawn instead of rows, as many as there are:
+            for rows that are not independent. A resample may then have more or fewer rows than the sample.
+        level: Coverage of the interval, strictly between 0 and 1.
+        n: Number of resamples.
+        seed: Seed of the draws.
+
+    Returns:
+        The statistic of the whole sample and the percentiles of the resampled ones. Resamples on which the
+        statistic is NaN are left out; where they are more than half, `low` and `high` are NaN.
+
+    Raises:
+        ValueError: Arrays or clusters differ in length, a cluster label is missing, there are fewer than two
+            units to draw, or `level` or `n` is out of range.
+
+    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; for clusters Davison &
+    Hinkley (1997), Bootstrap Methods and their Application, section 3.8.
+    """
+    check_level(level)
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}")
+    samples = [np.asarray(array) for array in arrays]
+    rows = _common_length(samples)
+    members = None if clusters is None else _rows_by_label(clusters, rows)
+    units = rows if members is None else len(members)
+    if units < 2:
+        raise ValueError(f"needs at least 2 {'rows' if members is None else 'clusters'} to draw, got {units}")
+
+    def of_drawn(drawn: Rows) -> float:
+        chosen = drawn if members is None else np.concatenate([members[unit] for unit in drawn])
+        return float(statistic(*(sample[chosen] for sample in samples)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        value = float(statistic(*samples))
+        resampled = scipy.stats.bootstrap(
+            (np.arange(units),),
+            of_drawn,
+            n_resamples=n,
+            batch=max(1, _BATCH // units),
+            vectorized=False,
+            confidence_level=level,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+        low, high = _percentiles(np.asarray(resampled.bootstrap_distribution), level)
+    return Interval(value, low, high)
+
+
+def _common_length(samples: list[NDArray[Any]]) -> int:
+    """Rows that all samples have, or ValueError."""
+    lengths = {len(np.atleast_1d(sample)) for sample in samples}
+    if len(lengths) != 1:
+        raise ValueError(f"expected one or more arrays of equal length, got lengths {sorted(lengths)}")
+    return lengths.pop()
+
+
+def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
+    """Rows of each cluster, clusters in order of first appearance: what they are called changes nothing."""
+    labels = np.asarray(clusters)
+    if labels.shape != (rows,):
+        raise ValueError(f"expected one cluster label for each of {rows} rows, got shape {labels.shape}")
+    members: dict[Hashable, list[int]] = {}
+    for row, label in enumerate(labels.tolist()):
+        if label is None or label != label:
+            raise ValueError(f"the cluster label of row {row} is missing")
+        members.setdefault(label, []).append(row)
+    return [np.array(own, dtype=np.intp) for own in members.values()]
+
+
+def _percentiles(resampled: Floats, level: float) -> tuple[float, float]:
+    """Ends of the central `level` of the defined values; NaN where most are undefined."""
+    defined = resampled[~np.isnan(resampled)]
+    if 2 * defined.size < resampled.size:
+        return math.nan, math.nan
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,88 @@
+"""How well a measure agrees with a criterion."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from evenruler.measurement._checks import Floats, check_level, constant_columns
+
+# The fewest pairs for which the standard error 1/sqrt(n - 3) exists.
+_FEWEST = 4
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A correlation coefficient with its test and its confidence interval."""
+
+    value: float
+    """The coefficient, in [-1, 1]; positive: high goes with high."""
+    p: float
+    """Two-sided p-value of no association."""
+    n: int
+    """Pairs."""
+    low: float
+    """Lower end of the interval."""
+    high: float
+    """Upper end of the interval."""
+
+
+def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+    """Pearson's r of paired values, with the interval of Fisher's z (standard error `1/sqrt(n-3)`).
+
+    Raises:
+        ValueError: Fewer than four pairs, lengths that differ, values that are not finite, an input that is
+            constant (or is but for rounding), or a `level` outside (0, 1).
+
+    Source: Fisher (1921), On the "probable error" of a coefficient of correlation; `scipy.stats.pearsonr`.
+    """
+    check_level(level)
+    pairs = _as_pairs(x, y)
+    if constant_columns(pairs).any():
+        raise ValueError("an input is constant: its correlation is undefined")
+    result = stats.pearsonr(pairs[:, 0], pairs[:, 1])
+    interval = result.confidence_interval(level)
+    return Correlation(
+        value=float(result.statistic),
+        p=float(result.pvalue),
+        n=len(pairs),
+        low=float(interval.low),
+        high=float(interval.high),
+    )
+
+
+def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+    """Spearman's rho of paired values (ties: mean ranks), p by `scipy.stats.spearmanr`.
+
+    The interval is Fisher's z with the standard error of Fieller et al., `sqrt(1.06/(n-3))`.
+
+    Raises:
+        ValueError: Fewer than four pairs, lengths that differ, values that are not finite, a constant input,
+            or a `level` outside (0, 1).
+
+    Source: Fieller, Hartley & Pearson (1957), Tests for rank correlation coefficients I.
+    """
+    check_level(level)
+    pairs = _as_pairs(x, y)
+    if (np.ptp(pairs, axis=0) == 0).any():
+        raise ValueError("an input is constant: its correlation is undefined")
+    result = stats.spearmanr(pairs[:, 0], pairs[:, 1])
+    value, pairs_count = float(result.statistic), len(pairs)
+    margin = stats.norm.ppf((1 + level) / 2) * np.sqrt(1.06 / (pairs_count - 3))
+    with np.errstate(divide="ignore"):
+        low, high = np.tanh(np.arctanh(value) + np.array([-margin, margin]))
+    return Correlation(value, float(result.pvalue), pairs_count, float(low), float(high))
+
+
+def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Both inputs as the two columns of a finite float64 matrix, or ValueError."""
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ValueError(f"expected two vectors of equal length, got shapes {first.shape} and {second.shape}")
+    if len(first) < _FEWEST:
+        raise ValueError(f"needs at least {_FEWEST} pairs, got {len(first)}")
+    pairs = np.column_stack([first, second])
+    if not np.isfinite(pairs).all():
+        raise ValueError("values must be finite")
+    return pairs

@@ -1,0 +1,293 @@
+import math
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pingouin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import least_squares
+from statsmodels.multivariate.factor import Factor
+
+from evenruler.measurement import (
+    cronbach_alpha,
+    feldt_interval,
+    item_statistics,
+    mean_inter_item_correlation,
+    omega_total,
+    spearman_brown,
+)
+
+# Four observations x three items. Variances (ddof 1): item 1 is 1, 2, 3, 4 (mean 2.5, squares
+# 2.25 + .25 + .25 + 2.25 = 5): 5/3. Item 2 is 2, 1, 4, 3: 5/3. Item 3 is 1, 1, 3, 3 (mean 2, squares 4): 4/3.
+# Totals 4, 4, 10, 10 (mean 7, squares 36): 12.
+SMALL = np.array([[1, 2, 1], [2, 1, 1], [3, 4, 3], [4, 3, 3]])
+
+# What every statistic of a matrix refuses.
+UNFIT = [
+    ([1, 2, 3], "matrix of observations x items, got 1"),
+    ([[1], [2], [3]], "at least 2 items"),
+    ([[1, 2, 3]], "at least 2 observations"),
+    ([[1, 2], [3, math.nan]], "finite"),
+    ([[1, 2], [3, math.inf]], "finite"),
+]
+
+matrices = st.builds(
+    lambda seed, rows, items, common: (
+        np.random.default_rng(seed).normal(size=(rows, items))
+        + common * np.random.default_rng(seed + 1).normal(size=(rows, 1))
+    ),
+    seed=st.integers(0, 10_000),
+    rows=st.integers(6, 40),
+    items=st.integers(2, 8),
+    common=st.floats(0, 2),
+)
+
+
+@pytest.mark.parametrize("statistic", [cronbach_alpha, omega_total, mean_inter_item_correlation, item_statistics])
+@pytest.mark.parametrize(("x", "message"), UNFIT)
+def test_refuses_what_is_no_matrix_of_figures(statistic, x, message):
+    with pytest.raises(ValueError, match=message):
+        statistic(x)
+
+
+class TestCronbachAlpha:
+    def test_by_hand(self):
+        # 3/2 * (1 - (5/3 + 5/3 + 4/3) / 12) = 3/2 * (1 - 14/36) = 3/2 * 22/36 = 11/12.
+        assert cronbach_alpha(SMALL) == pytest.approx(11 / 12, abs=1e-12)
+
+    def test_negative_by_hand(self):
+        # Items 1, 2, 3 and 3, 1, 2: variances 1 and 1; totals 4, 3, 5: variance 1. 2 * (1 - 2/1) = -2.
+        assert cronbach_alpha([[1, 3], [2, 1], [3, 2]]) == pytest.approx(-2, abs=1e-12)
+
+    def test_items_that_agree_wholly_are_one_and_never_more(self):
+        for seed in range(20):
+            item = np.random.default_rng(seed).normal(size=(9, 1))
+            alpha = cronbach_alpha(np.repeat(item, 7, axis=1))
+            assert alpha == pytest.approx(1, abs=1e-12)
+            assert alpha <= 1
+
+    @pytest.mark.parametrize(
+        "x",
+        [
+            [[1, -1], [2, -2], [5, -5]],
+            [[0.1, 0.7], [0.1, 0.7], [0.1, 0.7]],
+            [[0.1, 0.2, -0.3], [1, -3, 2], [2, 3, -5]],
+        ],
+        ids=["cancel", "constant", "cancel but for rounding"],
+    )
+    def test_nan_where_the_total_does_not_vary(self, x):
+        assert math.isnan(cronbach_alpha(x))
+
+    def test_a_small_spread_on_a_large_value_is_a_spread(self):
+        assert cronbach_alpha(SMALL + 1e6) == pytest.approx(11 / 12, abs=1e-6)
+        assert cronbach_alpha(SMALL * 1e-9) == pytest.approx(11 / 12, abs=1e-12)
+
+    @settings(max_examples=25, deadline=None)
+    @given(x=matrices, seed=st.integers(0, 100), scale=st.floats(0.01, 100))
+    def test_order_shift_and_common_scale_do_not_matter(self, x, seed, scale):
+        rng = np.random.default_rng(seed)
+        shuffled = rng.permutation(rng.permutation(x, axis=1), axis=0)
+        moved = scale * shuffled + rng.normal(size=x.shape[1])
+        assert cronbach_alpha(moved) == pytest.approx(cronbach_alpha(x), rel=1e-7, abs=1e-7)
+
+    @settings(max_examples=25, deadline=None)
+    @given(x=matrices)
+    def test_agrees_with_pingouin(self, x):
+        alpha, (low, high) = pingouin.cronbach_alpha(data=pd.DataFrame(x), ci=0.9)
+        assert cronbach_alpha(x) == pytest.approx(alpha, rel=1e-9, abs=1e-9)
+        interval = feldt_interval(cronbach_alpha(x), *x.shape, level=0.9)
+        assert interval.value == cronbach_alpha(x)
+        # pingouin rounds the ends to three decimals.
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=5.01e-4)
+
+
+class TestFeldtInterval:
+    def test_two_items_have_ends_that_multiply(self):
+        # With two items both degrees of freedom are n - 1, so the F quantiles are reciprocal:
+        # (1 - low)(1 - high) = (1 - alpha)^2.
+        interval = feldt_interval(0.6, observations=17, items=2)
+        assert (1 - interval.low) * (1 - interval.high) == pytest.approx(0.4**2, rel=1e-12)
+        assert interval.low < 0.6 < interval.high
+
+    def test_covers(self):
+        # Tau-equivalent normal items: 5 with correlation .25 have alpha 5 * .25 / (1 + 4 * .25) = .625.
+        rng = np.random.default_rng(3)
+        samples = rng.normal(size=(1000, 15, 5)) * np.sqrt(0.75) + 0.5 * rng.normal(size=(1000, 15, 1))
+        intervals = [feldt_interval(cronbach_alpha(x), 15, 5, level=0.8) for x in samples]
+        # Standard error of the share: sqrt(.8 * .2 / 1000) = .013.
+        assert np.mean([i.low <= 0.625 <= i.high for i in intervals]) == pytest.approx(0.8, abs=0.04)
+
+    def test_nan_for_nan(self):
+        interval = feldt_interval(math.nan, 10, 3)
+        assert np.isnan([interval.value, interval.low, interval.high]).all()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ((1.1, 10, 3), "at most 1"),
+            ((0.5, 1, 3), "at least 2 observations"),
+            ((0.5, 10, 1), "at least 2 observations and 2 items"),
+            ((0.5, 10, 3, 1.0), "level"),
+        ],
+    )
+    def test_refuses(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            feldt_interval(*arguments)
+
+
+def one_factor(loadings, uniquenesses):
+    return np.outer(loadings, loadings) + np.diag(uniquenesses)
+
+
+class TestOmegaTotal:
+    def test_is_alpha_where_loadings_are_equal(self, sample_with):
+        # Loadings 1, uniquenesses 1 + 2 + 3 + 4 = 10: 4^2 / (4^2 + 10) = 16/26, and alpha is
+        # 4/3 * (1 - (2 + 3 + 4 + 5) / 26) = 4/3 * 12/26 = 16/26.
+        x = sample_with(one_factor(np.ones(4), [1, 2, 3, 4]))
+        assert cronbach_alpha(x) == pytest.approx(16 / 26, abs=1e-9)
+        assert omega_total(x) == pytest.approx(16 / 26, abs=1e-6)
+
+    def test_unequal_loadings_by_hand(self, sample_with):
+        # Loadings 2 + 1 + .5 + 1.5 = 5, uniquenesses 1 + .5 + 2 + 1 = 4.5: 25 / 29.5. Alpha is a lower bound.
+        x = sample_with(one_factor([2, 1, 0.5, 1.5], [1, 0.5, 2, 1]))
+        assert omega_total(x) == pytest.approx(25 / 29.5, abs=1e-6)
+        assert cronbach_alpha(x) < omega_total(x) - 0.01
+
+    def test_an_item_keyed_the_wrong_way_counts_against(self, sample_with):
+        # Loadings 2 + 1 - 1 + 1 = 3, uniquenesses 4: 9 / 13.
+        x = sample_with(one_factor([2, 1, -1, 1], [1, 1, 1, 1]))
+        assert omega_total(x) == pytest.approx(9 / 13, abs=1e-6)
+
+    def test_a_large_sample_finds_the_population(self):
+        # Loadings 3.5 in all; uniquenesses 1 - loading^2: .19 + .36 + .51 + .64 + .75 = 2.45 (times one).
+        loadings = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
+        rng = np.random.default_rng(0)
+        noise = rng.normal(size=(20_000, 5)) * np.sqrt(1 - loadings**2)
+        x = rng.normal(size=(20_000, 1)) * loadings + noise
+        assert omega_total(x) == pytest.approx(3.5**2 / (3.5**2 + 2.45), abs=0.01)
+
+        maximum_likelihood = Factor(x, 1, method="ml").fit(rng=0)
+        deviations = x.std(axis=0, ddof=1)
+        common = (deviations @ maximum_likelihood.loadings[:, 0]) ** 2
+        unique = deviations**2 @ maximum_likelihood.uniqueness
+        assert omega_total(x) == pytest.approx(common / (common + unique), abs=1e-3)
+
+    def test_nothing_in_common_is_zero_and_everything_is_one(self, sample_with):
+        assert omega_total(sample_with(np.eye(4))) == pytest.approx(0, abs=1e-6)
+        assert omega_total([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) == pytest.approx(0, abs=1e-6)
+        assert omega_total(np.repeat(np.arange(6.0)[:, None], 4, axis=1)) == pytest.approx(1, abs=1e-6)
+
+    @settings(max_examples=15, deadline=None)
+    @given(seed=st.integers(0, 1000), scale=st.floats(0.1, 10))
+    def test_order_shift_and_common_scale_do_not_matter(self, seed, scale):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(200, 5)) + 1.5 * rng.normal(size=(200, 1))
+        moved = scale * x[:, rng.permutation(5)] + rng.normal(size=5)
+        assert omega_total(moved) == pytest.approx(omega_total(x), abs=1e-5)
+
+    def test_nan_for_a_heywood_case(self, sample_with):
+        # Three correlations fix three loadings: the first is sqrt(.9 * .9 / .5) = 1.27, which no item has.
+        x = sample_with(np.array([[1, 0.9, 0.9], [0.9, 1, 0.5], [0.9, 0.5, 1]]))
+        assert math.isnan(omega_total(x))
+
+    def test_nan_where_no_factor_fits(self, sample_with):
+        # The product of the three correlations is that of the three squared loadings: it cannot be negative.
+        x = sample_with(np.array([[1, -0.3, 0.3], [-0.3, 1, 0.3], [0.3, 0.3, 1]]))
+        assert math.isnan(omega_total(x))
+
+    def test_nan_where_the_fit_does_not_converge(self, sample_with, monkeypatch):
+        x = sample_with(one_factor([2, 1, 0.5, 1.5], [1, 0.5, 2, 1]))
+        monkeypatch.setattr("scipy.optimize.least_squares", partial(least_squares, max_nfev=1))
+        assert math.isnan(omega_total(x))
+
+    @pytest.mark.parametrize(
+        "x",
+        [
+            SMALL[:, :2],
+            np.column_stack([SMALL, [0.1] * 4]),
+            np.column_stack([SMALL[:, :2], -SMALL[:, :2]]),
+        ],
+        ids=["two items", "a constant item", "a constant total"],
+    )
+    def test_nan_where_there_is_no_model(self, x):
+        assert math.isnan(omega_total(x))
+
+
+class TestMeanInterItemCorrelation:
+    def test_by_hand(self):
+        # Deviations (-3, -1, 1, 3)/2, (-1, -3, 3, 1)/2, (-1, -1, 1, 1): sums of products 12/4 = 3, 8/2 = 4
+        # and 4; sums of squares 5, 5, 4. r12 = 3/5, r13 = r23 = 4/sqrt(20).
+        expected = (3 / 5 + 8 / math.sqrt(20)) / 3
+        assert mean_inter_item_correlation(SMALL) == pytest.approx(expected, abs=1e-12)
+        assert mean_inter_item_correlation(SMALL * 1e-15) == pytest.approx(expected, abs=1e-12)
+
+    def test_equal_correlations_are_their_mean(self, sample_with):
+        x = sample_with(np.full((5, 5), -0.2) + 1.2 * np.eye(5)) * [1, 2, 3, 4, 5]
+        assert mean_inter_item_correlation(x) == pytest.approx(-0.2, abs=1e-9)
+
+    def test_nan_with_a_constant_item(self):
+        # Three times .1 has the mean .10000000000000002: a deviation, and with it a correlation, of rounding.
+        assert math.isnan(mean_inter_item_correlation([[1, 0.1, 2], [2, 0.1, 1], [4, 0.1, 4]]))
+
+
+class TestSpearmanBrown:
+    def test_by_hand(self):
+        # 8 * .25 / (1 + 7 * .25) = 2 / 2.75; 4 * -.1 / (1 - .3) = -.4 / .7.
+        assert spearman_brown(0.25, 8) == pytest.approx(2 / 2.75, rel=1e-12)
+        assert spearman_brown(-0.1, 4) == pytest.approx(-4 / 7, rel=1e-12)
+        assert spearman_brown(0.3, 1) == pytest.approx(0.3, rel=1e-12)
+        assert spearman_brown(1.0, 5) == 1
+
+    @settings(max_examples=20, deadline=None)
+    @given(x=matrices)
+    def test_is_alpha_of_the_standardised_items(self, x):
+        standardised = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+        expected = spearman_brown(mean_inter_item_correlation(x), x.shape[1])
+        assert cronbach_alpha(standardised) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+    def test_nan_where_so_many_items_cannot_be_so_opposed(self):
+        # Four items can have a mean correlation of -.2 (above -1/3), eight cannot (below -1/7).
+        assert spearman_brown(-0.2, 4) == pytest.approx(-2, rel=1e-12)
+        assert math.isnan(spearman_brown(-0.2, 8))
+        assert math.isnan(spearman_brown(-1.0, 2))
+        assert math.isnan(spearman_brown(math.nan, 8))
+
+    @pytest.mark.parametrize(("r", "items", "message"), [(1.2, 3, "between -1 and 1"), (0.2, 0, "1 item")])
+    def test_refuses(self, r, items, message):
+        with pytest.raises(ValueError, match=message):
+            spearman_brown(r, items)
+
+
+class TestItemStatistics:
+    def test_by_hand(self):
+        items = item_statistics(SMALL)
+        assert items.mean == pytest.approx([2.5, 2.5, 2.0])
+        assert items.sd == pytest.approx([math.sqrt(5 / 3), math.sqrt(5 / 3), math.sqrt(4 / 3)])
+        # Rests: 3, 2, 7, 6 (deviations -3, -5, 5, 3 halves: squares 17); 2, 3, 6, 7 (the same, -5, -3, 3, 5
+        # halves: 17); 3, 3, 7, 7 (deviations -2, -2, 2, 2: squares 16).
+        # Products with the items: (9 + 5 + 5 + 9)/4 = 7; (5 + 9 + 9 + 5)/4 = 7; 2 * 4 = 8.
+        expected = [7 / math.sqrt(5 * 17), 7 / math.sqrt(5 * 17), 8 / math.sqrt(4 * 16)]
+        assert items.item_rest_correlation == pytest.approx(expected, abs=1e-12)
+        # Without item 1: 2 * (1 - (5/3 + 4/3) / (17/3)) = 2 * (1 - 9/17) = 16/17; without 2 the same;
+        # without 3: 2 * (1 - (10/3) / (16/3)) = 2 * 6/16 = 3/4.
+        assert items.alpha_if_removed == pytest.approx([16 / 17, 16 / 17, 3 / 4], abs=1e-12)
+
+    def test_of_two_items_none_can_be_removed(self):
+        items = item_statistics(SMALL[:, :2])
+        assert np.isnan(items.alpha_if_removed).all()
+        assert items.item_rest_correlation == pytest.approx([3 / 5, 3 / 5], abs=1e-12)
+
+    def test_a_constant_item_correlates_with_nothing(self):
+        items = item_statistics(np.column_stack([SMALL, [0.1] * 4]))
+        assert math.isnan(items.item_rest_correlation[3])
+        # It changes no deviation of a rest.
+        assert items.item_rest_correlation[:3] == pytest.approx(item_statistics(SMALL).item_rest_correlation)
+        assert items.alpha_if_removed[3] == pytest.approx(11 / 12)
+
+    def test_an_item_keyed_the_wrong_way_shows(self):
+        items = item_statistics(SMALL * [1, 1, -1])
+        assert items.item_rest_correlation[2] == pytest.approx(-1, abs=1e-12)
+        assert items.alpha_if_removed[2] == pytest.approx(3 / 4, abs=1e-12)
+        assert items.alpha_if_removed[2] > cronbach_alpha(SMALL * [1, 1, -1])

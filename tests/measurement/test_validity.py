@@ -1,0 +1,117 @@
+import math
+
+import numpy as np
+import pingouin
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evenruler.measurement import pearson, spearman
+
+seeds = st.integers(0, 10_000)
+
+
+def paired(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=int(rng.integers(4, 60)))
+    return x, rng.uniform(-1.5, 1.5) * x + rng.normal(size=len(x))
+
+
+class TestPearson:
+    def test_by_hand(self):
+        # Deviations -2, -1, 0, 1, 2 and -1, -2, 1, 0, 2: products 2 + 2 + 0 + 0 + 4 = 8, squares 10 and 10:
+        # r = .8. z = atanh(.8) = ln(1.8/.2)/2 = ln 3 = 1.098612, standard error 1/sqrt(5 - 3) = .707107,
+        # margin 1.959964 * .707107 = 1.385904: tanh(-.287292) = -.279643, tanh(2.484516) = .986194.
+        # t = .8 * sqrt(3 / (1 - .64)) = 2.309401 with 3 degrees of freedom: p = .104088.
+        result = pearson([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
+        assert result.value == pytest.approx(0.8, abs=1e-12)
+        assert result.p == pytest.approx(0.104088, abs=1e-6)
+        assert result.n == 5
+        assert (result.low, result.high) == pytest.approx((-0.279643, 0.986194), abs=1e-5)
+
+    @settings(max_examples=25, deadline=None)
+    @given(seed=seeds, level=st.floats(0.5, 0.99))
+    def test_agrees_with_numpy_linear_regression_and_pingouin(self, seed, level):
+        x, y = paired(seed)
+        ours = pearson(x, y, level)
+        assert (ours.value, ours.n) == (pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12), len(x))
+        assert ours.p == pytest.approx(stats.linregress(x, y).pvalue, abs=1e-9)
+        low, high = pingouin.compute_esci(stat=ours.value, nx=len(x), eftype="r", confidence=level, decimals=9)
+        assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-6)
+
+    @settings(max_examples=15, deadline=None)
+    @given(seed=seeds, scale=st.floats(0.01, 100), shift=st.floats(-50, 50))
+    def test_scale_does_not_matter_and_sign_does(self, seed, scale, shift):
+        x, y = paired(seed)
+        plain, scaled, mirrored = pearson(x, y), pearson(scale * x + shift, y), pearson(x, -y)
+        assert scaled.value == pytest.approx(plain.value, abs=1e-7)
+        assert (mirrored.value, mirrored.low, mirrored.high) == pytest.approx(
+            (-plain.value, -plain.high, -plain.low), abs=1e-9
+        )
+
+    def test_a_line_is_one(self):
+        result = pearson([1, 2, 3, 4], [2, 4, 6, 8])
+        assert (result.value, result.low, result.high) == pytest.approx((1, 1, 1))
+
+    def test_refuses_what_is_constant_but_for_rounding(self):
+        with pytest.raises(ValueError, match="constant"):
+            pearson([0.3, 0.1 + 0.2, 0.3, 0.3], [1, 2, 3, 4])
+
+
+class TestSpearman:
+    def test_by_hand(self):
+        # Rank differences of 1, 2, 3, 4, 5, 6, 7 and 2, 1, 3, 5, 4, 7, 6: six of one square each:
+        # rho = 1 - 6 * 6 / (7 * 48) = 25/28 = .892857. z = ln((53/28) / (3/28)) / 2 = ln(53/3) / 2 =
+        # 1.435840, standard error sqrt(1.06 / 4) = .514782, margin 1.959964 * .514782 = 1.008953:
+        # tanh(.426887) = .402716, tanh(2.444793) = .985059.
+        result = spearman([10, 20, 30, 40, 50, 60, 700], [0.2, 0.1, 0.3, 0.5, 0.4, 0.7, 0.6])
+        assert result.value == pytest.approx(25 / 28, abs=1e-12)
+        assert result.n == 7
+        assert (result.low, result.high) == pytest.approx((0.402716, 0.985059), abs=1e-5)
+
+    def test_level_by_hand(self):
+        # As above with 1.644854: margin .846742, tanh(.589098) = .529241, tanh(2.282582) = .979391.
+        result = spearman([1, 2, 3, 4, 5, 6, 7], [2, 1, 3, 5, 4, 7, 6], level=0.9)
+        assert (result.low, result.high) == pytest.approx((0.529241, 0.979391), abs=1e-5)
+
+    @settings(max_examples=25, deadline=None)
+    @given(seed=seeds)
+    def test_agrees_with_scipy_with_ties(self, seed):
+        x, y = (np.round(values * 2) for values in paired(seed))
+        assume(np.ptp(x) > 0 and np.ptp(y) > 0)
+        ours, theirs = spearman(x, y), stats.spearmanr(x, y)
+        assert ours.value == pytest.approx(theirs.statistic, abs=1e-12)
+        assert ours.p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+    @settings(max_examples=15, deadline=None)
+    @given(seed=seeds)
+    def test_only_order_matters(self, seed):
+        x, y = paired(seed)
+        assert spearman(np.exp(x), y**3) == spearman(x, y)
+
+    def test_any_rise_is_one(self):
+        result = spearman([1, 2, 3, 4], [1, 10, 100, 1000])
+        assert (result.value, result.low, result.high) == pytest.approx((1, 1, 1))
+
+    def test_large_figures_close_together_have_an_order(self):
+        assert spearman(1e15 + np.arange(4), [1, 2, 4, 3]).value == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("correlation", [pearson, spearman])
+@pytest.mark.parametrize(
+    ("x", "y", "options", "message"),
+    [
+        ([1, 2, 3], [1, 2, 4], {}, "at least 4 pairs, got 3"),
+        ([1, 2, 3, 4], [1, 2, 4], {}, "equal length"),
+        ([[1, 2], [3, 4]], [[1, 2], [4, 3]], {}, "two vectors"),
+        ([1, 2, 3, math.nan], [1, 2, 4, 3], {}, "finite"),
+        ([1, 2, 3, 4], [1, math.inf, 4, 3], {}, "finite"),
+        ([2, 2, 2, 2], [1, 2, 4, 3], {}, "constant"),
+        ([1, 2, 3, 4], [0.1, 0.1, 0.1, 0.1], {}, "constant"),
+        ([1, 2, 3, 4], [1, 2, 4, 3], {"level": 1.0}, "level"),
+    ],
+)
+def test_refuses(correlation, x, y, options, message):
+    with pytest.raises(ValueError, match=message):
+        correlation(x, y, **options)
