@@ -1,0 +1,155 @@
+"""How models associate, and how well each set of templates measures it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler import measurement
+from evenruler.probes import figures
+from evenruler.probes.bias import bias
+from evenruler.probes.figures import Resampling
+from evenruler.text import ATTRIBUTE, TARGET, words
+
+CELL = ["benchmark", "set", "model", "lineage", "configuration", "framing", "variant"]
+"""What one measurement of one instrument is told apart by."""
+
+
+BY = [*CELL, "template", "attribute", "keying"]
+"""What one bias is told apart by."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The tables of the diagnosis, by their schemas in `evenruler.probes.schemas`."""
+
+    biases: pd.DataFrame
+    associations: pd.DataFrame
+    items: pd.DataFrame
+    correlations: pd.DataFrame
+    figures: pd.DataFrame
+
+
+def diagnose(
+    probes: pd.DataFrame,
+    templates: pd.DataFrame,
+    attributes: pd.DataFrame,
+    scores: pd.DataFrame,
+    embeddings: Mapping[str, NDArray[np.float32]],
+    resampling: Resampling,
+) -> Diagnosis:
+    """Diagnose every model on every template set of every domain.
+
+    Args:
+        probes: Sentences, with a column `benchmark`.
+        templates: Templates, with a column `benchmark`.
+        attributes: Attributes and criteria, with a column `benchmark`.
+        scores: Log-likelihoods of the sentences.
+        embeddings: By text of a template (slots as "someone"), for semantic diversity.
+        resampling: How intervals are computed.
+
+    Raises:
+        ValueError: A model lacks the score of a sentence.
+    """
+    biases = _biases(probes, scores)
+    diversity = _diversity(templates, embeddings)
+    associations, items, correlations, found = [], [], [], []
+    for cell, rows in biases.groupby(CELL, sort=True):
+        key: dict[str, Any] = dict(zip(CELL, cell, strict=True))
+        matrix = rows.pivot(index="attribute", columns="template", values="bias")
+        of_benchmark = attributes[attributes["benchmark"] == key["benchmark"]].set_index("attribute")
+        associations.append(_associations(matrix, of_benchmark, resampling).assign(**key))
+        items.append(_items(matrix).assign(**key))
+        correlations.append(_correlations(matrix).assign(**key))
+        found.append(figures.of_model(matrix, of_benchmark, resampling).assign(**key))
+    found.append(figures.of_sets(diversity))
+    return Diagnosis(
+        biases,
+        pd.concat(associations, ignore_index=True),
+        pd.concat(items, ignore_index=True).merge(diversity, on=["benchmark", "set", "template"], validate="m:1"),
+        pd.concat(correlations, ignore_index=True),
+        pd.concat(found, ignore_index=True),
+    )
+
+
+def _biases(probes: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Equation 1, signed by keying, one row per template, attribute and model."""
+    likelihoods = scores[scores["measure"] == "loglikelihood"]
+    joined = probes.merge(likelihoods[["id", "model", "lineage", "configuration", "value"]], on="id", validate="1:m")
+    for model, rows in likelihoods.groupby("model"):
+        lacking = len(probes) - probes["id"].isin(rows["id"]).sum()
+        if lacking:
+            raise ValueError(f"{model}: {lacking} sentences have no score")
+    joined = joined.sort_values("pole", ascending=False, kind="stable")  # the positive pole is G1
+
+    signed = [
+        {
+            **dict(zip(BY, key, strict=True)),
+            "bias": float(bias(cell["value"].to_numpy(), cell["pole"].tolist())) * cell["keying"].iloc[0],
+        }
+        for key, cell in joined.groupby(BY, sort=True)
+    ]
+    return pd.DataFrame(signed)
+
+
+def _associations(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+    """Mean bias of each attribute over templates, with a bootstrap interval over templates."""
+    frame = pd.DataFrame(
+        {
+            "attribute": matrix.index,
+            "word": attributes.loc[matrix.index, "word"].to_numpy(),
+            "bias": matrix.mean(axis=1).to_numpy(),
+            "n": matrix.shape[1],
+            "criterion": attributes.loc[matrix.index, "criterion"].to_numpy(),
+            "match": attributes.loc[matrix.index, "match"].to_numpy(),
+        }
+    )
+    intervals = [figures.mean_interval(row, resampling) for row in matrix.to_numpy()]
+    return frame.assign(low=[i.low for i in intervals], high=[i.high for i in intervals])
+
+
+def _items(matrix: pd.DataFrame) -> pd.DataFrame:
+    statistics = measurement.item_statistics(matrix.to_numpy())
+    return pd.DataFrame(
+        {
+            "template": matrix.columns,
+            "mean": statistics.mean,
+            "sd": statistics.sd,
+            "item_rest_correlation": statistics.item_rest_correlation,
+            "alpha_if_removed": statistics.alpha_if_removed,
+        }
+    )
+
+
+def _correlations(matrix: pd.DataFrame) -> pd.DataFrame:
+    table = matrix.corr().rename_axis(index="template", columns="other")
+    return table.reset_index().melt(id_vars="template", var_name="other", value_name="correlation")
+
+
+def _diversity(templates: pd.DataFrame, embeddings: Mapping[str, NDArray[np.float32]]) -> pd.DataFrame:
+    """SD(t) and LD(t) of every template within its set (PMPO, section 3.2.1)."""
+
+    def parts() -> Iterator[pd.DataFrame]:
+        for (benchmark, set_name), rows in templates.groupby(["benchmark", "set"], sort=True):
+            texts = rows["text"].tolist()
+            yield pd.DataFrame(
+                {
+                    "benchmark": benchmark,
+                    "set": set_name,
+                    "template": rows["template"].to_numpy(),
+                    "semantic_diversity": measurement.semantic_diversity(
+                        np.stack([embeddings[without_slots(text)] for text in texts])
+                    ),
+                    "lexical_diversity": measurement.lexical_diversity([words(text) for text in texts]),
+                }
+            )
+
+    return pd.concat(list(parts()), ignore_index=True)
+
+
+def without_slots(template: str) -> str:
+    """A template as it is embedded: each slot written as "someone"."""
+    return template.replace(ATTRIBUTE, "someone").replace(TARGET, "someone")

@@ -1,0 +1,23 @@
+"""The figures of quality as nested records, for `metrics.json` and for the evidence of a benchmark."""
+
+from typing import Any
+
+import pandas as pd
+
+from evenruler.probes.figures import rounded
+
+OF_THE_SET = "any-model"
+"""Where figures stand that do not depend on a model."""
+
+
+def as_metrics(figures: pd.DataFrame) -> dict[str, Any]:
+    """Figures by benchmark, set, model and figure.
+
+    Values are rounded to three decimals, so that another processor's last bits do not show.
+    """
+    metrics: dict[str, Any] = {}
+    figures = figures.assign(model=figures["model"].fillna(OF_THE_SET))
+    for (benchmark, set_name, model), rows in figures.groupby(["benchmark", "set", "model"], sort=True):
+        records = {record.pop("figure"): record for record in rounded(rows)}
+        metrics.setdefault(str(benchmark), {}).setdefault(str(set_name), {})[str(model)] = records
+    return metrics

@@ -1,0 +1,39 @@
+"""The card of a benchmark: `README.md` with front matter as the Hub reads it."""
+
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from evenruler.text.numbers import figure_in_words
+
+if TYPE_CHECKING:
+    from evenruler.publish.benchmark import Benchmark
+
+ROWS_BY_CATEGORY = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def render_card(benchmark: "Benchmark") -> str:
+    """The card's text."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("evenruler.publish", "."),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown
+    )
+    environment.filters["figure"] = figure_in_words
+    return environment.get_template("card.md.j2").render(
+        benchmark=benchmark,
+        licences=_column(benchmark, "licence"),
+        sources=_column(benchmark, "source"),
+        category=_category(sum(config.table.num_rows for config in benchmark.configs)),
+    )
+
+
+def _column(benchmark: "Benchmark", column: str) -> list[str]:
+    return sorted({value for config in benchmark.configs for value in config.table.column(column).to_pylist()})
+
+
+def _category(rows: int) -> str:
+    return next((name for limit, name in ROWS_BY_CATEGORY if rows < limit), "n>1M")

@@ -1,0 +1,1 @@
+"""What `dvc repro` runs: one module a stage; files in, functions, files out."""

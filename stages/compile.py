@@ -1,0 +1,25 @@
+"""Compile one probe domain: `data/sources/probes/{d}.yaml` -> `data/built/probes/{d}/`."""
+
+from evenruler import probes
+from evenruler.declaration import load_params, load_probe_source, read_criterion
+from evenruler.probes import schemas
+from evenruler.tables import write_table
+from stages.running import BUILT, SOURCES, run
+
+
+def main(domain: str) -> None:
+    """Write every sentence of the domain, its templates, its attributes, and what was rejected."""
+    settings = load_params().probes[domain]
+    source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", settings)
+    criterion = read_criterion(source, SOURCES / "criteria")
+    built = probes.compile_domain(domain, source, settings, criterion)
+    folder = BUILT / "probes" / domain
+    write_table(built.probes, schemas.PROBES, folder / "probes.parquet")
+    write_table(built.templates, schemas.TEMPLATES, folder / "templates.parquet")
+    write_table(built.attributes, schemas.ATTRIBUTES, folder / "attributes.parquet")
+    write_table(built.rejected, schemas.REJECTED, folder / "rejected.parquet")
+    print(f"{domain}: {len(built.probes):,} sentences, {len(built.rejected):,} rejected")
+
+
+if __name__ == "__main__":
+    run(main)

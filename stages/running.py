@@ -1,0 +1,58 @@
+"""How every stage starts and ends."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from evenruler.errors import UserError
+
+SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
+SECONDS_BETWEEN_LOOKS = 0.5
+
+BUILT, SCORES, DIAGNOSIS = Path("data/built"), Path("data/scores"), Path("data/diagnosis")
+SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
+
+
+def run(main: Callable[..., None]) -> None:
+    """Run a stage with the words of its command line; a mistake of the user is one line and status 2."""
+    end_with_dvc()
+    try:
+        main(*sys.argv[1:])
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def end_with_dvc() -> None:
+    """Under DVC, end this process as soon as the process that started it is gone.
+
+    `kill -9` of `dvc` would otherwise leave the stage running, and paying, beside the one that the next
+    `dvc repro` starts. DVC may start a stage through a shell, so the shells between are watched too.
+    """
+    if "DVC_STAGE" not in os.environ:
+        return
+    watched: list[psutil.Process] = []
+    for ancestor in psutil.Process().parents():
+        watched.append(ancestor)
+        if ancestor.name() not in SHELLS:
+            break
+
+    def look() -> None:
+        while all(map(_alive, watched)):
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=look, daemon=True, name="end-with-dvc").start()
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
