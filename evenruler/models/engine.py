@@ -64,7 +64,7 @@ def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str) -> str:
         "quantisation": None,
         "adapter": None,
         "weights": _sha256(folder, store, "*.safetensors", "*.bin"),
-        "config": _sha256(folder, store, "config.json", "generation_config.json", "modules.json", "*/config.json"),
+        "config": _sha256(folder, store, "*config*.json", "modules.json", "*/config.json"),
         "tokenizer": _sha256(folder, store, *_TOKENIZER_FILES),
         "chat_template": _sha256(folder, store, "chat_template*"),
         "libraries": {library: version(library) for library in _LIBRARIES},

@@ -42,12 +42,10 @@ def convert(path: Path, folder: Path, where: str) -> None:
         UserError: The file is no readable GGUF model.
     """
     import torch
-    from gguf import GGUFReader
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
-        GGUFReader(path)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
         model: Any = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
     except (ValueError, IndexError, KeyError, OverflowError, OSError, struct.error) as error:
