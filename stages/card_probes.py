@@ -33,7 +33,6 @@ def main(domain: str) -> None:
         version=settings.version,
         language=source.language,
         construct=source.construct_,
-        direction=source.direction,
         warning=source.warning,
         reading=READING.format(direction=source.direction),
         configs=configs,

@@ -1,6 +1,8 @@
 """The criterion of a domain: a published number per attribute."""
 
 import csv
+import io
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,19 +53,23 @@ def read_criterion(source: ProbeSource, folder: Path) -> Criterion | None:
 def _rows(path: Path, entry: CriterionEntry) -> dict[str, dict[str, str]]:
     if not path.exists():
         raise UserError("no such file", where=str(path), remedy="put the criterion there or mend `criterion.file`")
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        for column in ("attribute", "match", entry.column):
-            if column not in (reader.fieldnames or ()):
-                raise UserError(f"no column {column!r}", where=str(path), remedy="add it")
-        rows: dict[str, dict[str, str]] = {}
-        for row in reader:
-            slug = slug_of(row["attribute"])
-            if slug in rows:
-                raise UserError(
-                    f"{row['attribute']!r} twice", where=f"{path}: line {reader.line_num}", remedy="keep one"
-                )
-            rows[slug] = row
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte order mark first
+    except UnicodeDecodeError as error:
+        raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as UTF-8") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    for column in ("attribute", "match", entry.column):
+        if column not in (reader.fieldnames or ()):
+            raise UserError(f"no column {column!r}", where=str(path), remedy="add it")
+    rows: dict[str, dict[str, str]] = {}
+    for row in reader:
+        where = f"{path}: line {reader.line_num} ({row['attribute']})"
+        if None in row or None in row.values():
+            raise UserError("not as many fields as the header", where=where, remedy="quote fields that hold commas")
+        slug = slug_of(row["attribute"])
+        if slug in rows:
+            raise UserError(f"{row['attribute']!r} twice", where=where, remedy="keep one")
+        rows[slug] = row
     return rows
 
 
@@ -79,5 +85,7 @@ def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | No
     try:
         number = float(text)
     except ValueError:
-        raise UserError(f"{text!r} is no number", where=where, remedy="mend it") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserError(f"{text!r} is no number", where=where, remedy="mend it")
     return number if entry.complement_of is None else round(entry.complement_of - number, 9)

@@ -1,15 +1,21 @@
 """`params.yaml`: the catalogue of models, what is built, and what is in use."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
 from evenruler.errors import UserError
 
 Scale = Literal["quick", "paper"]
 Article = Literal["agree", "literal"]
+ArticleSetting = Annotated[
+    Annotated[Article, Tag("[one]")] | Annotated[dict[Slug, Article], Tag("[by set]")],
+    Discriminator(lambda value: "[by set]" if isinstance(value, dict) else "[one]"),
+]
+"""For all template sets, or by set."""
 
 
 class Active(Strict):
@@ -46,7 +52,8 @@ class ModelEntry(Strict):
     def _known_source(cls, source: str | list[str]) -> str | list[str]:
         parts = [source] if isinstance(source, str) else source
         schemes = {part.partition(":")[0] for part in parts}
-        if not schemes <= {"hub", "package", "local"} or len(schemes) != 1:
+        complete = all(part.partition(":")[2] for part in parts)
+        if not complete or not schemes <= {"hub", "package", "local"} or len(schemes) != 1:
             raise ValueError(f"found {source!r}, expected hub:org/name, package:module/file or local:folder")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
@@ -55,10 +62,12 @@ class ModelEntry(Strict):
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
-        if scheme == "hub" and (self.revision is None or len(self.revision) != 40):
+        if scheme == "hub" and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
             raise ValueError(f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits")
         if scheme == "package" and self.is_file and self.sha256 is None:
             raise ValueError("sha256 is missing, a file of a package is pinned by its checksum")
+        if self.sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.sha256):
+            raise ValueError(f"sha256 is {self.sha256!r}, expected 64 hex digits")
         return self
 
     @property
@@ -81,10 +90,18 @@ class ModelEntry(Strict):
 class ProbeSettings(Strict):
     """How one probe domain is built."""
 
-    article: Article | dict[Slug, Article] = "agree"
+    article: ArticleSetting = "agree"
     """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has it.
     For all template sets, or by set (`agree` for those not named)."""
-    version: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")] = "0.1.0"
+    version: str = "0.1.0"
+    """MAJOR.MINOR.PATCH of the benchmark."""
+
+    @field_validator("version")
+    @classmethod
+    def _three_numbers(cls, version: str) -> str:
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+            raise ValueError(f"found {version!r}, expected MAJOR.MINOR.PATCH")
+        return version
 
     def article_of(self, template_set: str) -> Article:
         """The article setting of one template set."""
@@ -129,7 +146,9 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
         UserError: Something in the file is wrong: file, key, what was found, what to do.
     """
     path = Path(path)
-    params = validate(Params, read_yaml(path), path)
+    declared = read_yaml(path)
+    refuse_hidden_keys(declared, path)
+    params = validate(Params, declared, path)
     embedder = params.models.get(params.diagnosis.embedder)
     if embedder is None or embedder.kind != "embedder":
         raise UserError(

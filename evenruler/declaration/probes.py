@@ -18,6 +18,9 @@ def _named_words(value: Any) -> Any:
     """A list of words as a mapping from slug to word; a mapping stays as it is."""
     if not isinstance(value, list):
         return value
+    for word in value:
+        if isinstance(word, bool) or not isinstance(word, str | int):
+            raise ValueError(f"found {word!r} in the list, expected words")
     words = [str(word) for word in value]
     twice = [slug for slug, count in Counter(map(slug_of, words)).items() if count > 1]
     if twice:
@@ -40,12 +43,14 @@ class TemplateEntry(Strict):
     @classmethod
     def _both_slots_once(cls, text: str) -> str:
         found = Counter(slots(text))
-        for slot in SLOTS:
-            if found[slot] != 1:
-                raise ValueError(f"{text!r} holds {slot} {found[slot]} times, expected once")
         unknown = sorted(set(found) - set(SLOTS))
         if unknown:
             raise ValueError(f"{text!r} holds the unknown slot {unknown[0]}; {nearest(unknown[0], SLOTS)}")
+        for slot in SLOTS:
+            if found[slot] != 1:
+                raise ValueError(f"{text!r} holds {slot} {found[slot]} times, expected once")
+        if text.count("{") + text.count("}") != 2 * len(SLOTS):
+            raise ValueError(f"{text!r} holds a brace that belongs to no slot")
         return text
 
     @field_validator("keying")
@@ -111,7 +116,7 @@ class ProbeSource(Strict):
     def _two_disjoint_groups(cls, targets: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         if len(targets) != 2:
             raise ValueError(f"found {len(targets)} groups ({', '.join(targets)}), expected two")
-        first, second = (set(words) for words in targets.values())
+        first, second = ({*words, *map(str.lower, words.values())} for words in targets.values())
         if first & second:
             raise ValueError(f"{sorted(first & second)[0]!r} stands in both groups")
         return targets

@@ -71,16 +71,24 @@ def validate(model: type[Model], data: Any, path: Path) -> Model:
     """
     if not isinstance(data, dict):
         raise UserError(f"found {type(data).__name__}, expected keys", where=str(path), remedy="see README")
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _as_user_error(error.errors(), path) from None
+
+
+def refuse_hidden_keys(data: Any, path: Path) -> None:
+    """Refuse parameters of names that DVC does not see.
+
+    Raises:
+        UserError: There is one, at any depth.
+    """
     for key in _hidden_keys(data):
         raise UserError(
             f"a parameter called {key.split('.')[-1]!r} is invisible to DVC",
             where=f"{path}: {key}",
             remedy="call it something else, for example 'n_rows'",
         )
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        raise _as_user_error(error.errors(), path) from None
 
 
 def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:
@@ -96,7 +104,7 @@ def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:
 
 def _as_user_error(errors: list[ErrorDetails], path: Path) -> UserError:
     first = errors[0]
-    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith("["))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "mend it"
     if first["type"] == "unknown_key":

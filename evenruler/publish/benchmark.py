@@ -34,7 +34,6 @@ class Benchmark:
     version: str
     language: str
     construct: str
-    direction: str
     warning: str | None
     reading: str
     """How a score is read."""
@@ -107,4 +106,6 @@ def _file_sha256(path: Path) -> str:
 
 
 def _write_json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )

@@ -1,5 +1,6 @@
 """The card of a benchmark: `README.md` with front matter as the Hub reads it."""
 
+import json
 from typing import TYPE_CHECKING
 
 import jinja2
@@ -23,12 +24,18 @@ def render_card(benchmark: "Benchmark") -> str:
         autoescape=False,  # Markdown
     )
     environment.filters["figure"] = figure_in_words
+    environment.filters["quoted"] = _quoted
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
         licences=_column(benchmark, "licence"),
         sources=_column(benchmark, "source"),
         category=_category(sum(config.table.num_rows for config in benchmark.configs)),
     )
+
+
+def _quoted(value: object) -> str:
+    """A value as YAML and JSON read it back, whatever it holds."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _column(benchmark: "Benchmark", column: str) -> list[str]:

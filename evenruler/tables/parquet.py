@@ -30,24 +30,36 @@ def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Sch
             raise ValueError(f"{path}: an id stands twice")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
-    pq.write_table(table, partial, compression="zstd")
-    partial.replace(path)
+    try:
+        pq.write_table(table, partial, compression="zstd")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
     columns: dict[str, Any]
     if isinstance(rows, pd.DataFrame):
+        names = [set(map(str, rows.columns))]
         columns = {str(name): rows[name] for name in rows.columns}
     else:
         rows = list(rows)
-        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else schema.names)}
-    if set(columns) != set(schema.names):
-        raise ValueError(f"columns {sorted(columns)}, expected {sorted(schema.names)}")
-    arrays = [pa.array(columns[field.name], type=field.type, from_pandas=True) for field in schema]
+        names = [set(row) for row in rows]
+        columns = {name: [row.get(name) for row in rows] for name in schema.names}
+    for found in names:
+        if found != set(schema.names):
+            raise ValueError(f"columns {sorted(found)}, expected {sorted(schema.names)}")
+    arrays = [_array(columns[field.name], field.type) for field in schema]
     for field, array in zip(schema, arrays, strict=True):
         if not field.nullable and array.null_count:
             raise ValueError(f"column {field.name!r} holds {array.null_count} nulls")
     return pa.Table.from_arrays(arrays, schema=schema.remove_metadata())
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_integer(kind):  # asked for whole numbers outright, pyarrow cuts fractions off
+        return pa.array(values, from_pandas=True).cast(kind)
+    return pa.array(values, type=kind, from_pandas=True)
 
 
 def read_table(path: Path) -> pa.Table:

@@ -1,0 +1,210 @@
+import hashlib
+import json
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler.publish import Config, write_benchmark
+
+FILES = {
+    "README.md",
+    "evidence.json",
+    "manifest.json",
+    "probes/test-00000-of-00001.parquet",
+    "templates/test-00000-of-00001.parquet",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "benchmarks" / "probes-jobs"
+
+
+def manifest_of(folder):
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
+def with_probes(benchmark, table):
+    """The benchmark with another first table."""
+    return replace(benchmark, configs=[replace(benchmark.configs[0], table=table), *benchmark.configs[1:]])
+
+
+def cell(table, row, column, value):
+    """The table with one other value."""
+    values = table.column(column).to_pylist()
+    values[row] = value
+    index = table.schema.get_field_index(column)
+    return table.set_column(index, table.schema.field(column), pa.array(values, pa.string()))
+
+
+class TestFolder:
+    def test_layout(self, benchmark, folder, contents):
+        write_benchmark(benchmark, folder)
+        assert set(contents(folder)) == FILES
+        assert [path.name for path in folder.parent.iterdir()] == ["probes-jobs"]
+
+    def test_rows(self, benchmark, folder):
+        write_benchmark(benchmark, folder)
+        for config in benchmark.configs:
+            written = pq.read_table(folder / config.name / "test-00000-of-00001.parquet", partitioning=None)
+            assert written.equals(config.table, check_metadata=True)
+
+    def test_evidence_is_what_was_given(self, benchmark, folder):
+        write_benchmark(benchmark, folder)
+        assert json.loads((folder / "evidence.json").read_text(encoding="utf-8")) == benchmark.evidence
+
+    def test_a_config_that_is_gone_leaves_nothing(self, benchmark, folder, contents):
+        write_benchmark(benchmark, folder)
+        write_benchmark(replace(benchmark, configs=benchmark.configs[:1]), folder)
+        assert set(contents(folder)) == FILES - {"templates/test-00000-of-00001.parquet"}
+
+    def test_what_was_left_from_before_goes(self, benchmark, folder, contents):
+        write_benchmark(benchmark, folder)
+        for name in (".probes-jobs.partial", ".probes-jobs.old"):
+            (folder.parent / name / "rest").mkdir(parents=True)
+        write_benchmark(benchmark, folder)
+        assert set(contents(folder)) == FILES
+        assert [path.name for path in folder.parent.iterdir()] == ["probes-jobs"]
+
+
+class TestManifest:
+    def test_values(self, benchmark, folder):
+        write_benchmark(benchmark, folder)
+        manifest = manifest_of(folder)
+        del manifest["files"], manifest["content_sha256"]
+        assert manifest == {
+            "name": "probes-jobs",
+            "version": "1.2.3",
+            "rows": {"probes": 3, "templates": 1, "rejected": 5},
+            "sources": ["Even Ruler", "Paper"],
+            "licences": ["apache-2.0", "mit"],
+            "parameters": {"version": "1.2.3", "article": "agree"},
+        }
+
+    def test_every_file_but_itself_with_its_sha256(self, benchmark, folder, contents):
+        write_benchmark(benchmark, folder)
+        assert manifest_of(folder)["files"] == {
+            name: hashlib.sha256(content).hexdigest()
+            for name, content in contents(folder).items()
+            if name != "manifest.json"
+        }
+
+    def test_content_sha256_by_hand(self, benchmark, folder):
+        # The config, id and content hash of every row, as JSON without blanks.
+        write_benchmark(benchmark, folder)
+        rows = b'[["probes","1","aa"],["probes","2","bb"],["probes","3","cc"],["templates","4","dd"]]'
+        assert manifest_of(folder)["content_sha256"] == hashlib.sha256(rows).hexdigest()
+
+    @pytest.mark.parametrize(
+        ("change", "same"),
+        [
+            pytest.param(lambda b: with_probes(b, b.configs[0].table.take([2, 0, 1])), True, id="order-of-rows"),
+            pytest.param(lambda b: replace(b, configs=b.configs[::-1]), True, id="order-of-tables"),
+            pytest.param(lambda b: with_probes(b, cell(b.configs[0].table, 1, "text", "x")), True, id="text-alone"),
+            pytest.param(lambda b: replace(b, version="1.2.4", evidence={}), True, id="version-and-evidence"),
+            pytest.param(
+                lambda b: with_probes(b, cell(b.configs[0].table, 1, "content_sha256", "x")), False, id="hash"
+            ),
+            pytest.param(lambda b: with_probes(b, cell(b.configs[0].table, 1, "id", "x")), False, id="id"),
+            pytest.param(lambda b: with_probes(b, b.configs[0].table.slice(0, 2)), False, id="row-gone"),
+            pytest.param(
+                lambda b: replace(b, configs=[replace(b.configs[0], name="sentences"), b.configs[1]]),
+                False,
+                id="name-of-a-table",
+            ),
+        ],
+    )
+    def test_content_sha256_is_of_ids_and_content_hashes(self, benchmark, tmp_path, change, same):
+        write_benchmark(benchmark, tmp_path / "one")
+        write_benchmark(change(benchmark), tmp_path / "other")
+        one, other = (manifest_of(tmp_path / name)["content_sha256"] for name in ("one", "other"))
+        assert (one == other) is same
+
+
+class TestSameInputSameBytes:
+    def test_again_in_place(self, benchmark, folder, contents):
+        write_benchmark(benchmark, folder)
+        before = contents(folder)
+        write_benchmark(benchmark, folder)
+        assert contents(folder) == before
+
+    def test_in_another_place(self, benchmark, folder, tmp_path, contents):
+        write_benchmark(benchmark, folder)
+        write_benchmark(benchmark, tmp_path / "elsewhere")
+        assert contents(folder) == contents(tmp_path / "elsewhere")
+        assert not any(str(tmp_path).encode() in content for content in contents(folder).values())
+
+    def test_in_another_order_of_keys(self, benchmark, folder, tmp_path, contents):
+        write_benchmark(benchmark, folder)
+        parameters = dict(reversed(benchmark.parameters.items()))
+        evidence = {
+            set_name: {model: dict(reversed(figures.items())) for model, figures in models.items()}
+            for set_name, models in benchmark.evidence.items()
+        }
+        write_benchmark(replace(benchmark, parameters=parameters, evidence=evidence), tmp_path / "other")
+        assert contents(folder) == contents(tmp_path / "other")
+
+
+def fail(*args, **kwargs):
+    raise RuntimeError("on purpose")
+
+
+class TestFailure:
+    @pytest.mark.parametrize(
+        "step",
+        ["render_card", "_manifest", "_write_json", "pq.write_table"],
+        ids=["card", "manifest", "evidence", "rows"],
+    )
+    def test_the_old_folder_stays(self, benchmark, folder, contents, monkeypatch, step):
+        write_benchmark(benchmark, folder)
+        before = contents(folder)
+        monkeypatch.setattr(f"evenruler.publish.benchmark.{step}", fail)
+        with pytest.raises(RuntimeError, match="on purpose"):
+            write_benchmark(replace(benchmark, title="Other", n_rejected=9), folder)
+        assert contents(folder) == before
+
+    @pytest.mark.parametrize(
+        ("change", "error"),
+        [
+            pytest.param({"evidence": {"hand": {"tiny": {"alpha": {1, 2}}}}}, TypeError, id="evidence-no-json"),
+            pytest.param({"parameters": {"a": object()}}, TypeError, id="parameters-no-json"),
+            pytest.param(
+                {"configs": [Config("probes", "a row", pa.table({"id": ["1"], "content_sha256": ["a"]}))]},
+                KeyError,
+                id="column-missing",
+            ),
+        ],
+    )
+    def test_the_old_folder_stays_when_input_is_bad(self, benchmark, folder, contents, change, error):
+        write_benchmark(benchmark, folder)
+        before = contents(folder)
+        with pytest.raises(error):
+            write_benchmark(replace(benchmark, **change), folder)
+        assert contents(folder) == before
+
+    def test_the_first_time_there_is_no_folder(self, benchmark, folder, monkeypatch):
+        monkeypatch.setattr("evenruler.publish.benchmark.render_card", fail)
+        with pytest.raises(RuntimeError, match="on purpose"):
+            write_benchmark(benchmark, folder)
+        assert not folder.exists()
+
+    def test_the_next_run_is_as_if_nothing_had_been(self, benchmark, folder, tmp_path, contents, monkeypatch):
+        write_benchmark(benchmark, tmp_path / "clean")
+        with monkeypatch.context() as patch:
+            patch.setattr("evenruler.publish.benchmark.render_card", fail)
+            with pytest.raises(RuntimeError, match="on purpose"):
+                write_benchmark(benchmark, folder)
+        write_benchmark(benchmark, folder)
+        assert contents(folder) == contents(tmp_path / "clean")
+        assert [path.name for path in folder.parent.iterdir()] == ["probes-jobs"]
+
+    def test_killed_between_the_two_renames(self, benchmark, folder, contents, monkeypatch):
+        write_benchmark(benchmark, folder)
+        before = contents(folder)
+        folder.rename(folder.with_name(".probes-jobs.old"))
+        monkeypatch.setattr("evenruler.publish.benchmark.render_card", fail)
+        with pytest.raises(RuntimeError, match="on purpose"):
+            write_benchmark(replace(benchmark, title="Other"), folder)
+        assert contents(folder) == before
