@@ -1,0 +1,131 @@
+"""A clone of this repository in a temporary folder, with tiny random models, driven by the real DVC."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.tiny import save_tiny
+
+ROOT = Path(__file__).parents[2]
+MADE = ("data/built", "data/scores", "data/diagnosis", "data/report", "benchmarks")
+yaml = YAML()
+
+
+class Clone:
+    """A checkout in which commands are run as a user would run them."""
+
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self.folder = folder
+        self.env = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "EVENRULER_CACHE": str(cache),
+            "DVC_NO_ANALYTICS": "1",
+            "HF_HUB_OFFLINE": "1",
+        }
+
+    def run(self, *command: str, status: int = 0) -> str:
+        """What a command printed; fails unless it ends with the given status."""
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout
+        return done.stdout
+
+    def start(self, *command: str) -> "subprocess.Popen[str]":
+        """A command in a session of its own, left running."""
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+
+    def edit(self, file: str, change: Callable[[dict], None]) -> None:
+        """Change a YAML file in place, its comments kept."""
+        path = self.folder / file
+        document = yaml.load(path.read_text())
+        change(document)
+        with path.open("w") as out:
+            yaml.dump(document, out)
+
+    def contents(self, *folders: str) -> dict[str, bytes]:
+        """Every file below some folders, by path."""
+        paths = (path for folder in folders for path in (self.folder / folder).rglob("*") if path.is_file())
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
+
+    def commit(self, message: str) -> None:
+        self.run("git", "add", "-A")
+        self.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", message)
+
+
+def clone_into(folder: Path, cache: Path) -> Clone:
+    """This working tree, what is made left out, as a repository of its own."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.splitlines():
+        if name.startswith((*MADE, "tests/", "dvc.lock")) or not (ROOT / name).exists():
+            continue
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    cache.mkdir(parents=True)
+    (ROOT / ".cache/models").mkdir(parents=True, exist_ok=True)
+    (cache / "models").symlink_to(ROOT / ".cache/models")
+    clone = Clone(folder, cache)
+    clone.run("git", "init", "-q")
+    return clone
+
+
+def shorten(attributes: int, sets: tuple[str, ...]) -> Callable[[dict], None]:
+    """An edit of the domain that keeps its first attributes and some of its sets."""
+
+    def change(source: dict) -> None:
+        del source["attributes"][attributes:]
+        for name in [name for name in source["sets"] if name not in sets]:
+            del source["sets"][name]
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """A clone with two tiny models and twelve attributes, built and committed."""
+    folder = tmp_path_factory.mktemp("pipeline")
+    clone = clone_into(folder / "clone", folder / "cache")
+    for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
+        save_tiny(folder / name, kind=kind)
+
+    def two_tiny_models(params: dict) -> None:
+        embedder = params["models"]["all-minilm-l6-v2"]
+        params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
+        params["models"]["all-minilm-l6-v2"] = embedder
+        params["active"]["models"] = ["tiny-a", "tiny-b"]
+        params["diagnosis"]["resamples"] = 100
+
+    clone.edit("params.yaml", two_tiny_models)
+    clone.edit("data/sources/probes/occupation-gender.yaml", shorten(12, ("validation", "seed")))
+    clone.run("evenruler", "check")
+    clone.run("dvc", "repro")
+    clone.commit("built")
+    return clone
+
+
+def entry(folder: Path) -> dict:
+    """The catalogue's entry of a local model."""
+    return {"kind": "causal", "source": f"local:{folder}", "licence": "apache-2.0", "origin": "made by the test"}

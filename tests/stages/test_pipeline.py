@@ -1,0 +1,169 @@
+"""The real pipeline, by the real DVC, in a clone: what is run when, and what stays."""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.declaration import checking, load_params
+from tests.stages.conftest import Clone, entry
+from tests.tiny import save_tiny
+
+UP_TO_DATE = "Data and pipelines are up to date."
+BENCHMARK = "benchmarks/probes-occupation-gender"
+
+
+def ran(output: str) -> list[str]:
+    return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
+
+
+def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> None:
+    assert UP_TO_DATE in built.run("dvc", "status")
+    assert ran(built.run("dvc", "repro")) == []
+    probes = pq.read_table(built.folder / BENCHMARK / "probes/test-00000-of-00001.parquet")
+    assert probes.num_rows == 12 * 16 * 12
+    scores = pq.read_table(built.folder / "data/scores/probes/tiny-a.parquet")
+    assert set(scores["id"].to_pylist()) == set(probes["id"].to_pylist())
+    assert not [path for path in built.contents("data", "benchmarks") if ".partial" in path or ".gitignore" in path]
+
+
+def test_figures_come_for_every_set_and_model(built: Clone) -> None:
+    metrics = json.loads((built.folder / "data/diagnosis/probes/metrics.json").read_text())["occupation-gender"]
+    assert {name: set(models) for name, models in metrics.items()} == {
+        name: {"tiny-a", "tiny-b", "any-model"} for name in ("validation", "seed")
+    }
+    assert metrics == json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
+    shown = json.loads(built.run("dvc", "metrics", "show", "--json"))
+    assert shown[""]["data"]["data/diagnosis/probes/metrics.json"]["data"]["occupation-gender"] == metrics
+
+
+def test_the_report_needs_no_network(built: Clone) -> None:
+    page = (built.folder / "data/report/index.html").read_text()
+    assert page.count('class="picture"') == 6
+    assert "<script src" not in page
+    assert "<link" not in page
+
+
+def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
+    """Forced from compile to card: every benchmark file again, byte for byte."""
+    before = built.contents("benchmarks")
+    output = built.run("dvc", "repro", "--force", "card-probes@occupation-gender")
+    assert len(ran(output)) == 5
+    assert built.contents("benchmarks") == before
+    assert UP_TO_DATE in built.run("dvc", "status", "card-probes@occupation-gender")
+
+
+def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: Path) -> None:
+    """One entry scores one model; without it everything is as before, also in a clone of the result."""
+    save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
+    declared = (built.folder / "params.yaml").read_text()
+    built.edit("params.yaml", lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}))
+    assert "active is now quick: tiny-a, tiny-b, tiny-c" in built.run("evenruler", "check")
+    assert ran(built.run("dvc", "repro")) == [
+        "score@tiny-c",
+        "diagnose-probes",
+        "card-probes@occupation-gender",
+        "report",
+    ]
+    evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
+    assert "tiny-c" in evidence["validation"]
+
+    (built.folder / "params.yaml").write_text(declared)
+    checked = built.run("evenruler", "check")
+    assert "removed data/scores/probes/tiny-c.parquet" in checked
+    assert "removed score@tiny-c from dvc.lock" in checked
+    assert "score@tiny-c" not in "".join(ran(built.run("dvc", "repro")))
+    assert built.run("git", "status", "--porcelain") == ""
+
+    clone = tmp_path / "clone"
+    built.run("git", "clone", "-q", ".", str(clone))
+    fresh = Clone(clone, tmp_path / "cache")
+    fresh.run("dvc", "cache", "dir", "--local", str(built.folder / ".dvc/cache"))
+    fresh.run("dvc", "checkout", "--quiet")
+    assert UP_TO_DATE in fresh.run("dvc", "status")
+
+
+def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:
+    metrics = built.folder / "data/diagnosis/probes/metrics.json"
+    before, good = built.contents("benchmarks"), metrics.read_bytes()
+    metrics.write_text("{}")
+    try:
+        assert "KeyError" in built.run("dvc", "repro", "--single-item", "card-probes@occupation-gender", status=255)
+        assert built.contents("benchmarks") == before
+    finally:
+        metrics.write_bytes(good)
+    assert UP_TO_DATE in built.run("dvc", "status")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "stage", "message"),
+    [
+        ("params.yaml", "  seed: 20", "  sead: 20", "stages.compile", "unknown key 'sead'; did you mean 'seed'?"),
+        (
+            "data/sources/probes/occupation-gender.yaml",
+            "A typical {ATTRIBUTE} is a {TARGET}.",
+            "A typical {ATTRIBUTE}.",
+            "stages.compile",
+            "holds {TARGET} 0 times, expected once",
+        ),
+        (
+            "data/sources/criteria/bls-cps-2021.csv",
+            "\nengineer,",
+            "\nengine,",
+            "stages.compile",
+            "that the set has: engineer",
+        ),
+        ("params.yaml", "/tiny-a", "/tiny-z", "stages.score", "no such file or folder"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_half_written(
+    built: Clone, file: str, old: str, new: str, stage: str, message: str
+) -> None:
+    path = built.folder / file
+    good, before = path.read_text(), built.contents("data/built", "data/scores", "benchmarks")
+    path.write_text(good.replace(old, new))
+    argument = {"stages.compile": "occupation-gender", "stages.score": "tiny-a"}[stage]
+    try:
+        output = built.run("python", "-m", stage, argument, status=2)
+    finally:
+        path.write_text(good)
+    (line,) = output.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+    assert Path(file).name in line
+    assert built.contents("data/built", "data/scores", "benchmarks") == before
+
+
+def test_manifest_names_every_file(built: Clone) -> None:
+    folder = built.folder / BENCHMARK
+    manifest = json.loads((folder / "manifest.json").read_text())
+    files = built.contents(BENCHMARK)
+    del files[f"{BENCHMARK}/manifest.json"]
+    assert manifest["files"] == {
+        path.removeprefix(f"{BENCHMARK}/"): hashlib.sha256(content).hexdigest() for path, content in files.items()
+    }
+    assert manifest["rows"] == {"probes": 2304, "templates": 16, "attributes": 12, "rejected": 0}
+
+
+def test_scales_rewrite_what_is_in_use_and_keep_the_comments(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "params.yaml").read_text()
+    (tmp_path / "params.yaml").write_text(text)
+    checking.set_scale(tmp_path, "paper")
+    paper = load_params(tmp_path / "params.yaml")
+    assert len(paper.active.models) == 8
+    assert paper.active.models[0] == "smollm3-3b"
+    checking.set_scale(tmp_path, "quick")
+    assert (tmp_path / "params.yaml").read_text() == text
+
+
+def test_shipped_lock_matches_the_declaration() -> None:
+    """Every stage of dvc.yaml, and no other, has its entry in the committed dvc.lock."""
+    root = Path(__file__).parents[2]
+    command = ["dvc", "stage", "list", "--name-only"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    locked = YAML(typ="safe").load((root / "dvc.lock").read_text())["stages"]
+    assert set(listed.stdout.split()) == set(locked)

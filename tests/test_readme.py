@@ -1,0 +1,50 @@
+"""What the README says is so."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+from evenruler.text.numbers import figure_in_words
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_its_figures_are_those_of_the_benchmark() -> None:
+    evidence = json.loads((ROOT / "benchmarks/probes-occupation-gender/evidence.json").read_text())["validation"]
+    for model in ("gemma-3-270m", "smollm2-135m-instruct"):
+        figures = [figure_in_words(evidence[model][figure], 3) for figure in ("r", "r_exact", "alpha")]
+        assert f"| {model} | {' | '.join(figures)} |" in README
+
+
+def test_its_figures_are_the_target_ones() -> None:
+    """Computed apart from this project: Gemma .834, SmolLM2 .804 on 43 occupations with literal articles."""
+    evidence = json.loads((ROOT / "benchmarks/probes-occupation-gender/evidence.json").read_text())["validation"]
+    for model, expected in (("gemma-3-270m", 0.834), ("smollm2-135m-instruct", 0.804)):
+        assert abs(evidence[model]["r"]["value"] - expected) <= 0.005
+        assert (evidence[model]["r"]["n"], evidence[model]["r_exact"]["n"]) == (43, 21)
+
+
+def test_its_graph_is_the_pipeline() -> None:
+    (drawn,) = re.findall(r"```mermaid\n(.*?)```", README, flags=re.S)
+    made = subprocess.run(["dvc", "dag", "--mermaid"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert drawn.split() == made.stdout.split()
+
+
+def test_its_domain_passes_the_checks(tmp_path: Path) -> None:
+    from evenruler.declaration import ProbeSettings, load_probe_source
+
+    (example,) = re.findall(r"```yaml\n(title: .*?)```", README, flags=re.S)
+    path = tmp_path / "my-domain.yaml"
+    path.write_text(example)
+    source = load_probe_source(path, ProbeSettings())
+    assert source.sets["seed"].templates["doubt"].keying == -1
+
+
+def test_its_bias_is_right() -> None:
+    from evenruler.probes import bias
+
+    assert np.allclose(bias([[-20.1, -21.4, -22.9, -23.0]], ["men", "men", "women", "women"]), [2.2])
