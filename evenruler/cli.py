@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from evenruler.declaration import checking
-from evenruler.errors import UserError
+from evenruler.declaration import checking, starting
+from evenruler.errors import UserError, nearest
 
 app = typer.Typer(
     add_completion=False,
@@ -15,11 +15,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Declare, build, score and check bias benchmarks for language models.",
 )
-
-
-@app.callback()
-def _group() -> None:
-    """Keeps subcommands even while there is one."""
 
 
 @app.command()
@@ -33,6 +28,18 @@ def check() -> None:
 def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
     """Set the scale: write into params.yaml which models are in use."""
     for line in checking.set_scale(Path(), name):
+        typer.echo(line)
+
+
+@app.command()
+def new(
+    kind: Annotated[str, typer.Argument(metavar="probes")],
+    name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
+) -> None:
+    """Start a probe domain: write a commented source that passes the checks, and its line in params.yaml."""
+    if kind != "probes":
+        raise UserError(f"nothing of the kind {kind!r} can be started", remedy=nearest(kind, ["probes"]))
+    for line in starting.new_probes(Path(), name):
         typer.echo(line)
 
 

@@ -69,10 +69,7 @@ def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
     models = params.in_use(scale)
     if (params.active.scale, params.active.models) == (scale, models):
         return []
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 120
-    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml = params_yaml()
     document = yaml.load(path.read_text(encoding="utf-8"))
     document["active"]["scale"] = scale
     listed = CommentedSeq(models)
@@ -80,7 +77,7 @@ def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
     document["active"]["models"] = listed
     text = StringIO()
     yaml.dump(document, text)
-    _replace(path, text.getvalue())
+    replace(path, text.getvalue())
     return [f"params.yaml: active is now {scale}: {', '.join(models)}"]
 
 
@@ -118,7 +115,7 @@ def _prune_lock(root: Path) -> list[str]:
     if gone:
         text = StringIO()
         yaml.dump(document, text)
-        _replace(path, text.getvalue())
+        replace(path, text.getvalue())
     return gone
 
 
@@ -131,7 +128,17 @@ def _stage_names(root: Path) -> set[str]:
     return set(listed.stdout.split())
 
 
-def _replace(path: Path, text: str) -> None:
+def params_yaml() -> YAML:
+    """Reads and writes params.yaml with comments, order and layout kept."""
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 120
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
