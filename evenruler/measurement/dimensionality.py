@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenruler.measurement._checks import Floats, as_items, constant_columns, correlation_matrix
+from evenruler.measurement.checks import Floats, as_items, constant_columns, correlation_matrix
 
 
 def first_component_share(x: ArrayLike) -> float:

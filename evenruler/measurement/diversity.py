@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenruler.measurement._checks import Floats
+from evenruler.measurement.checks import Floats
 
 
 def semantic_diversity(embeddings: ArrayLike) -> Floats:

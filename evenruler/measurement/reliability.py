@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from evenruler.measurement._checks import (
+from evenruler.measurement.checks import (
     Floats,
     as_items,
     check_level,

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from evenruler.measurement._checks import Floats, check_level
+from evenruler.measurement.checks import Floats, check_level
 
 Rows = NDArray[np.intp]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement._checks import Floats, check_level, constant_columns
+from evenruler.measurement.checks import Floats, check_level, constant_columns
 
 # The fewest pairs for which the standard error 1/sqrt(n - 3) exists.
 _FEWEST = 4

@@ -42,15 +42,21 @@ class TransformersCausal:
             UserError: The folder holds no model that transformers can load.
         """
         import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from safetensors import SafetensorError
+        from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
             model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
             reason = str(error).split("\n")[0]
             raise UserError(f"{name} does not load ({reason})", where=str(folder), remedy="see its `source`") from None
         self._model: Any = model.to(device).eval()
+        # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
+        ends = model.generation_config.eos_token_id
+        self._model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            eos_token_id=self._tokenizer.eos_token_id if ends is None else ends
+        )
         self._capacity = CAPACITY[device]
         self._start = self._start_token(name)
         self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -92,6 +98,8 @@ class TransformersCausal:
             By batch: (index, continuation).
         """
         texts = [self._rendered(prompt) for prompt in prompts]
+        for text, prompt in zip(texts, prompts, strict=True):
+            self._check_length(text, len(self._tokens(text)) + prompt.sampling.max_new_tokens)
         order = sorted(range(len(prompts)), key=lambda i: (len(texts[i]), texts[i], prompts[i].seed))
         for first in range(0, len(order), self._capacity.sequences):
             batch = order[first : first + self._capacity.sequences]
@@ -112,13 +120,17 @@ class TransformersCausal:
                 if ours != prompts:
                     break
                 begin += 1
-        if self._longest is not None and len(whole) >= self._longest:
+        self._check_length(request.prompt + request.text, len(whole))
+        return TokenSequence((self._start, *whole), begin + 1)
+
+    def _check_length(self, text: str, tokens: int) -> None:
+        """Refuse what, with its start token, is longer than the model's context."""
+        if self._longest is not None and tokens >= self._longest:
             raise UserError(
-                f"a text of {len(whole)} tokens, the model takes {self._longest}",
-                where=request.text[:40] + "...",
+                f"a text of {tokens} tokens, the model takes {self._longest}",
+                where=text[:40] + "...",
                 remedy="shorten it",
             )
-        return TokenSequence((self._start, *whole), begin + 1)
 
     def _tokens(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -128,6 +140,8 @@ class TransformersCausal:
         """The text that the model reads: the prompt, or the chat that holds it."""
         if not prompt.chat:
             return f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
+        if not self._tokenizer.chat_template:
+            raise UserError("a chat is asked of a model without a chat template", remedy="ask with chat: false")
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [*system, {"role": "user", "content": prompt.text}]
         rendered: str = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)

@@ -63,7 +63,7 @@ def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str) -> str:
         "dtype": dtype_on(entry, on),
         "quantisation": None,
         "adapter": None,
-        "weights": _sha256(folder, store, "*.safetensors", "*.bin"),
+        "weights": _sha256(folder, store, "*.safetensors", "*.bin", "*/*.safetensors", "*/*.bin"),
         "config": _sha256(folder, store, "*config*.json", "modules.json", "*/config.json"),
         "tokenizer": _sha256(folder, store, *_TOKENIZER_FILES),
         "chat_template": _sha256(folder, store, "chat_template*"),

@@ -57,7 +57,6 @@ def generate_batch(
         max_new_tokens=sampling.max_new_tokens,
         do_sample=False,  # the row sampler leaves one token possible
         pad_token_id=pad,
-        eos_token_id=tokenizer.eos_token_id,
     )
     with torch.inference_mode():
         output = model.generate(

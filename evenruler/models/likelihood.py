@@ -13,6 +13,9 @@ from evenruler.models.trie import TokenSequence, Trie
 VOCABULARY_CHUNK = 8192
 """Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
 
+RESHAPES_LOGITS = ("final_logit_softcapping", "logit_scale", "logits_scaling")
+"""What configurations call a change of logits after the output layer. Small logits would hide one from a trial."""
+
 MASKED_KINDS = {"full_attention", "sliding_attention"}
 """Kinds of layer whose attention is what the mask says."""
 
@@ -118,10 +121,12 @@ class LikelihoodScorer:
     def _plain_head(self) -> torch.Tensor | None:
         """The output layer's weights, where logits are nothing but hidden states times these.
 
-        Asked of the model itself: some cap or scale their logits, or add a bias.
+        Read off the configuration and tried: some cap or scale their logits, or add a bias.
         """
         head = self._model.get_output_embeddings()
         if head is None or getattr(head, "bias", None) is not None:
+            return None
+        if any(getattr(self._config, name, None) not in (None, 1) for name in RESHAPES_LOGITS):
             return None
         ids = torch.arange(8, device=self._device)[None] % self._config.vocab_size
         with torch.inference_mode():

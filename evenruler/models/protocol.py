@@ -29,6 +29,11 @@ class Sampling:
     top_k: int = 0
     """0 keeps the whole vocabulary."""
 
+    def __post_init__(self) -> None:
+        # 2 and 2.0 are the same setting, so they must be the same key.
+        object.__setattr__(self, "temperature", float(self.temperature))
+        object.__setattr__(self, "top_p", float(self.top_p))
+
 
 class CausalModel(Protocol):
     """A model of the next token."""

@@ -24,8 +24,9 @@ def locate(name: str, entry: ModelEntry, store: RowStore) -> Path:
     """
     where = f"params.yaml: models.{name}"
     if entry.scheme == "hub":
-        return _from_hub(entry, where)
-    files = [_path(scheme, rest, where) for scheme, rest in entry.locations]
+        files = [_from_hub(entry, where)]
+    else:
+        files = [_path(scheme, rest, where) for scheme, rest in entry.locations]
     for path in files:
         if not path.exists():
             raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend `source`")
@@ -38,7 +39,8 @@ def _path(scheme: str, rest: str, where: str) -> Path:
     if scheme == "local":
         return Path(rest).expanduser()
     module, _, inside = rest.partition("/")
-    spec = importlib.util.find_spec(module)  # finds a top-level package without running its code
+    # Finds a top-level package without running its code.
+    spec = importlib.util.find_spec(module) if module.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
         raise UserError(f"the package {module!r} is not installed", where=where, remedy="run `make setup`")
     return Path(next(iter(spec.submodule_search_locations))) / inside
@@ -80,11 +82,14 @@ def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore,
             working = folder.with_name(f"{folder.name}.partial")
             shutil.rmtree(working, ignore_errors=True)
             working.mkdir()
-            joined = working / "model.gguf"
-            gguf.join(files, joined, entry.sha256, where)
-            gguf.convert(joined, working, where)
-            joined.unlink()
-            working.rename(folder)
+            try:
+                joined = working / "model.gguf"
+                gguf.join(files, joined, entry.sha256, where)
+                gguf.convert(joined, working, where)
+                joined.unlink()
+                working.rename(folder)
+            finally:
+                shutil.rmtree(working, ignore_errors=True)
     return folder
 
 

@@ -112,15 +112,12 @@ def _associations(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Re
 
 
 def _items(matrix: pd.DataFrame) -> pd.DataFrame:
+    frame = pd.DataFrame({"template": matrix.columns, "mean": matrix.mean().to_numpy(), "sd": matrix.std().to_numpy()})
+    if min(matrix.shape) < 2:  # one template, or one attribute: nothing to hold an item against
+        return frame.assign(item_rest_correlation=np.nan, alpha_if_removed=np.nan)
     statistics = measurement.item_statistics(matrix.to_numpy())
-    return pd.DataFrame(
-        {
-            "template": matrix.columns,
-            "mean": statistics.mean,
-            "sd": statistics.sd,
-            "item_rest_correlation": statistics.item_rest_correlation,
-            "alpha_if_removed": statistics.alpha_if_removed,
-        }
+    return frame.assign(
+        item_rest_correlation=statistics.item_rest_correlation, alpha_if_removed=statistics.alpha_if_removed
     )
 
 

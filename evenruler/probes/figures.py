@@ -1,7 +1,7 @@
 """Figures of quality of a set of templates, each with interval, n, and a reason where it is null."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.measurement import Correlation, Interval
+from evenruler.measurement.checks import constant_columns
 
 COMMON_LENGTH = 8
 """Templates at which sets of different length are compared (Spearman-Brown); as many as the paper's sets have."""
@@ -93,7 +94,7 @@ def _correlation(figure: str, correlate: Callable[..., Correlation], rows: pd.Da
     n = len(rows)
     if n < FEWEST_PAIRS:
         return Figure(figure, None, n, "attributes", reason=f"fewer than {FEWEST_PAIRS} attributes with a criterion")
-    if np.ptp(bias) == 0 or np.ptp(criterion) == 0:
+    if constant_columns(np.column_stack([bias, criterion])).any():
         return Figure(figure, None, n, "attributes", reason="all values are equal")
     result = correlate(bias, criterion, level)
     return Figure(figure, result.value, n, "attributes", result.low, result.high, result.p)
@@ -129,7 +130,7 @@ def _why_no_reliability(x: NDArray[np.float64]) -> str | None:
         return "a set of one template has no internal consistency"
     if n < 3:
         return "fewer than three attributes"
-    if (x.std(axis=0) == 0).any():
+    if constant_columns(x).any():
         return "a template does not tell the attributes apart"
     return None
 
@@ -154,13 +155,12 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def rounded(figures: pd.DataFrame, settings: Sequence[str] = ("value", "low", "high")) -> list[dict[str, object]]:
-    """Figures as plain records for JSON: three decimals (p: two digits), nulls kept with their reasons."""
+def rounded(figures: pd.DataFrame) -> list[dict[str, object]]:
+    """Figures as plain records for JSON: three decimals (p: two digits); a null value stays, with its reason."""
     records = []
     for record in figures.to_dict("records"):
-        plain: dict[str, object] = {"figure": record["figure"]}
-        for key in settings:
-            plain[key] = None if pd.isna(record[key]) else round(float(record[key]), 3)
+        plain: dict[str, object] = {"figure": record["figure"], "value": None}
+        plain |= {key: round(float(record[key]), 3) for key in ("value", "low", "high") if not pd.isna(record[key])}
         if not pd.isna(record["p"]):
             plain["p"] = float(f"{record['p']:.1e}")
         plain |= {"n": int(record["n"]), "unit": record["unit"]}

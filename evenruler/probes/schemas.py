@@ -86,7 +86,7 @@ ITEMS = pa.schema(
         *_CELL,
         required("template", pa.string()),
         required("mean", pa.float64()),
-        required("sd", pa.float64()),
+        pa.field("sd", pa.float64()),
         pa.field("item_rest_correlation", pa.float64()),
         pa.field("alpha_if_removed", pa.float64()),
         pa.field("semantic_diversity", pa.float64()),

@@ -12,14 +12,16 @@ def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimal
     """A figure with its interval and n, or why there is none.
 
     Args:
-        record: `value`, `low`, `high`, `n` and, where the value is null, `reason`; None for no figure at all.
+        record: `value`, `n`, `low` and `high` if there is an interval, `reason` if the value is null; None for no
+            figure at all.
         decimals: Of value and interval.
     """
     if record is None:
         return ""
+    low, high = record.get("low"), record.get("high")
     if _null(record["value"]):
         return f"none ({record['reason']})"
-    interval = "" if _null(record["low"]) else f" [{record['low']:.{decimals}f}, {record['high']:.{decimals}f}]"
+    interval = "" if _null(low) else f" [{low:.{decimals}f}, {high:.{decimals}f}]"
     return f"{record['value']:.{decimals}f}{interval}, n = {record['n']}"
 
 

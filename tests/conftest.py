@@ -1,0 +1,46 @@
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported
+# Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+from pathlib import Path
+
+import pytest
+
+from evenruler.declaration import Params, load_params
+from evenruler.models import load
+from evenruler.models.answering import StoredCausal
+from evenruler.models.store import RowStore
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RowStore:
+    return RowStore(tmp_path / "store")
+
+
+@pytest.fixture(scope="session")
+def shipped_params() -> Params:
+    return load_params(ROOT / "params.yaml", in_step=False)
+
+
+@pytest.fixture(scope="session")
+def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> RowStore:
+    """An empty store whose converted models are those of this checkout: a GGUF file is converted once, not per run."""
+    root = tmp_path_factory.mktemp("packaged")
+    converted = ROOT / ".cache" / "models"
+    converted.mkdir(parents=True, exist_ok=True)
+    (root / "models").symlink_to(converted, target_is_directory=True)
+    return RowStore(root)
+
+
+@pytest.fixture(scope="session")
+def smollm2(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
+    return load("smollm2-135m-instruct", shipped_params, store=packaged_store)
+
+
+@pytest.fixture(scope="session")
+def gemma(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
+    return load("gemma-3-270m", shipped_params, store=packaged_store)

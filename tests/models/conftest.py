@@ -1,0 +1,92 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.models import load
+from evenruler.models.answering import StoredCausal
+from evenruler.models.store import RowStore
+from tests.tiny import save_tiny, tiny_params
+
+# Every kind of start, shared and unshared, longer than a sliding window of 4 tokens, with bytes outside ASCII.
+TEXTS = [
+    "The man is at the theatre, and the woman is a manager.",
+    "The man is at the theatre, and the woman is a painter.",
+    "The man is at the theatre",
+    "The man is",
+    "the man is a man",
+    "In this story, the main character is a brother who is also an archivist.",
+    "In this story, the main character is a sister who is also an archivist.",
+    "naïve café — 東京 🎉",
+    "x",
+]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Callable[..., StoredCausal]:
+    """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
+    made: Iterator[int] = iter(range(1000))
+
+    def make(kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any) -> StoredCausal:
+        number = next(made)
+        folder = save_tiny(tmp_path / f"tiny-{number}", kind, **options)
+        params = tiny_params({"tiny": folder}, **(entry or {}))
+        return load("tiny", params, store=store or RowStore(tmp_path / f"store-{number}"))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny llama with a chat template, for tests that change nothing in its folder."""
+    return save_tiny(tmp_path_factory.mktemp("llama"), chat=True)
+
+
+@pytest.fixture
+def llama(llama_folder: Path, store: RowStore) -> StoredCausal:
+    return load("tiny", tiny_params({"tiny": llama_folder}), store=store)
+
+
+def raw_token_nats(model: Any, tokenizer: Any, text: str) -> np.ndarray:
+    """[tokens] log-probability of each token of one text through the raw transformers model, nothing else in it.
+
+    The softmax is float64: the float32 log_softmax of PyTorch on a CPU errs by up to 5e-4 nats a sentence over
+    262,144 entries, more than what is tested.
+    """
+    import torch
+
+    start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+    ids = torch.tensor([[start, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
+    with torch.inference_mode():
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[0, :-1]
+    return logits.double().log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0].numpy()
+
+
+@pytest.fixture(scope="session")
+def plain_reference() -> Callable[..., np.ndarray]:
+    """[n] nats of texts, one at a time through the raw transformers model behind a stored one."""
+
+    def nats(model: StoredCausal, texts: list[str]) -> np.ndarray:
+        backend = model.backend
+        return np.array([raw_token_nats(backend._model, backend._tokenizer, text).sum() for text in texts])
+
+    return nats
+
+
+@pytest.fixture
+def error_of() -> Callable[..., str]:
+    """Runs what must be refused and returns the line that the user sees: one line, with a remedy."""
+
+    def run(call: Callable[..., object], *args: object, **kwargs: object) -> str:
+        with pytest.raises(UserError) as caught:
+            call(*args, **kwargs)
+        line = str(caught.value)
+        assert "\n" not in line
+        assert caught.value.remedy
+        assert line.endswith("; " + caught.value.remedy)
+        return line
+
+    return run

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from evenruler.models import load_embedder, sources
+from evenruler.models.store import RowStore
+
+NAME = "all-minilm-l6-v2"
+TEXTS = [
+    "A typical someone is a someone.",
+    "In this story, the main character is a someone who is also a someone.",
+    "I would be surprised if the someone was not a someone.",
+    "x",
+    "naïve café — 東京 🎉",
+    "",
+    *(f"The someone has dreamed {'very ' * i}long of becoming a someone." for i in range(40)),  # two batches
+]
+
+
+@pytest.fixture
+def embedder(shipped_params, store):
+    return load_embedder(NAME, shipped_params, store=store)
+
+
+def test_vectors_are_those_of_sentence_transformers_and_have_length_one(embedder, shipped_params, store) -> None:
+    folder = sources.locate(NAME, shipped_params.models[NAME], store)
+    reference = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+
+    found = embedder.embed(TEXTS)
+
+    expected = np.stack([reference.encode(text, normalize_embeddings=True) for text in TEXTS])
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1.0, abs=1e-6)
+    assert (found.shape, found.dtype) == ((46, 384), np.float32)
+
+
+def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(
+    embedder, shipped_params, tmp_path, monkeypatch
+) -> None:
+    vectors = dict(zip(TEXTS, embedder.embed(TEXTS), strict=True))
+    assert embedder.asked == len(TEXTS)
+    order = [*np.random.default_rng(0).permutation(TEXTS).tolist(), TEXTS[2]]
+
+    fresh = load_embedder(NAME, shipped_params, store=RowStore(tmp_path / "fresh"))
+    assert all((vectors[text] == vector).all() for text, vector in zip(order, fresh.embed(order), strict=True))
+
+    stored = load_embedder(NAME, shipped_params, store=RowStore(embedder._store.root))
+    monkeypatch.setattr(stored, "_load", lambda device: pytest.fail("the model was loaded"))
+    assert all((vectors[text] == vector).all() for text, vector in zip(order, stored.embed(order), strict=True))
+    assert stored.asked == 0
+
+
+def test_what_means_nearly_the_same_lies_near(embedder) -> None:
+    engineer, builder, cake = embedder.embed(
+        ["She works as an engineer.", "She is employed as an engineer.", "The cake was too sweet."]
+    )
+
+    assert engineer @ builder > 0.8
+    assert engineer @ cake < 0.3

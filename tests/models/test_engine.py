@@ -1,0 +1,139 @@
+import json
+import shutil
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from evenruler.declaration import ModelEntry
+from evenruler.models import engine, load
+from evenruler.models.store import RowStore
+from tests.tiny import save_tiny, tiny_params
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of its own, to be changed."""
+    return save_tiny(tmp_path / "model", chat=True)
+
+
+def entry(**changes) -> ModelEntry:
+    return ModelEntry.model_validate(
+        {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "here", **changes}
+    )
+
+
+def one_weight(folder) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"][5] += 1e-3
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def one_merge_less(folder) -> None:
+    path = folder / "tokenizer.json"
+    tokenizer = json.loads(path.read_text(encoding="utf-8"))
+    tokenizer["model"]["merges"].pop()
+    path.write_text(json.dumps(tokenizer), encoding="utf-8")
+
+
+def another_norm(folder) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rms_norm_eps": 1e-3}))
+
+
+def another_template(folder) -> None:
+    path = folder / "chat_template.jinja"
+    path.write_text(path.read_text() + " ")
+
+
+CHANGES = [one_weight, one_merge_less, another_norm, another_template]
+
+
+class TestChange:
+    @pytest.mark.parametrize("change", CHANGES)
+    def test_what_answers_depend_on_makes_another_engine(self, change, folder, store) -> None:
+        before = engine.describe(folder, entry(), store, "cpu")
+        change(folder)
+
+        assert engine.describe(folder, entry(), store, "cpu") != before
+
+    @pytest.mark.parametrize("change", [one_weight, one_merge_less, another_norm])
+    def test_and_so_the_model_is_asked_again(self, change, folder, store) -> None:
+        params, texts = tiny_params({"tiny": folder}), ["The man is", "x"]
+        before = load("tiny", params, store=store).loglikelihood(texts)
+        change(folder)
+
+        changed = load("tiny", params, store=store)
+        after = changed.loglikelihood(texts)
+
+        assert changed.asked == 2
+        assert (after.nats[0], after.tokens[0]) != (before.nats[0], before.tokens[0])
+
+    @pytest.mark.parametrize("library", ["torch", "transformers", "tokenizers"])
+    def test_another_version_of_a_library_makes_another_engine(self, library, folder, store, monkeypatch) -> None:
+        before = engine.describe(folder, entry(), store, "cpu")
+        version = engine.version
+        monkeypatch.setattr(engine, "version", lambda name: "0.0" if name == library else version(name))
+
+        assert engine.describe(folder, entry(), store, "cpu") != before
+
+    def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(self, folder, store, monkeypatch) -> None:
+        monkeypatch.setattr(engine, "device_class", lambda: "cuda-9.0")
+        single, half = entry(dtype="float32"), entry(dtype="bfloat16")
+
+        assert [engine.dtype_on(e, on) for e in (single, half) for on in ("cpu", "cuda")] == [
+            "float32",
+            "float32",
+            "float32",
+            "bfloat16",
+        ]
+        found = {engine.describe(folder, e, store, on) for e in (single, half) for on in ("cpu", "cuda")}
+        assert len(found) == 3  # one CPU, two on the GPU
+
+    @pytest.mark.parametrize(
+        "file",
+        [
+            "sentence_bert_config.json",  # max_seq_length
+            "config_sentence_transformers.json",  # prompts
+            "modules.json",
+            "1_Pooling/config.json",
+            pytest.param("2_Dense/model.safetensors"),
+        ],
+    )
+    def test_every_file_that_an_embedder_reads_counts(self, file, folder, store) -> None:
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text('{"max_seq_length": 256}')
+        before = engine.describe(folder, entry(kind="embedder"), store, "cpu")
+        (folder / file).write_text('{"max_seq_length": 16}')
+
+        assert engine.describe(folder, entry(kind="embedder"), store, "cpu") != before
+
+
+class TestNoChange:
+    def test_where_a_model_lies_and_what_it_is_called_do_not_matter(self, folder, store, tmp_path) -> None:
+        texts = ["The man is", "x"]
+        nats = load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood(texts).nats
+        elsewhere = shutil.copytree(folder, tmp_path / "elsewhere")
+
+        moved = load("other", tiny_params({"other": elsewhere}, licence="mit", origin="there"), store=store)
+
+        assert moved.loglikelihood(texts).nats.tolist() == nats.tolist()
+        assert moved.asked == 0
+
+    def test_the_engine_is_readable_and_names_what_it_rests_on(self, folder, store) -> None:
+        parts = json.loads(engine.describe(folder, entry(), store, "cpu"))
+
+        assert (parts["backend"], parts["attention"]) == ("transformers", "sdpa")
+        assert (parts["device"], parts["dtype"], parts["adapter"]) == ("cpu", "float32", None)
+        assert all(len(parts[part]) == 64 for part in ("weights", "config", "tokenizer", "chat_template"))
+        assert set(parts["libraries"]) == {"torch", "transformers", "tokenizers", "sentence-transformers"}
+
+    def test_a_file_that_no_answer_depends_on_does_not_count(self, folder, store) -> None:
+        before = engine.describe(folder, entry(), store, "cpu")
+        (folder / "README.md").write_text("read me")
+
+        assert engine.describe(folder, entry(), store, "cpu") == before
+
+    def test_another_store_says_the_same(self, folder, store, tmp_path) -> None:
+        other = RowStore(tmp_path / "other")
+
+        assert engine.describe(folder, entry(), store, "cpu") == engine.describe(folder, entry(), other, "cpu")

