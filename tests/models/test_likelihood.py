@@ -181,6 +181,7 @@ class TestKindsOfModel:
         model = tiny()
 
         assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
+        assert model.backend.shares_prefixes  # or else the chunks were wrong and it has fallen back
 
 
 class TestTokens:
