@@ -7,11 +7,16 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from evenruler.declaration import Params, load_params
 from evenruler.models import load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.store import RowStore
+
+# No stopwatch: a busy machine is no failure.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 ROOT = Path(__file__).parents[1]
 

@@ -9,6 +9,15 @@ from evenruler.probes.figures import rounded
 OF_THE_SET = "any-model"
 """Where figures stand that do not depend on a model."""
 
+ITEM_STATISTICS = (
+    "mean",
+    "sd",
+    "item_rest_correlation",
+    "alpha_if_removed",
+    "semantic_diversity",
+    "lexical_diversity",
+)
+
 
 def as_metrics(figures: pd.DataFrame) -> dict[str, Any]:
     """Figures by benchmark, set, model and figure.
@@ -20,4 +29,18 @@ def as_metrics(figures: pd.DataFrame) -> dict[str, Any]:
     for (benchmark, set_name, model), rows in figures.groupby(["benchmark", "set", "model"], sort=True):
         records = {record.pop("figure"): record for record in rounded(rows)}
         metrics.setdefault(str(benchmark), {}).setdefault(str(set_name), {})[str(model)] = records
+    return metrics
+
+
+def with_items(metrics: dict[str, Any], items: pd.DataFrame) -> dict[str, Any]:
+    """The metrics with, for each model, what every template adds to its set, under `items`.
+
+    Args:
+        metrics: By benchmark, set and model; changed in place.
+        items: By `evenruler.probes.schemas.ITEMS`.
+    """
+    for row in items.to_dict("records"):
+        of_model = metrics[row["benchmark"]][row["set"]][row["model"]]
+        statistics = {name: None if pd.isna(row[name]) else round(float(row[name]), 3) for name in ITEM_STATISTICS}
+        of_model.setdefault("items", {})[row["template"]] = statistics
     return metrics

@@ -1,8 +1,11 @@
+import json
+
 import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
 from evenruler.models import load_embedder, sources
+from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.store import RowStore
 
 NAME = "all-minilm-l6-v2"
@@ -32,6 +35,24 @@ def test_vectors_are_those_of_sentence_transformers_and_have_length_one(embedder
     assert found == pytest.approx(expected, abs=1e-6)
     assert np.linalg.norm(found, axis=1) == pytest.approx(1.0, abs=1e-6)
     assert (found.shape, found.dtype) == ((46, 384), np.float32)
+
+
+def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tmp_path) -> None:
+    shipped = sources.locate(NAME, shipped_params.models[NAME], store)
+    for path in shipped.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    modules = json.loads((shipped / "modules.json").read_text())
+    assert modules[-1]["type"].endswith("Normalize")
+    (tmp_path / "modules.json").unlink()
+    (tmp_path / "modules.json").write_text(json.dumps(modules[:-1]))
+    texts = TEXTS[:3]
+    raw = SentenceTransformer(str(tmp_path), device="cpu", local_files_only=True).encode(texts)
+    assert abs(np.linalg.norm(raw[0]) - 1) > 0.1
+
+    (batch,) = TransformersEmbedder(tmp_path, "cpu").embeddings(texts, frozenset(range(3)))
+    vectors = dict(batch)
+
+    assert vectors[0] == pytest.approx(raw[0] / np.linalg.norm(raw[0]), abs=1e-6)
 
 
 def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(

@@ -96,7 +96,7 @@ class TestChange:
             "config_sentence_transformers.json",  # prompts
             "modules.json",
             "1_Pooling/config.json",
-            pytest.param("2_Dense/model.safetensors"),
+            "2_Dense/model.safetensors",
         ],
     )
     def test_every_file_that_an_embedder_reads_counts(self, file, folder, store) -> None:

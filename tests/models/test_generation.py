@@ -4,7 +4,7 @@ import torch
 from scipy import stats
 from transformers import GenerationConfig
 
-from evenruler.models import Sampling, load
+from evenruler.models import Sampling, causal, load
 from evenruler.models.causal import Request
 from evenruler.models.generation import Prompt, RowSampler, generate_batch
 from tests.tiny import save_tiny, tiny_params
@@ -78,6 +78,19 @@ class TestRowSampler:
 
         assert self.drawn(RowSampler(range(200)), 200, self.SCORES).tolist() == expected
         assert set(expected) == {0, 2, 3, 4}
+
+    def test_a_token_without_probability_is_not_drawn_even_at_the_border(self) -> None:
+        class Fixed:
+            def __init__(self, number: float) -> None:
+                self.random = lambda: number
+
+        sampler = RowSampler([0, 0, 0])
+        sampler._generators = [Fixed(0.0), Fixed(0.5), Fixed(1 - 2**-53)]
+
+        # Two tokens of one half each, with impossible ones before, between and behind.
+        drawn = self.drawn(sampler, 3, torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf]))
+
+        assert drawn.tolist() == [1, 3, 3]
 
     def test_draws_follow_the_softmax(self) -> None:
         counts = np.bincount(self.drawn(RowSampler(range(5_000)), 5_000, self.SCORES), minlength=5)
@@ -162,6 +175,23 @@ class TestReplies:
         for text, seed in together[:4]:
             assert tiny(kind).generate([text], sampling=sampling, seeds=[seed]) == [replies[text, seed]]
 
+    def test_batches_are_the_same_whatever_the_order(self, llama, monkeypatch) -> None:
+        """So that a resumed call computes what an unbroken one does, to the last bit."""
+        batches: list = []
+
+        def noted(model, tokenizer, sequences, prompts) -> list[str]:
+            batches.append([(prompt.text, prompt.seed) for prompt in prompts])
+            return [""] * len(prompts)
+
+        monkeypatch.setattr(causal, "generate_batch", noted)
+        pairs = [(text, seed) for text in "abcdefgh" for seed in range(5)]
+        for order in (pairs, pairs[::-1]):
+            prompts = [Prompt(text, GREEDY, seed) for text, seed in order]
+            list(llama.backend.generations(prompts, frozenset(range(len(prompts)))))
+
+        assert [len(batch) for batch in batches] == [16, 16, 8] * 2
+        assert batches[:3] == batches[3:]
+
     def test_seeds_make_the_difference(self, llama) -> None:
         sampling = Sampling(max_new_tokens=8)
 
@@ -208,6 +238,21 @@ class TestReplies:
             head.bias[end] = 1000.0  # nothing else can come
 
         assert model.generate(["The man", "x"], sampling=Sampling(max_new_tokens=5)) == ["", ""]
+
+    def test_so_does_any_other_token_that_the_model_calls_an_end(self, tmp_path, llama) -> None:
+        """Chat models end a turn with a token of their own, named in generation_config.json."""
+        ids, prompt = llama.backend._encode(Request("The man")).tokens, Prompt("The man", GREEDY, 0)
+        tokenizer = llama.backend._tokenizer
+        (whole,) = generate_batch(llama.backend._model, Ids(tokenizer), [ids], [prompt])
+        end = next(token for token in whole if token != whole[0])
+        folder = save_tiny(tmp_path / "ends", chat=True)
+        GenerationConfig(eos_token_id=[tokenizer.eos_token_id, end]).save_pretrained(folder)
+
+        model = load("tiny", tiny_params({"tiny": folder}), store=llama._store)
+        (ended,) = generate_batch(model.backend._model, Ids(tokenizer), [ids], [prompt])
+
+        assert ended == whole[: whole.index(end) + 1]
+        assert len(ended) < len(whole) == 8
 
     def test_int_settings_are_numbers_too(self, llama) -> None:
         sampling = Sampling(max_new_tokens=2, temperature=2)

@@ -2,7 +2,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-import httpx2 as httpx
+import httpx2 as httpx  # the client of huggingface_hub
 import huggingface_hub
 import pytest
 from huggingface_hub import errors
@@ -133,7 +133,7 @@ class TestPackages:
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
         assert line.endswith("; get the file again")
-        assert not [name for name in models_in(store) if not name.endswith(".partial")]
+        assert models_in(store) == []
 
     def test_a_truncated_packaged_file_is_refused(self, shipped_params, tmp_path, error_of) -> None:
         """The header is whole and the weights are not: what a broken download looks like."""
@@ -146,22 +146,28 @@ class TestPackages:
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
 
-    def test_a_conversion_that_was_killed_is_begun_again(self, package, converter, store, monkeypatch) -> None:
+    def test_a_conversion_that_did_not_end_is_begun_again(self, package, converter, store, monkeypatch) -> None:
         package("tiny_file", "tiny.gguf", b"GGUF tiny")
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
 
-        def killed(path: Path, folder: Path, where: str) -> None:
-            (folder / "config.json").write_text("half")
+        def interrupted(path: Path, folder: Path, where: str) -> None:
+            (folder / "half").touch()
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(gguf, "convert", killed)
+            patch.setattr(gguf, "convert", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 sources.locate("tiny", tiny, store)
+        assert models_in(store) == []
+
+        # One that was killed outright could not clean up.
+        left = store.root / "models" / f"tiny-{tiny.sha256[:16]}-v{gguf.VERSION}.partial"
+        left.mkdir()
+        (left / "half").touch()
 
         folder = sources.locate("tiny", tiny, store)
         assert converter == [b"GGUF tiny"]
-        assert (folder / "config.json").read_text() != "half"
+        assert not (folder / "half").exists()
         assert models_in(store) == [folder.name]
 
     def test_a_package_that_is_not_installed(self, store, error_of) -> None:
@@ -225,8 +231,8 @@ class TestFolders:
         [
             ("config.json", b"{}"),
             ("config.json", b"{"),
-            pytest.param("model.safetensors", b"rubbish " * 100),
-            pytest.param("tokenizer.json", b"{}"),
+            ("model.safetensors", b"rubbish " * 100),
+            ("tokenizer.json", b"{}"),
         ],
     )
     def test_a_folder_whose_files_are_broken_is_refused_when_it_is_loaded(

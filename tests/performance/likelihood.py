@@ -97,7 +97,7 @@ def minicons(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
 
 def best_batch(run: Callable[[int, list], list[float]], items: list) -> tuple[np.ndarray, float, dict]:
     """All items at the batch that did best on a sample: the peer gets its best setting."""
-    sample = items[:: max(1, len(items) // 200)]
+    sample = items[:: max(1, len(items) // 100)]
     times = {}
     for batch in BATCHES:
         start = time.perf_counter()

@@ -10,7 +10,7 @@ from evenruler import measurement
 from evenruler.declaration import Criterion
 from evenruler.probes import Resampling, diagnose, without_slots
 from evenruler.probes.figures import of_model, of_sets, rounded
-from evenruler.probes.metrics import as_metrics
+from evenruler.probes.metrics import as_metrics, with_items
 from evenruler.probes.schemas import ASSOCIATIONS, BIASES, CORRELATIONS, FIGURES, ITEMS
 from evenruler.tables import write_table
 from tests.probes.conftest import KnownUnigramModel, frames, scores_of
@@ -507,6 +507,37 @@ class TestMetrics:
             "n": int,
             "unit": str,
         }
+
+    def test_items_stand_beside_the_figures_of_their_model(self) -> None:
+        items = pd.DataFrame(
+            {
+                "benchmark": ["trades", "trades"],
+                "set": ["hand", "hand"],
+                "model": ["m", "m"],
+                "template": ["a", "b"],
+                "mean": [0.12345, 1.0],
+                "sd": [0.5, 0.25],
+                "item_rest_correlation": [-0.9996, math.nan],
+                "alpha_if_removed": [0.7, math.nan],
+                "semantic_diversity": [0.5, 0.5],
+                "lexical_diversity": [1.0, 1.0],
+            }
+        )
+
+        metrics = with_items(as_metrics(self.ROWS), items)
+
+        found = metrics["trades"]["hand"]["m"]["items"]
+        assert list(found) == ["a", "b"]
+        assert found["a"] == {
+            "mean": 0.123,
+            "sd": 0.5,
+            "item_rest_correlation": -1.0,
+            "alpha_if_removed": 0.7,
+            "semantic_diversity": 0.5,
+            "lexical_diversity": 1.0,
+        }
+        assert found["b"]["item_rest_correlation"] is None
+        assert "items" not in metrics["jobs"]["hand"]["m"]
 
     def test_a_diagnosis_goes_through(self, diagnosed) -> None:
         metrics = as_metrics(diagnosed(m=BIAS).figures)["trades"]["hand"]
