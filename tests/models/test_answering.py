@@ -294,7 +294,7 @@ class TestLease:
         self, end, holder, open_model, unbroken, monkeypatch
     ) -> None:
         thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
-        assert waits.wait(30)
+        assert waits.wait(200)
         assert outcome == {"notes": ["tiny: another process is asking this model; waiting for it to finish"]}
 
         if end == "dies":
@@ -302,7 +302,7 @@ class TestLease:
         else:
             holder.stdin.write("\n")
             holder.stdin.flush()
-        thread.join(30)
+        thread.join(200)
 
         assert outcome["asked"] == len(TEXTS)
         assert outcome["nats"].tolist() == unbroken.tolist()
@@ -311,7 +311,7 @@ class TestLease:
         self, holder, open_model, unbroken, tmp_path, monkeypatch
     ) -> None:
         thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
-        assert waits.wait(30)
+        assert waits.wait(200)
 
         with sqlite3.connect(tmp_path / "unbroken" / "rows.sqlite") as connection:
             found = connection.execute("SELECT key, answer FROM answers").fetchall()
@@ -319,7 +319,7 @@ class TestLease:
         RowStore(tmp_path / "store").put(found)
         holder.stdin.write("\n")
         holder.stdin.flush()
-        thread.join(30)
+        thread.join(200)
 
         assert outcome["asked"] == 0
         assert outcome["nats"].tolist() == unbroken.tolist()

@@ -71,7 +71,14 @@ def lm_eval(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     requests = [Instance("loglikelihood_rolling", {}, (text,), i) for i, text in enumerate(texts)]
 
     def run(batch: int, some: list) -> list[float]:
-        lm = HFLM(pretrained=model._model, tokenizer=model._tokenizer, batch_size=batch, backend="causal")
+        # The rolling likelihood puts the start token first by itself; Gemma would get a second one.
+        lm = HFLM(
+            pretrained=model._model,
+            tokenizer=model._tokenizer,
+            batch_size=batch,
+            backend="causal",
+            add_bos_token=False,
+        )
         return lm.loglikelihood_rolling(some, disable_tqdm=True)
 
     return best_batch(run, requests)
@@ -84,11 +91,13 @@ def minicons(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     device = str(next(model._model.parameters()).device)
     lm = scorer.IncrementalLMScorer(model._model, tokenizer=model._tokenizer, device=device)
 
+    adds_start = model._tokenizer("x")["input_ids"][0] == model._start  # then minicons must not
+
     def run(batch: int, some: list[str]) -> list[float]:
         values: list[float] = []
         for first in range(0, len(some), batch):
             values += lm.sequence_score(
-                some[first : first + batch], reduction=lambda x: x.sum(0).item(), bos_token=True
+                some[first : first + batch], reduction=lambda x: x.sum(0).item(), bos_token=not adds_start
             )
         return values
 
