@@ -12,6 +12,10 @@ import psutil
 
 from evenruler.errors import UserError
 
+# Threads that spin while they wait make a model many times slower beside any other busy process. Read when torch
+# is loaded, which stages do last.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
 SECONDS_BETWEEN_LOOKS = 0.5
 

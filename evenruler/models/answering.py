@@ -181,7 +181,7 @@ class StoredCausal(Answering[TransformersCausal]):
             n continuations without special tokens.
         """
         chat = self.entry.chat if chat is None else chat
-        row_seeds = [0] * len(prompts) if seeds is None else list(seeds)
+        row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         asked = [Prompt(text, sampling, seed, system, chat) for text, seed in zip(prompts, row_seeds, strict=True)]
         distinct = list(dict.fromkeys(asked))
 

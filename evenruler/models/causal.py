@@ -47,10 +47,18 @@ class TransformersCausal:
 
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=getattr(torch, dtype), output_loading_info=True
+            )
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             reason = str(error).split("\n")[0]
             raise UserError(f"{name} does not load ({reason})", where=str(folder), remedy="see its `source`") from None
+        model, found = loaded
+        # transformers would make up what is missing, at random, and only log it.
+        if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
+            raise UserError(
+                f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
+            )
         self._model: Any = model.to(device).eval()
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = model.generation_config.eos_token_id
@@ -99,7 +107,9 @@ class TransformersCausal:
         """
         texts = [self._rendered(prompt) for prompt in prompts]
         for text, prompt in zip(texts, prompts, strict=True):
-            self._check_length(text, len(self._tokens(text)) + prompt.sampling.max_new_tokens)
+            new = prompt.sampling.max_new_tokens
+            # The last new token is not read again.
+            self._check_length(text, len(self._tokens(text)) + new - 1, f" with its {new} new ones")
         order = sorted(range(len(prompts)), key=lambda i: (len(texts[i]), texts[i], prompts[i].seed))
         for first in range(0, len(order), self._capacity.sequences):
             batch = order[first : first + self._capacity.sequences]
@@ -123,12 +133,12 @@ class TransformersCausal:
         self._check_length(request.prompt + request.text, len(whole))
         return TokenSequence((self._start, *whole), begin + 1)
 
-    def _check_length(self, text: str, tokens: int) -> None:
+    def _check_length(self, text: str, tokens: int, which: str = "") -> None:
         """Refuse what, with its start token, is longer than the model's context."""
         if self._longest is not None and tokens >= self._longest:
             raise UserError(
-                f"a text of {tokens} tokens, the model takes {self._longest}",
-                where=text[:40] + "...",
+                f"a text of {tokens} tokens{which}, the model takes {self._longest}",
+                where=repr(text[:40]),
                 remedy="shorten it",
             )
 

@@ -13,7 +13,7 @@ from evenruler.models.trie import TokenSequence, Trie
 VOCABULARY_CHUNK = 8192
 """Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
 
-RESHAPES_LOGITS = ("final_logit_softcapping", "logit_scale", "logits_scaling")
+RESHAPES_LOGITS = ("final_logit_softcapping", "lm_head_multiplier", "logit_scale", "logits_scaling")
 """What configurations call a change of logits after the output layer. Small logits would hide one from a trial."""
 
 MASKED_KINDS = {"full_attention", "sliding_attention"}
@@ -133,7 +133,7 @@ class LikelihoodScorer:
             hidden = self._model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
             logits = self._model(input_ids=ids, use_cache=False).logits[0]
             ours = hidden @ head.weight.T
-        tolerance = 1e-4 if logits.dtype == torch.float32 else 0.1
+        tolerance = 1e-4 if logits.dtype == torch.float32 else 1e-2
         same = ours.shape == logits.shape and torch.allclose(ours, logits, atol=tolerance, rtol=tolerance)
         return head.weight if same else None
 

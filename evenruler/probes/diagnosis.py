@@ -59,7 +59,8 @@ def diagnose(
     associations, items, correlations, found = [], [], [], []
     for cell, rows in biases.groupby(CELL, sort=True):
         key: dict[str, Any] = dict(zip(CELL, cell, strict=True))
-        matrix = rows.pivot(index="attribute", columns="template", values="bias")
+        # An attribute that lost a cell to `rejected.parquet` is left out; n says how many are in.
+        matrix = rows.pivot(index="attribute", columns="template", values="bias").dropna()
         of_benchmark = attributes[attributes["benchmark"] == key["benchmark"]].set_index("attribute")
         associations.append(_associations(matrix, of_benchmark, resampling).assign(**key))
         items.append(_items(matrix).assign(**key))
@@ -91,6 +92,7 @@ def _biases(probes: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
             "bias": float(bias(cell["value"].to_numpy(), cell["pole"].tolist())) * cell["keying"].iloc[0],
         }
         for key, cell in joined.groupby(BY, sort=True)
+        if cell["pole"].nunique() == 2
     ]
     return pd.DataFrame(signed)
 

@@ -225,7 +225,7 @@ class TestLimits:
     def test_a_text_that_the_model_cannot_hold_is_refused_in_one_line(self, open_model, error_of) -> None:
         line = error_of(open_model().loglikelihood, ["fine", "q" * 256])
 
-        assert line == f"{'q' * 40}...: a text of 256 tokens, the model takes 256; shorten it"
+        assert line == f"'{'q' * 40}': a text of 256 tokens, the model takes 256; shorten it"
 
     def test_one_token_less_is_answered(self, open_model, plain_reference) -> None:
         model, text = open_model(), "q" * 255
