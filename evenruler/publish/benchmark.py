@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenruler.publish.card import render_card
+from evenruler.publish.card import distinct, render_card
 from evenruler.tables.ids import canonical
 
 
@@ -78,16 +78,11 @@ def _manifest(benchmark: Benchmark, folder: Path) -> dict[str, Any]:
         "content_sha256": _content_sha256(benchmark.configs),
         "rows": {config.name: config.table.num_rows for config in benchmark.configs}
         | {"rejected": benchmark.n_rejected},
-        "sources": distinct(benchmark.configs, "source"),
-        "licences": distinct(benchmark.configs, "licence"),
+        "sources": distinct(benchmark, "source"),
+        "licences": distinct(benchmark, "licence"),
         "parameters": benchmark.parameters,
         "files": {path.relative_to(folder).as_posix(): _file_sha256(path) for path in files},
     }
-
-
-def distinct(configs: list[Config], column: str) -> list[str]:
-    """Every value of a column over all tables, sorted."""
-    return sorted({value for config in configs for value in config.table.column(column).to_pylist()})
 
 
 def _content_sha256(configs: list[Config]) -> str:

@@ -27,8 +27,8 @@ def render_card(benchmark: "Benchmark") -> str:
     environment.filters["quoted"] = _quoted
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
-        licences=_column(benchmark, "licence"),
-        sources=_column(benchmark, "source"),
+        licences=distinct(benchmark, "licence"),
+        sources=distinct(benchmark, "source"),
         category=_category(sum(config.table.num_rows for config in benchmark.configs)),
     )
 
@@ -38,7 +38,8 @@ def _quoted(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _column(benchmark: "Benchmark", column: str) -> list[str]:
+def distinct(benchmark: "Benchmark", column: str) -> list[str]:
+    """Every value of a column over all tables of a benchmark, sorted."""
     return sorted({value for config in benchmark.configs for value in config.table.column(column).to_pylist()})
 
 
