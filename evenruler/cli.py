@@ -1,8 +1,10 @@
 """The `evenruler` command."""
 
+import datetime
+import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -41,6 +43,92 @@ def new(
         raise UserError(f"nothing of the kind {kind!r} can be started", remedy=nearest(kind, ["probes"]))
     for line in starting.new_probes(Path(), name):
         typer.echo(line)
+
+
+@app.command()
+def publish(
+    name: Annotated[str, typer.Argument(help="A folder under benchmarks/.")],
+    to: Annotated[str, typer.Option(metavar="USER/REPO", help="The data set on the Hub.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Make a new data set private.")] = False,
+) -> None:
+    """Publish a benchmark on the Hugging Face Hub: one commit, then a tag v{version} that never moves."""
+    from evenruler.publish.publishing import publish as publish_folder
+
+    for line in publish_folder(_built(name), to, private=private, dry_run=dry_run):
+        typer.echo(line)
+
+
+@app.command()
+def verify(
+    place: Annotated[str, typer.Argument(help="A folder, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME.")],
+) -> None:
+    """Compare a benchmark with its manifest: checksums, rows, schemas, card. Status 1 if anything is wrong."""
+    from evenruler.publish.places import opened
+    from evenruler.publish.verifying import problems
+
+    with opened(place) as folder:
+        found = problems(folder)
+    for line in found:
+        typer.echo(line)
+    typer.echo(f"{place}: {f'{len(found)} problems' if found else 'as its manifest says'}")
+    if found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def diff(
+    old: Annotated[str, typer.Argument(help="A folder, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME.")],
+    new: Annotated[str, typer.Argument(help="The same.")],
+    output: Annotated[Literal["markdown", "json"], typer.Option("--format", help="How to show it.")] = "markdown",
+    tolerance: Annotated[float, typer.Option(min=0, help="Numbers that differ by no more are equal.")] = 0.0015,
+) -> None:
+    """Compare two versions of a benchmark: rows by id, figures side by side, the version number that is needed."""
+    from evenruler.publish import showing
+    from evenruler.publish.difference import compare
+    from evenruler.publish.places import opened
+
+    with opened(old) as before, opened(new) as after:
+        difference = compare(before, after, tolerance)
+    if output == "json":
+        typer.echo(json.dumps(showing.as_json(difference), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(showing.as_markdown(difference), nl=False)
+
+
+@app.command()
+def release(
+    name: Annotated[str, typer.Argument(help="A folder under benchmarks/.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")] = False,
+    message: Annotated[
+        list[str] | None, typer.Option("--message", "-m", help="What changed, for the changelog; may be repeated.")
+    ] = None,
+) -> None:
+    """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""
+    from evenruler.publish import releasing
+
+    if dry_run:
+        made = releasing.plan(Path(), name, message or ())
+        typer.echo(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")
+        for change in made.changes:
+            typer.echo(f"  - {change}")
+        return
+    for line in releasing.release(Path(), name, datetime.date.today(), message or ()):
+        typer.echo(line)
+
+
+def _built(name: str) -> Path:
+    """The folder of a benchmark that is declared.
+
+    Raises:
+        UserError: There is no such benchmark.
+    """
+    from evenruler.declaration import load_params
+
+    declared = load_params().benchmarks
+    if name not in declared:
+        raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, declared))
+    return Path("benchmarks") / name
 
 
 def main() -> None:

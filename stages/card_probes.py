@@ -2,16 +2,13 @@
 
 import json
 
-from evenruler.declaration import load_params, load_probe_source
-from evenruler.publish import Benchmark, Config, write_benchmark
+import pyarrow as pa
+
+from evenruler.declaration import Params, load_changelog, load_params, load_probe_source
+from evenruler.probes import card, harness
+from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
-
-READING = (
-    "A score is the log-likelihood of the sentences with the first group's targets minus that with the second "
-    "group's, in nats, averaged over targets and templates: {direction}. Templates with keying -1 count with "
-    "their sign changed."
-)
 
 
 def main(domain: str) -> None:
@@ -20,28 +17,60 @@ def main(domain: str) -> None:
     settings = params.probes[domain]
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", settings)
     built = BUILT / "probes" / domain
-    evidence = json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[domain]
-    configs = [
-        Config("probes", "a sentence: template x attribute x target", read_table(built / "probes.parquet")),
-        Config("templates", "a template", read_table(built / "templates.parquet")),
-        Config("attributes", "an attribute, with its criterion", read_table(built / "attributes.parquet")),
-    ]
+    attributes = read_table(built / "attributes.parquet")
+    criterion = _criterion(attributes)
     name = f"probes-{domain}"
+    version = params.benchmarks[name].version
+    evidence = json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[domain]
     benchmark = Benchmark(
         name=name,
         title=source.title,
-        version=settings.version,
+        version=version,
         language=source.language,
+        task_categories=["text-generation"],
+        tags=["fairness", "bias", "psychometrics", "evaluation", "probes"],
         construct=source.construct_,
         warning=source.warning,
-        reading=READING.format(direction=source.direction),
-        configs=configs,
+        reading=card.reading(source),
+        limits=card.limits(source, attributes.num_rows - len(criterion)),
+        citations=source.citations,
+        configs=[
+            Config(
+                "probes",
+                "a sentence: template x attribute x target",
+                read_table(built / "probes.parquet"),
+                card.COLUMNS,
+            ),
+            Config("templates", "a template", read_table(built / "templates.parquet")),
+            Config("attributes", "an attribute, with its criterion", attributes, card.ATTRIBUTE_COLUMNS),
+        ],
         n_rejected=read_table(built / "rejected.parquet").num_rows,
-        parameters=settings.model_dump(exclude={"version"}),
+        parameters=settings.model_dump(),
+        quality=[Quality(*figure) for figure in card.FIGURES],
         evidence=evidence,
+        models=_origins(params),
         command=f"dvc repro card-probes@{domain}",
+        harness=harness.harness_files(
+            domain, source, criterion, f"./benchmarks/{name}", params.benchmarks[name].version
+        ),
+        harness_task=harness.task_name(domain),
+        changelog=load_changelog(SOURCES / "changelogs" / f"{name}.yaml"),
     )
     write_benchmark(benchmark, BENCHMARKS / name)
+
+
+def _criterion(attributes: pa.Table) -> dict[str, float]:
+    rows = attributes.select(["attribute", "criterion"]).to_pylist()
+    return {row["attribute"]: row["criterion"] for row in rows if row["criterion"] is not None}
+
+
+def _origins(params: Params) -> dict[str, str]:
+    """Where the models in use come from, in words."""
+    entries = {name: params.models[name] for name in params.active.models}
+    return {
+        name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
+        for name, entry in entries.items()
+    }
 
 
 if __name__ == "__main__":

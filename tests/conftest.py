@@ -4,12 +4,14 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is importe
 # Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from evenruler.declaration import Params, load_params
+from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.store import RowStore
@@ -49,3 +51,21 @@ def smollm2(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
 @pytest.fixture(scope="session")
 def gemma(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
     return load("gemma-3-270m", shipped_params, store=packaged_store)
+
+
+@pytest.fixture
+def error_of() -> Callable[..., str]:
+    """Runs what must be refused and returns the printed line, which is one, has a remedy and hides no traceback."""
+
+    def run(call: Callable[..., object], *args: object, **kwargs: object) -> str:
+        with pytest.raises(UserError) as caught:
+            call(*args, **kwargs)
+        line = str(caught.value)
+        assert "\n" not in line
+        assert "\r" not in line
+        assert caught.value.where
+        assert caught.value.remedy
+        assert line.endswith("; " + " ".join(caught.value.remedy.split()))
+        return line
+
+    return run

@@ -3,14 +3,18 @@
 from evenruler.declaration.criterion import Criterion, read_criterion
 from evenruler.declaration.params import ModelEntry, Params, ProbeSettings, load_params
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
+from evenruler.declaration.versions import Changelog, Release, load_changelog
 
 __all__ = [
+    "Changelog",
     "Criterion",
     "ModelEntry",
     "Params",
     "ProbeSettings",
     "ProbeSource",
+    "Release",
     "TemplateEntry",
+    "load_changelog",
     "load_params",
     "load_probe_source",
     "read_criterion",

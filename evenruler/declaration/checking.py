@@ -11,9 +11,12 @@ from typing import get_args
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 
+from evenruler.declaration import artifacts
 from evenruler.declaration.criterion import read_criterion
+from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import Params, Scale, load_params
 from evenruler.declaration.probes import load_probe_source
+from evenruler.declaration.versions import load_changelog
 from evenruler.errors import UserError, nearest
 
 
@@ -33,6 +36,7 @@ def check(root: Path) -> list[str]:
     _check_sources(root, params)
     lines = _bring_in_step(root / "params.yaml", params, params.active.scale)
     params = load_params(root / "params.yaml")
+    lines += artifacts.bring_in_step(root, params)
     lines += [f"removed {path}" for path in _prune_files(root, params)]
     lines += [f"removed {stage} from dvc.lock" for stage in _prune_lock(root)]
     models, domains = ", ".join(params.active.models), ", ".join(params.probes)
@@ -62,6 +66,8 @@ def _check_sources(root: Path, params: Params) -> None:
     for domain, settings in params.probes.items():
         source = load_probe_source(root / "data/sources/probes" / f"{domain}.yaml", settings)
         read_criterion(source, root / "data/sources/criteria")
+    for name in params.benchmarks:
+        load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
 
 
 def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
@@ -91,8 +97,7 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
         "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
     }
     stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
-    declared = {f"probes-{domain}" for domain in params.probes}
-    stale += [path for path in (root / "benchmarks").glob("probes-*") if path.name not in declared]
+    stale += [path for path in (root / "benchmarks").glob("*") if path.name not in params.benchmarks]
     for path in sorted(stale):
         if path.is_dir():
             shutil.rmtree(path)
@@ -126,19 +131,3 @@ def _stage_names(root: Path) -> set[str]:
         reason = listed.stderr.strip().split("\n")[-1]
         raise UserError(f"dvc cannot list the stages ({reason})", where="dvc.yaml", remedy="mend it")
     return set(listed.stdout.split())
-
-
-def params_yaml() -> YAML:
-    """Reads and writes params.yaml with comments, order and layout kept."""
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 120
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    return yaml
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)

@@ -1,13 +1,15 @@
 """`params.yaml`: the catalogue of models, what is built, and what is in use."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
-from evenruler.errors import UserError
+from evenruler.declaration.versions import Version
+from evenruler.errors import UserError, nearest
 
 Scale = Literal["quick", "paper"]
 Article = Literal["agree", "literal"]
@@ -16,6 +18,10 @@ ArticleSetting = Annotated[
     Discriminator(lambda value: "[by set]" if isinstance(value, dict) else "[one]"),
 ]
 """For all template sets, or by set."""
+
+
+FIRST_VERSION = "0.1.0"
+"""Of a benchmark that nobody has released."""
 
 
 class Active(Strict):
@@ -93,19 +99,19 @@ class ProbeSettings(Strict):
     article: ArticleSetting = "agree"
     """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has it.
     For all template sets, or by set (`agree` for those not named)."""
-    version: str = "0.1.0"
-    """MAJOR.MINOR.PATCH of the benchmark."""
-
-    @field_validator("version")
-    @classmethod
-    def _three_numbers(cls, version: str) -> str:
-        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-            raise ValueError(f"found {version!r}, expected MAJOR.MINOR.PATCH")
-        return version
 
     def article_of(self, template_set: str) -> Article:
         """The article setting of one template set."""
         return self.article.get(template_set, "agree") if isinstance(self.article, dict) else self.article
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Where params.yaml declares a benchmark."""
+
+    section: str
+    key: str
+    version: str
 
 
 class DiagnosisSettings(Strict):
@@ -125,6 +131,17 @@ class Params(Strict):
     models: dict[Slug, ModelEntry]
     probes: dict[Slug, ProbeSettings]
     diagnosis: DiagnosisSettings
+    versions: dict[Slug, Version] = Field(default_factory=dict)
+    """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
+
+    @property
+    def benchmarks(self) -> dict[str, Declared]:
+        """Everything that gets a folder under `benchmarks/`, by its name."""
+        names = {f"probes-{domain}": ("probes", domain) for domain in self.probes}
+        return {
+            name: Declared(section, key, self.versions.get(name, FIRST_VERSION))
+            for name, (section, key) in names.items()
+        }
 
     def in_use(self, scale: Scale) -> list[str]:
         """The causal models of a scale, in the order of the catalogue."""
@@ -156,6 +173,13 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
             where=f"{path}: diagnosis.embedder",
             remedy="name a model of kind embedder",
         )
+    for name in params.versions:
+        if name not in params.benchmarks:
+            raise UserError(
+                f"no benchmark {name!r}; {nearest(name, params.benchmarks)}",
+                where=f"{path}: versions",
+                remedy="remove it or mend the name",
+            )
     expected = params.in_use(params.active.scale)
     if not expected:
         raise UserError(

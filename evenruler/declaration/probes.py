@@ -106,6 +106,10 @@ class ProbeSource(Strict):
     licence: Text
     warning: Text | None = None
     """What a reader should be told before seeing the sentences."""
+    limits: list[Text] = Field(default_factory=list)
+    """What this instrument does not show, one sentence each."""
+    citations: list[Text] = Field(default_factory=list)
+    """BibTeX entries of what it rests on."""
     targets: dict[Slug, Words]
     attributes: Words
     criterion: CriterionEntry | None = None

@@ -6,7 +6,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from evenruler.declaration.checking import params_yaml, replace
+from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import load_params
 from evenruler.errors import UserError
 

@@ -198,7 +198,13 @@ class StoredEmbedder(Answering[TransformersEmbedder]):
     """An embedder whose answers are kept."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[n, dimensions] embedding of each text, of length 1."""
+        """[n, dimensions] embedding of each text, of length 1.
+
+        Raises:
+            ValueError: There is no text.
+        """
+        if not texts:
+            raise ValueError("no text to embed")
         distinct = list(dict.fromkeys(texts))
 
         def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:

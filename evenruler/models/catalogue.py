@@ -39,7 +39,7 @@ def load(name: str, params: Params | None = None, *, store: RowStore | None = No
 def load_embedder(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredEmbedder:
     """An embedder of the catalogue, answering through the row store; arguments and errors as for `load`."""
     entry, folder, store = _find(name, "embedder", params, store)
-    return StoredEmbedder(name, entry, folder, store, partial(TransformersEmbedder, folder))
+    return StoredEmbedder(name, entry, folder, store, partial(TransformersEmbedder, name, folder))
 
 
 def _find(
@@ -49,9 +49,9 @@ def _find(
     of_kind = {other: entry for other, entry in params.models.items() if entry.kind == kind}
     if name not in of_kind:
         raise UserError(
-            f"no {kind} model {name!r}; {nearest(name, of_kind)}",
+            f"no {kind} model {name!r}",
             where="params.yaml: models",
-            remedy="add an entry or mend the name",
+            remedy=f"mend the name ({nearest(name, of_kind)}) or add an entry",
         )
     store = store or RowStore()
     return of_kind[name], sources.locate(name, of_kind[name], store), store

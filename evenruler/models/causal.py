@@ -9,6 +9,7 @@ from evenruler.errors import UserError
 from evenruler.models.engine import Dtype
 from evenruler.models.generation import Prompt, generate_batch
 from evenruler.models.likelihood import LikelihoodScorer
+from evenruler.models.loading import complete, loading
 from evenruler.models.trie import TokenSequence
 from evenruler.progress import note
 
@@ -42,23 +43,14 @@ class TransformersCausal:
             UserError: The folder holds no model that transformers can load.
         """
         import torch
-        from safetensors import SafetensorError
         from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-        try:
+        with loading(name, str(folder)):
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder, dtype=getattr(torch, dtype), output_loading_info=True
             )
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
-            reason = str(error).split("\n")[0]
-            raise UserError(f"{name} does not load ({reason})", where=str(folder), remedy="see its `source`") from None
-        model, found = loaded
-        # transformers would make up what is missing, at random, and only log it.
-        if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
-            raise UserError(
-                f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
-            )
+        model = complete(loaded, name, str(folder))
         self._model: Any = model.to(device).eval()
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = model.generation_config.eos_token_id

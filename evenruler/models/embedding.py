@@ -7,16 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenruler.models.loading import loading
+
 BATCH = 32
 
 
 class TransformersEmbedder:
     """A sentence embedder in memory."""
 
-    def __init__(self, folder: Path, device: str) -> None:
+    def __init__(self, name: str, folder: Path, device: str) -> None:
+        """Load it.
+
+        Raises:
+            UserError: The folder holds no model that sentence-transformers can load.
+        """
         from sentence_transformers import SentenceTransformer
 
-        self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        with loading(name, str(folder)):
+            self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
 
     def embeddings(
         self, texts: Sequence[str], wanted: frozenset[int]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.models.loading import complete
 from evenruler.progress import note
 
 VERSION = 1
@@ -39,7 +40,7 @@ def convert(path: Path, folder: Path, where: str) -> None:
     """Save the dequantised model (float32 safetensors) and its tokenizer into a folder.
 
     Raises:
-        UserError: The file is no readable GGUF model.
+        UserError: The file is no readable GGUF model, or lacks tensors.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -47,11 +48,14 @@ def convert(path: Path, folder: Path, where: str) -> None:
     note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
         tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-        model: Any = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            path.parent, gguf_file=path.name, dtype=torch.float32, output_loading_info=True
+        )
     except (ValueError, IndexError, KeyError, OverflowError, OSError, struct.error) as error:
         raise UserError(
             f"corrupt: no readable GGUF model ({error})", where=where, remedy="get the file again"
         ) from None
+    model = complete(loaded, where.rpartition(".")[2], where)
     # The weights are plain float32 now; the config must not go on saying that they are quantised.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config

@@ -130,8 +130,9 @@ class LikelihoodScorer:
             return None
         ids = torch.arange(8, device=self._device)[None] % self._config.vocab_size
         with torch.inference_mode():
-            hidden = self._model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
-            logits = self._model(input_ids=ids, use_cache=False).logits[0]
+            inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
+            hidden = self._model.base_model(**inputs).last_hidden_state[0]
+            logits = self._model(**inputs).logits[0]
             ours = hidden @ head.weight.T
         tolerance = 1e-4 if logits.dtype == torch.float32 else 1e-2
         same = ours.shape == logits.shape and torch.allclose(ours, logits, atol=tolerance, rtol=tolerance)

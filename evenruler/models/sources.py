@@ -8,6 +8,7 @@ from filelock import FileLock
 
 from evenruler.declaration import ModelEntry
 from evenruler.errors import UserError
+from evenruler.hub import talking_about
 from evenruler.models import gguf
 from evenruler.models.store import RowStore
 
@@ -48,28 +49,10 @@ def _path(scheme: str, rest: str, where: str) -> Path:
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
 
     repo = entry.locations[0][1]
-    try:
+    with talking_about(repo, revision=entry.revision, where=where):
         return Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
-    except GatedRepoError:
-        what, remedy = "is gated", "accept its terms on its page and log in with `hf auth login`"
-    except RepositoryNotFoundError:
-        what, remedy = "is not on the Hub (or private)", "mend `source` or log in with `hf auth login`"
-    except RevisionNotFoundError:
-        what, remedy = f"has no commit {entry.revision}", "mend `revision`"
-    except LocalEntryNotFoundError:
-        what, remedy = "is not downloaded and the Hub cannot be reached", "try again with a network"
-    except HfHubHTTPError as error:
-        what, remedy = f"could not be downloaded ({error})", "try again"
-    raise UserError(f"{repo} {what}", where=where, remedy=remedy)
 
 
 def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:

@@ -9,9 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
+from evenruler.errors import UserError
 from evenruler.probes import figures
 from evenruler.probes.bias import bias
 from evenruler.probes.figures import Resampling
+from evenruler.progress import note
 from evenruler.text import ATTRIBUTE, TARGET, words
 
 CELL = ["benchmark", "set", "model", "lineage", "configuration", "framing", "variant"]
@@ -53,14 +55,14 @@ def diagnose(
 
     Raises:
         ValueError: A model lacks the score of a sentence.
+        UserError: No attribute has all its sentences in a set.
     """
     biases = _biases(probes, scores)
     diversity = _diversity(templates, embeddings)
     associations, items, correlations, found = [], [], [], []
     for cell, rows in biases.groupby(CELL, sort=True):
         key: dict[str, Any] = dict(zip(CELL, cell, strict=True))
-        # An attribute that lost a cell to `rejected.parquet` is left out; n says how many are in.
-        matrix = rows.pivot(index="attribute", columns="template", values="bias").dropna()
+        matrix = _matrix(rows, key)
         of_benchmark = attributes[attributes["benchmark"] == key["benchmark"]].set_index("attribute")
         associations.append(_associations(matrix, of_benchmark, resampling).assign(**key))
         items.append(_items(matrix).assign(**key))
@@ -95,6 +97,24 @@ def _biases(probes: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
         if cell["pole"].nunique() == 2
     ]
     return pd.DataFrame(signed)
+
+
+def _matrix(rows: pd.DataFrame, key: Mapping[str, Any]) -> pd.DataFrame:
+    """Attributes x templates, bias in nats.
+
+    An attribute that lost a sentence to `rejected.parquet` is left out, and that is said; n says how many are in.
+    """
+    matrix = rows.pivot(index="attribute", columns="template", values="bias")
+    complete = matrix.dropna()
+    where = f"{key['benchmark']}, set {key['set']}"
+    if complete.empty:
+        raise UserError(
+            "every attribute lost a sentence", where=where, remedy="see rejected.parquet and mend the templates"
+        )
+    if len(complete) < len(matrix):
+        left_out = ", ".join(matrix.index.difference(complete.index))
+        note(f"{where}: left out, since a sentence of theirs was rejected: {left_out}")
+    return complete
 
 
 def _associations(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:

@@ -1,5 +1,5 @@
-"""Benchmarks as data sets: rows, card, manifest, evidence."""
+"""Benchmarks as data sets: rows, card, manifest, evidence, versions."""
 
-from evenruler.publish.benchmark import Benchmark, Config, write_benchmark
+from evenruler.publish.benchmark import Benchmark, Config, Quality, write_benchmark
 
-__all__ = ["Benchmark", "Config", "write_benchmark"]
+__all__ = ["Benchmark", "Config", "Quality", "write_benchmark"]

@@ -10,7 +10,13 @@ from evenruler.text.numbers import figure_in_words
 if TYPE_CHECKING:
     from evenruler.publish.benchmark import Benchmark
 
-ROWS_BY_CATEGORY = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+ROWS_BY_CATEGORY = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+)
 
 
 def render_card(benchmark: "Benchmark") -> str:
@@ -25,11 +31,12 @@ def render_card(benchmark: "Benchmark") -> str:
     )
     environment.filters["figure"] = figure_in_words
     environment.filters["quoted"] = _quoted
+    environment.filters["cell"] = _cell
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
-        licences=distinct(benchmark, "licence"),
-        sources=distinct(benchmark, "source"),
-        category=_category(sum(config.table.num_rows for config in benchmark.configs)),
+        licences=benchmark.distinct("licence"),
+        sources=benchmark.distinct("source"),
+        category=_category(sum(table.num_rows for table in benchmark.tables.values())),
     )
 
 
@@ -38,10 +45,10 @@ def _quoted(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def distinct(benchmark: "Benchmark", column: str) -> list[str]:
-    """Every value of a column over all tables of a benchmark, sorted."""
-    return sorted({value for config in benchmark.configs for value in config.table.column(column).to_pylist()})
+def _cell(value: object) -> str:
+    """A value inside a Markdown table."""
+    return " ".join(str(value).split()).replace("|", "\\|")
 
 
 def _category(rows: int) -> str:
-    return next((name for limit, name in ROWS_BY_CATEGORY if rows < limit), "n>1M")
+    return next((name for limit, name in ROWS_BY_CATEGORY if rows < limit), "n>10M")

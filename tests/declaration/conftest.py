@@ -3,26 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.errors import UserError
-
-
-@pytest.fixture
-def error_of() -> Callable[..., str]:
-    """Runs what must be refused and returns the printed line, which is one, has a remedy and hides no traceback."""
-
-    def run(call: Callable[..., object], *args: object, **kwargs: object) -> str:
-        with pytest.raises(UserError) as caught:
-            call(*args, **kwargs)
-        line = str(caught.value)
-        assert "\n" not in line
-        assert "\r" not in line
-        assert caught.value.where
-        assert caught.value.remedy
-        assert line.endswith("; " + " ".join(caught.value.remedy.split()))
-        return line
-
-    return run
-
 
 @pytest.fixture
 def file_with(tmp_path) -> Callable[..., Path]:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.store import RowStore
@@ -74,19 +73,3 @@ def plain_reference() -> Callable[..., np.ndarray]:
         return np.array([raw_token_nats(backend._model, backend._tokenizer, text).sum() for text in texts])
 
     return nats
-
-
-@pytest.fixture
-def error_of() -> Callable[..., str]:
-    """Runs what must be refused and returns the line that the user sees: one line, with a remedy."""
-
-    def run(call: Callable[..., object], *args: object, **kwargs: object) -> str:
-        with pytest.raises(UserError) as caught:
-            call(*args, **kwargs)
-        line = str(caught.value)
-        assert "\n" not in line
-        assert caught.value.remedy
-        assert line.endswith("; " + caught.value.remedy)
-        return line
-
-    return run

@@ -1,0 +1,85 @@
+"""Talking to the Hugging Face Hub: what goes wrong becomes one line that says what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from evenruler.errors import UserError
+
+if TYPE_CHECKING:
+    from huggingface_hub.errors import HfHubHTTPError
+
+LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
+
+
+@contextmanager
+def talking_about(repo: str, *, revision: str | None = None, where: str = "") -> Iterator[None]:
+    """Turn what the Hub's client raises into a line for the user.
+
+    Args:
+        repo: The repository that the talk is about.
+        revision: Which of its commits or tags, if one is named.
+        where: What names the repository; the repository itself by default.
+
+    Raises:
+        UserError: The Hub refused, did not answer, or has no such thing.
+    """
+    import httpx2
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    subject = f"{repo} " if where else ""
+    try:
+        yield
+    except HFValidationError as error:
+        what, remedy = f"the Hub takes no such name ({str(error).rstrip('.')})", "name it USER/REPO"
+    except GatedRepoError:
+        what, remedy = f"{subject}is gated", f"accept its terms on its page, then {LOG_IN}"
+    except RevisionNotFoundError:
+        what, remedy = f"{subject}has no revision {revision}", "mend the revision"
+    except RepositoryNotFoundError as error:
+        if error.response.status_code == 401:  # also what the Hub says to strangers about what it does not have
+            what, remedy = f"{subject}is not on the Hub, or the token is not accepted (401)", LOG_IN
+        else:
+            what, remedy = f"{subject}is not on the Hub (or private)", f"mend the name, or {LOG_IN}"
+    except LocalEntryNotFoundError:
+        what, remedy = f"{subject}is not downloaded and the Hub cannot be reached", "try again with a network"
+    except OfflineModeIsEnabled:
+        what, remedy = "HF_HUB_OFFLINE forbids asking the Hub", "unset it"
+    except HfHubHTTPError as error:
+        what, remedy = _refused(error)
+    except httpx2.HTTPError as error:
+        what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
+    else:
+        return
+    raise UserError(what, where=where or repo, remedy=remedy)
+
+
+def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
+    """What is wrong, and what to do, by HTTP status."""
+    status = error.response.status_code
+    if status == 401:
+        return "the Hub does not accept the token (401)", LOG_IN
+    if status == 403:
+        return "no right to do this (403)", "use a token with the right to write there"
+    if status == 404:
+        return "the Hub has no such thing (404)", "mend the name"
+    if status == 412:
+        return "somebody else committed meanwhile (412); nothing of this run was published", "run it again"
+    if status == 429:
+        after = error.response.headers.get("Retry-After")
+        return "the Hub limits the rate (429)", f"run it again in {after or 'some'} seconds"
+    if status >= 500:
+        return f"the Hub has a fault of its own ({status})", "run it again later"
+    return f"the Hub refused ({_first_line(error)})", "mend it"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")

@@ -1,0 +1,41 @@
+"""Loading saved weights: an error of the user where the files are wrong, and nothing made up."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from evenruler.errors import UserError
+
+
+@contextmanager
+def loading(name: str, where: str) -> Iterator[None]:
+    """Turn what the libraries raise about unusable files into a line for the user.
+
+    Args:
+        name: Of the model.
+        where: Its folder.
+
+    Raises:
+        UserError: The files hold no model that can be loaded.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        reason = str(error).split("\n")[0]
+        raise UserError(f"{name} does not load ({reason})", where=where, remedy="see its `source`") from None
+
+
+def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
+    """The model of a `from_pretrained` that also says what it found.
+
+    transformers makes up tensors that a file lacks, at random, and only logs it.
+
+    Raises:
+        UserError: A tensor is missing or has another shape.
+    """
+    model, found = loaded
+    if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
+        raise UserError(f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=where, remedy="see its `source`")
+    return model

@@ -1,0 +1,290 @@
+"""What changed between two versions of a benchmark, and which version number that asks for."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from evenruler.declaration.versions import BUMPS, Bump, bumped
+from evenruler.errors import UserError
+from evenruler.publish import places
+from evenruler.publish.benchmark import data_file
+from evenruler.publish.manifest import Manifest, read_manifest
+
+EXAMPLES = 5
+"""Ids that are named for each kind of change."""
+
+TOLERANCE = 0.0015
+"""Figures have three decimals, the last of which another processor may round the other way."""
+
+Leaf = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ConfigDifference:
+    """What changed in the rows of one config; rows are matched by id."""
+
+    config: str
+    before: int | None
+    """Rows; None where the config is new."""
+    after: int | None
+    """Rows; None where the config is gone."""
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    recontented: int = 0
+    """Of the changed rows, those whose `content_sha256` changed: they say something else now."""
+    by_column: dict[str, int] = field(default_factory=dict)
+    """Changed rows by column."""
+    columns_added: list[str] = field(default_factory=list)
+    columns_removed: list[str] = field(default_factory=list)
+    columns_retyped: list[str] = field(default_factory=list)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    """A few ids by kind: added, removed, changed."""
+
+
+@dataclass(frozen=True)
+class FigureDifference:
+    """One figure of quality before and after; None where there was or is none."""
+
+    figure: str
+    before: Leaf | None
+    after: Leaf | None
+    differs: bool
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two benchmarks side by side."""
+
+    name: str
+    before: str
+    """Version."""
+    after: str
+    """Version."""
+    configs: list[ConfigDifference]
+    figures: list[FigureDifference]
+    files: list[str]
+    """Other files that were added, removed or changed; what only names another location is equal."""
+    parameters: list[str]
+    """Parameters that changed."""
+
+    @property
+    def reasons(self) -> list[tuple[Bump, str]]:
+        """Everything that asks for a new version, the weightiest first."""
+        found = [reason for config in self.configs for reason in _reasons(config)]
+        figures = [figure for figure in self.figures if figure.differs]
+        if figures:
+            found.append(("patch", f"{len(figures)} figures of quality differ"))
+        found += [("patch", f"the parameter {name} changed") for name in self.parameters]
+        found += [("patch", f"{name} changed") for name in self.files]
+        return sorted(found, key=lambda reason: -BUMPS.index(reason[0]))
+
+    @property
+    def needs(self) -> Bump:
+        """The least step in version that the changes ask for."""
+        reasons = self.reasons
+        return reasons[0][0] if reasons else "none"
+
+    @property
+    def next_version(self) -> str:
+        """The least version that the changed benchmark may have."""
+        return bumped(self.before, self.needs)
+
+
+def _reasons(config: ConfigDifference) -> Iterator[tuple[Bump, str]]:
+    """What asks for a version: major where old scores cannot be compared, minor where there is more, else patch."""
+    name = config.config
+    if config.after is None:
+        yield "major", f"the config {name} is gone"
+    elif config.before is None:
+        yield "minor", f"the config {name} is new"
+    if config.removed:
+        yield "major", f"{config.removed:,} rows of {name} are gone"
+    if config.recontented:
+        yield "major", f"{config.recontented:,} rows of {name} say something else"
+    if config.columns_removed or config.columns_retyped:
+        columns = ", ".join([*config.columns_removed, *config.columns_retyped])
+        yield "major", f"columns of {name} are gone or of another type: {columns}"
+    if config.added:
+        yield "minor", f"{config.added:,} rows of {name} are new"
+    if config.columns_added:
+        yield "minor", f"columns of {name} are new: {', '.join(config.columns_added)}"
+    if config.changed > config.recontented:
+        yield "patch", f"{config.changed - config.recontented:,} rows of {name} have other provenance"
+
+
+def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
+    """Compare two benchmark folders.
+
+    Args:
+        old: The earlier one.
+        new: The later one.
+        tolerance: Numbers, in rows and figures, that differ by no more are equal.
+
+    Raises:
+        UserError: A folder is no benchmark, or an id stands in it twice.
+    """
+    before, after = read_manifest(old), read_manifest(new)
+    configs = [
+        _compare_config(name, old if name in before.rows else None, new if name in after.rows else None, tolerance)
+        for name in [*before.rows, *(name for name in after.rows if name not in before.rows)]
+    ]
+    return Difference(
+        name=after.name,
+        before=before.version,
+        after=after.version,
+        configs=configs,
+        figures=_compare_figures(_evidence(old), _evidence(new), tolerance),
+        files=_compare_files(old, before, new, after),
+        parameters=sorted(
+            name
+            for name in before.parameters.keys() | after.parameters.keys()
+            if before.parameters.get(name) != after.parameters.get(name)
+        ),
+    )
+
+
+def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: float) -> ConfigDifference:
+    """Column by column, so that never more than two columns are in memory."""
+    if old is None or new is None:
+        before, after = (_schema_and_rows(folder, name)[1] if folder else None for folder in (old, new))
+        return ConfigDifference(name, before, after)
+    (old_schema, before), (new_schema, after) = _schema_and_rows(old, name), _schema_and_rows(new, name)
+    old_ids, new_ids = _column(old, name, "id"), _column(new, name, "id")
+    for folder, ids in ((old, old_ids), (new, new_ids)):
+        if len(ids.unique()) != len(ids):
+            raise UserError("an id stands twice", where=str(folder / data_file(name)), remedy="see `evenruler verify`")
+    place = pc.index_in(old_ids, value_set=new_ids)
+    old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
+    removed = old_ids.filter(place.is_null())
+    added = new_ids.filter(pc.index_in(new_ids, value_set=old_ids).is_null())
+    del new_ids
+    changed = np.zeros(len(old_rows), dtype=bool)
+    by_column, recontented = {}, 0
+    for column in (column for column in old_schema.names if column != "id" and column in new_schema.names):
+        if old_schema.field(column).type != new_schema.field(column).type:
+            continue  # named as of another type
+        differs = _differs(
+            _column(old, name, column).take(old_rows), _column(new, name, column).take(new_rows), tolerance
+        )
+        if count := int(differs.sum()):
+            by_column[column] = count
+            recontented = count if column == "content_sha256" else recontented
+        changed |= differs
+    examples = {"added": added, "removed": removed, "changed": old_ids.take(old_rows).filter(pa.array(changed))}
+    return ConfigDifference(
+        config=name,
+        before=before,
+        after=after,
+        added=len(added),
+        removed=len(removed),
+        changed=int(changed.sum()),
+        recontented=recontented,
+        by_column=by_column,
+        columns_added=[column for column in new_schema.names if column not in old_schema.names],
+        columns_removed=[column for column in old_schema.names if column not in new_schema.names],
+        columns_retyped=[
+            column
+            for column in old_schema.names
+            if column in new_schema.names and old_schema.field(column).type != new_schema.field(column).type
+        ],
+        examples={kind: ids.slice(0, EXAMPLES).to_pylist() for kind, ids in examples.items() if len(ids)},
+    )
+
+
+def _schema_and_rows(folder: Path, config: str) -> tuple[pa.Schema, int]:
+    path = folder / data_file(config)
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.schema_arrow, file.metadata.num_rows
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"no readable Parquet ({reason})", where=str(path), remedy="see `evenruler verify`") from None
+
+
+def _column(folder: Path, config: str, column: str) -> pa.Array:
+    return pq.read_table(folder / data_file(config), columns=[column]).column(0).combine_chunks()
+
+
+def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
+    """[rows] whether values differ; nulls are equal, and so are not-a-numbers."""
+    if pa.types.is_nested(old.type):
+        pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
+        return np.fromiter((a != b for a, b in pairs), dtype=bool, count=len(old))
+    nulls = _as_bool(pc.not_equal(old.is_null(), new.is_null()))
+    if pa.types.is_floating(old.type):
+        a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
+        with np.errstate(invalid="ignore"):
+            apart = ~((np.abs(a - b) <= tolerance) | (a == b) | (np.isnan(a) & np.isnan(b)))
+        found: NDArray[np.bool_] = nulls | apart
+        return found
+    return nulls | _as_bool(pc.fill_null(pc.not_equal(old, new), False))
+
+
+def _as_bool(values: pa.Array) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = values.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _evidence(folder: Path) -> dict[str, Any]:
+    path = folder / "evidence.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot be read ({error})", where=str(path), remedy="see `evenruler verify`") from None
+    return found
+
+
+def _compare_figures(old: Leaf, new: Leaf, tolerance: float) -> list[FigureDifference]:
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    return [
+        FigureDifference(
+            figure, before.get(figure), after.get(figure), _apart(before.get(figure), after.get(figure), tolerance)
+        )
+        for figure in sorted(before.keys() | after.keys())
+    ]
+
+
+def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Leaf]]:
+    """Every figure by its path; a bare number is a figure without interval."""
+    for name, value in evidence.items():
+        path = (*above, name)
+        if isinstance(value, dict) and "value" in value:
+            yield " / ".join(path), value
+        elif isinstance(value, dict):
+            yield from _leaves(value, path)
+        else:
+            yield " / ".join(path), {"value": value}
+
+
+def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
+    if old is None or new is None or old.keys() != new.keys():
+        return True
+    for key, value in old.items():
+        if isinstance(value, int | float) and isinstance(new[key], int | float):
+            if not math.isclose(value, new[key], rel_tol=0, abs_tol=tolerance):
+                return True
+        elif value != new[key]:
+            return True
+    return False
+
+
+def _compare_files(old: Path, before: Manifest, new: Path, after: Manifest) -> list[str]:
+    rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
+    others = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
+    return [name for name in others if _text(old, name, before, after) != _text(new, name, after, after)]
+
+
+def _text(folder: Path, name: str, own: Manifest, other: Manifest) -> str | None:
+    """A text of a benchmark as it would be at the other's location."""
+    path = folder / name
+    return places.renamed(path.read_text(encoding="utf-8"), own, other.location) if path.is_file() else None

@@ -1,0 +1,108 @@
+"""Where a benchmark lies: in a folder, on the Hub at a tag, or in a git revision of this repository."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evenruler.errors import UserError
+from evenruler.hub import talking_about
+from evenruler.publish import manifest
+from evenruler.publish.manifest import Manifest
+
+FORMS = "a folder, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
+
+UNTOUCHED = (".parquet",)
+"""Files that name no location."""
+
+
+@contextmanager
+def opened(place: str, root: Path = Path()) -> Iterator[Path]:
+    """The folder of a benchmark, fetched if need be, for as long as the context lasts.
+
+    Args:
+        place: One of `FORMS`; a folder that exists goes before the rest.
+        root: The repository that git revisions are of.
+
+    Raises:
+        UserError: There is no such thing.
+    """
+    head, _, tag = place.rpartition("@")
+    revision, _, inside = place.rpartition(":")
+    if Path(place).is_dir():
+        yield Path(place)
+    elif head and "/" in head:
+        yield from_hub(head, tag)
+    elif head or (revision and inside):
+        with tempfile.TemporaryDirectory() as folder:
+            yield from_git(root, place if head else revision, f"benchmarks/{head}" if head else inside, Path(folder))
+    else:
+        raise UserError("no such folder", where=place, remedy=f"name {FORMS}")
+
+
+def from_hub(repo: str, tag: str) -> Path:
+    """The folder of a published version, downloaded into the client's cache.
+
+    Raises:
+        UserError: There is no such data set or tag, or the Hub does not answer.
+    """
+    from huggingface_hub import snapshot_download
+
+    with talking_about(repo, revision=tag, where=f"{repo}@{tag}"):
+        return Path(snapshot_download(repo, repo_type="dataset", revision=tag))
+
+
+def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
+    """A benchmark as it is in a git revision, copied; from DVC's cache or remote where git does not hold it.
+
+    Raises:
+        UserError: There is no such revision or benchmark in it.
+    """
+    from dvc.api import DVCFileSystem
+    from dvc.exceptions import DvcException
+    from dvc.scm import RevError
+
+    where = f"{revision}:{path}"
+    copied = folder / Path(path).name
+    try:
+        DVCFileSystem(str(root), rev=revision).get(path, str(copied), recursive=True)
+    except RevError:
+        raise UserError("git has no such revision", where=revision, remedy="see `git tag`") from None
+    except FileNotFoundError:
+        raise UserError("no benchmark in this revision", where=where, remedy="mend the name") from None
+    except DvcException as error:
+        raise UserError(f"DVC cannot read it ({error})", where=where, remedy="mend that") from None
+    return copied
+
+
+def relocated(folder: Path, location: str) -> dict[str, bytes | Path]:
+    """A benchmark's files as they are with another location in card, tasks and manifest.
+
+    Args:
+        folder: The benchmark.
+        location: `USER/REPO`, or a folder from which it is loaded.
+
+    Returns:
+        By path: the new content, or the file where nothing changes.
+    """
+    was = manifest.read_manifest(folder)
+    files: dict[str, bytes | Path] = {}
+    sums = dict(was.files)
+    for name in sorted(was.files):
+        path = folder / name
+        files[name] = path
+        if not name.endswith(UNTOUCHED):
+            text = path.read_text(encoding="utf-8")
+            moved = renamed(text, was, location)
+            if moved != text:
+                files[name] = moved.encode()
+                sums[name] = manifest.bytes_sha256(moved.encode())
+    now = was.model_copy(update={"location": location, "files": sums})
+    files[manifest.NAME] = manifest.as_json(now.model_dump()).encode()
+    return files
+
+
+def renamed(text: str, was: Manifest, location: str) -> str:
+    """A text of a benchmark with another location in the place of its own."""
+    return re.sub(rf"(?<![\w./-]){re.escape(was.location)}(?![\w-])", lambda _: location, text)

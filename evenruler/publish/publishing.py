@@ -1,0 +1,182 @@
+"""A benchmark onto the Hugging Face Hub: one commit, then one tag that never moves."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenruler.declaration.versions import bumped, version_key
+from evenruler.errors import UserError
+from evenruler.hub import LOG_IN, talking_about
+from evenruler.publish import manifest
+from evenruler.publish.difference import compare
+from evenruler.publish.places import from_hub, relocated
+from evenruler.publish.verifying import NOT_OURS, problems
+
+KIND = "dataset"
+
+
+@dataclass(frozen=True)
+class Remote:
+    """What the Hub has of a repository."""
+
+    head: str
+    """Commit of its main branch."""
+    tags: dict[str, str]
+    """Commit by tag."""
+    private: bool
+    files: list[str]
+    """At the head."""
+
+    @property
+    def newest(self) -> str | None:
+        """The highest version that has a tag."""
+        versions = [tag[1:] for tag in self.tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
+        return max(versions, key=version_key, default=None)
+
+
+def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
+    """Publish a benchmark folder; running it again finishes what broke off.
+
+    Args:
+        folder: The benchmark.
+        repo: USER/REPO on the Hub.
+        private: Make a new repository private.
+        dry_run: Say what would happen, and change nothing.
+
+    Yields:
+        Lines that say what is done.
+
+    Raises:
+        UserError: The folder is not as its manifest says; the version is taken by other content, goes down, or is
+            too small a step; or the Hub refuses. No half version is visible then.
+    """
+    declared = manifest.read_manifest(folder)
+    if found := problems(folder):
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise UserError(f"{found[0]}{more}", where=str(folder), remedy="run `make repro`")
+    files = relocated(folder, repo)
+    remote = _look(repo)
+    tag = f"v{declared.version}"
+    if remote and tag in remote.tags:
+        _refuse_other_content(folder, repo, tag, declared.version)
+        yield f"{repo} has {tag} already, with this content: nothing to do"
+        return
+    if remote and remote.newest:
+        _refuse_small_step(folder, repo, remote.newest, declared.version)
+    gone = [name for name in (remote.files if remote else []) if name not in files and name not in NOT_OURS]
+    if dry_run:
+        yield from _preview(files, gone, repo, tag, new=remote is None, private=private)
+        return
+    yield from _publish(files, gone, repo, tag, remote, private=private)
+
+
+def _look(repo: str) -> Remote | None:
+    """What is there; None where the repository does not exist (or is hidden from us)."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    api = HfApi()
+    with talking_about(repo):
+        try:
+            info = api.dataset_info(repo)
+        except GatedRepoError:
+            raise
+        except RepositoryNotFoundError:
+            return None
+        refs = api.list_repo_refs(repo, repo_type=KIND)
+        return Remote(
+            head=str(info.sha),
+            tags={tag.name: tag.target_commit for tag in refs.tags},
+            private=bool(info.private),
+            files=[sibling.rfilename for sibling in info.siblings or []],
+        )
+
+
+def _refuse_other_content(folder: Path, repo: str, tag: str, version: str) -> None:
+    published = from_hub(repo, tag)
+    difference = compare(published, folder)
+    if difference.needs == "none":
+        return
+    should = bumped(version, difference.needs)
+    raise UserError(
+        f"{tag} is published with other content ({difference.reasons[0][1]})",
+        where=repo,
+        remedy=f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`",
+    )
+
+
+def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
+    if version_key(version) < version_key(newest):
+        raise UserError(
+            f"the version goes down, from {newest} to {version}",
+            where=repo,
+            remedy=f"give a version above {newest} under `versions` in params.yaml",
+        )
+    difference = compare(from_hub(repo, f"v{newest}"), folder)
+    if version_key(version) < version_key(difference.next_version):
+        raise UserError(
+            f"{version} is too small a step from {newest} ({difference.reasons[0][1]})",
+            where=repo,
+            remedy=f"it should be {difference.next_version}: run `evenruler release {folder.name}`",
+        )
+
+
+def _preview(
+    files: dict[str, bytes | Path], gone: list[str], repo: str, tag: str, *, new: bool, private: bool
+) -> Iterator[str]:
+    kind = "private" if private else "public"
+    yield f"would make the {kind} data set {repo}" if new else f"would add a commit to the data set {repo}"
+    for name, content in files.items():
+        n_bytes = len(content) if isinstance(content, bytes) else content.stat().st_size
+        yield f"  add {name} ({n_bytes:,} bytes)"
+    yield from (f"  delete {name}" for name in gone)
+    yield f"would tag it {tag}; its card:\n"
+    card = files["README.md"]
+    yield (card if isinstance(card, bytes) else card.read_bytes()).decode()
+
+
+def _publish(
+    files: dict[str, bytes | Path], gone: list[str], repo: str, tag: str, remote: Remote | None, *, private: bool
+) -> Iterator[str]:
+    from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, get_token
+
+    if get_token() is None:
+        raise UserError("no token for the Hub", where=repo, remedy=LOG_IN)
+    api = HfApi()
+    with talking_about(repo):
+        if remote is None:
+            api.create_repo(repo, repo_type=KIND, private=private, exist_ok=True)
+            yield f"made {repo}"
+        elif private and not remote.private:
+            yield f"{repo} is public already and stays so: --private is for a new data set"
+        head = remote.head if remote else api.dataset_info(repo).sha
+        if head and _is_ours(repo, head, files):
+            yield "an earlier run made the commit, but not the tag"
+        else:
+            operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
+                *(
+                    CommitOperationAdd(name, content if isinstance(content, bytes) else str(content))
+                    for name, content in files.items()
+                ),
+                *(CommitOperationDelete(name) for name in gone),
+            ]
+            commit = api.create_commit(
+                repo, operations, commit_message=f"Publish {tag}", repo_type=KIND, parent_commit=head
+            )
+            head = commit.oid
+            yield f"committed {len(files)} files"
+        api.create_tag(repo, tag=tag, tag_message=f"Version {tag[1:]}", revision=head, repo_type=KIND)
+        yield f"published {repo} {tag}"
+
+
+def _is_ours(repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
+    """Whether a commit has just our content: its manifest, which holds every checksum, is ours."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    try:
+        found = hf_hub_download(repo, manifest.NAME, repo_type=KIND, revision=commit)
+    except EntryNotFoundError:
+        return False
+    return Path(found).read_bytes() == files[manifest.NAME]
