@@ -2,14 +2,13 @@
 
 import datetime
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from evenruler.declaration import checking, starting
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, as_program, nearest
 
 app = typer.Typer(
     add_completion=False,
@@ -133,8 +132,4 @@ def _built(name: str) -> Path:
 
 def main() -> None:
     """Run the command; a mistake of the user is one line and status 2."""
-    try:
-        app()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    as_program(app)

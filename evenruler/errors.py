@@ -1,7 +1,9 @@
 """The one exception for what a user can mend."""
 
 import difflib
-from collections.abc import Iterable
+import errno
+import sys
+from collections.abc import Callable, Iterable
 
 
 class UserError(Exception):
@@ -33,3 +35,19 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return f"did you mean {close[0]!r}?"
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     return f"known: {shown}"
+
+
+def as_program(main: Callable[[], object]) -> None:
+    """Run something as a program: what a user can mend is one line on standard error, and status 2."""
+    try:
+        main()
+    except UserError as error:
+        line = str(error)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        line = f"{error.filename or 'writing'}: no space left on the device; free some and run again"
+    else:
+        return
+    print(f"error: {line}", file=sys.stderr)
+    sys.exit(2)

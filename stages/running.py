@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from evenruler.errors import UserError
+from evenruler.errors import as_program
 
 # Threads that spin while they wait make a model many times slower beside any other busy process. Read when torch
 # is loaded, which stages do last.
@@ -26,11 +26,7 @@ SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("b
 def run(main: Callable[..., None]) -> None:
     """Run a stage with the words of its command line; a mistake of the user is one line and status 2."""
     end_with_dvc()
-    try:
-        main(*sys.argv[1:])
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    as_program(lambda: main(*sys.argv[1:]))
 
 
 def end_with_dvc() -> None:

@@ -69,3 +69,10 @@ def error_of() -> Callable[..., str]:
         return line
 
     return run
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers, a file stays on one of them, and so do all tests that use the built clone."""
+    for item in items:
+        group = "pipeline" if item.path.parent.name == "stages" else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))

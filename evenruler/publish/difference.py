@@ -287,4 +287,4 @@ def _compare_files(old: Path, before: Manifest, new: Path, after: Manifest) -> l
 def _text(folder: Path, name: str, own: Manifest, other: Manifest) -> str | None:
     """A text of a benchmark as it would be at the other's location."""
     path = folder / name
-    return places.renamed(path.read_text(encoding="utf-8"), own, other.location) if path.is_file() else None
+    return places.renamed(name, path.read_text(encoding="utf-8"), own, other.location) if path.is_file() else None

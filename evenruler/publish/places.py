@@ -94,7 +94,7 @@ def relocated(folder: Path, location: str) -> dict[str, bytes | Path]:
         files[name] = path
         if not name.endswith(UNTOUCHED):
             text = path.read_text(encoding="utf-8")
-            moved = renamed(text, was, location)
+            moved = renamed(name, text, was, location)
             if moved != text:
                 files[name] = moved.encode()
                 sums[name] = manifest.bytes_sha256(moved.encode())
@@ -103,6 +103,14 @@ def relocated(folder: Path, location: str) -> dict[str, bytes | Path]:
     return files
 
 
-def renamed(text: str, was: Manifest, location: str) -> str:
-    """A text of a benchmark with another location in the place of its own."""
-    return re.sub(rf"(?<![\w./-]){re.escape(was.location)}(?![\w-])", lambda _: location, text)
+def renamed(name: str, text: str, was: Manifest, location: str) -> str:
+    """The text of a benchmark's file with another location in the place of its own."""
+    old, new = was.location, location
+    if name == "croissant.json":
+        old, new = _address(old), _address(new)
+    return re.sub(rf"(?<![\w./-]){re.escape(old)}(?![\w-])", lambda _: new, text)
+
+
+def _address(location: str) -> str:
+    """What croissant calls a data set by, which has to be a URL."""
+    return location if location.startswith(".") else f"https://huggingface.co/datasets/{location}"

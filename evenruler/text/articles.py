@@ -2,8 +2,7 @@
 
 import re
 from functools import cache
-
-import inflect
+from typing import Any
 
 
 @cache
@@ -16,7 +15,9 @@ def article_for(word: str) -> str:
 
 
 @cache
-def _engine() -> inflect.engine:
+def _engine() -> Any:
+    import inflect  # takes more than a second, which everything else need not wait for
+
     engine = inflect.engine()
     engine.defan("usher")  # taken for "user" otherwise
     return engine

@@ -45,11 +45,11 @@ models:
 probes:
   jobs:
     article: {{hand: literal}}
-    version: 1.2.3
 diagnosis:
   embedder: minilm
   level: 0.9
   seed: 7
+versions: {{probes-jobs: 1.2.3}}
 """
 
 
@@ -61,7 +61,8 @@ class TestWhatIsRead:
         assert list(params.models) == ["tiny", "minilm", "big", "shared", "parked"]
         assert params.models["big"].revision == REVISION
         assert params.models["tiny"].sha256 == SHA256
-        assert params.probes["jobs"].version == "1.2.3"
+        assert params.probes["jobs"].article == {"hand": "literal"}
+        assert params.versions == {"probes-jobs": "1.2.3"}
         assert (params.diagnosis.embedder, params.diagnosis.level, params.diagnosis.seed) == ("minilm", 0.9, 7)
 
     def test_defaults(self, file_with):
@@ -150,7 +151,7 @@ REFUSED = [
     pytest.param("  seed: 7", "  size: 7", "diagnosis.size", ["'size'", "DVC", "call it something"], id="size"),
     pytest.param("probes:", "nfiles: 1\nprobes:", "nfiles", ["'nfiles'", "DVC"], id="nfiles-on-top"),
     pytest.param(
-        "    version: 1.2.3", "    size: {a: 1}", "probes.jobs.size", ["'size'", "DVC"], id="size-of-a-domain"
+        "    article: {hand: literal}", "    size: {a: 1}", "probes.jobs.size", ["'size'", "DVC"], id="size-of-a-domain"
     ),
     pytest.param("  big:", "  size:", "models.size", ["'size'", "DVC"], id="model-called-size"),
     pytest.param(
@@ -248,12 +249,14 @@ REFUSED = [
         ["'no'", "boolean"],
         id="boolean-of-yaml-1.1",
     ),
-    pytest.param("version: 1.2.3", "version: 1.2", "probes.jobs.version", ["1.2"], id="version-a-number"),
-    pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 45", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
+    pytest.param(
+        "{probes-jobs: 1.2.3}", "{probes-jobs: 1.2}", "versions.probes-jobs", ["1.2", "string"], id="version-a-number"
+    ),
+    pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 44", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
     pytest.param("{hand: literal}", "{hand: literal", "line 40", ["mend the YAML"], id="yaml-unclosed"),
-    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 43", ["'\\t'", "mend the YAML"], id="yaml-tab"),
-    pytest.param("seed: 7", "seed: *seven", "line 44", ["'seven'", "mend the YAML"], id="yaml-alias"),
-    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 44", ["os.system"], id="yaml-tag"),
+    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 42", ["'\\t'", "mend the YAML"], id="yaml-tab"),
+    pytest.param("seed: 7", "seed: *seven", "line 43", ["'seven'", "mend the YAML"], id="yaml-alias"),
+    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 43", ["os.system"], id="yaml-tag"),
 ]
 
 
@@ -292,9 +295,9 @@ REFUSED_IN_WORDS = [
         id="scheme-without-a-colon",
     ),
     pytest.param(
-        "version: 1.2.3",
-        "version: '1.2'",
-        "probes.jobs.version",
+        "{probes-jobs: 1.2.3}",
+        "{probes-jobs: '1.2'}",
+        "versions.probes-jobs",
         "'1.2'",
         "slug",
         id="version-of-two-parts",
@@ -381,8 +384,7 @@ class TestWhatIsRefused:
         assert needless == [
             "lineage: tiny-family",
             "scale: quick",
-            "article: {hand: literal}",
-            "version: 1.2.3",
             "level: 0.9",
             "seed: 7",
+            "versions: {probes-jobs: 1.2.3}",
         ]

@@ -10,22 +10,25 @@ from tests.tiny import tiny_params
 
 def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, error_of) -> None:
     assert error_of(load, "gemma-3-270", shipped_params, store=store) == (
-        "params.yaml: models: no causal model 'gemma-3-270'; did you mean 'gemma-3-270m'?; "
-        "add an entry or mend the name"
+        "params.yaml: models: no causal model 'gemma-3-270'; "
+        "mend the name (did you mean 'gemma-3-270m'?) or add an entry"
     )
     assert error_of(load_embedder, "all-minilm", shipped_params, store=store) == (
-        "params.yaml: models: no embedder model 'all-minilm'; did you mean 'all-minilm-l6-v2'?; "
-        "add an entry or mend the name"
+        "params.yaml: models: no embedder model 'all-minilm'; "
+        "mend the name (did you mean 'all-minilm-l6-v2'?) or add an entry"
     )
 
 
 def test_a_model_of_another_kind_is_none_of_this_kind(shipped_params, store, error_of) -> None:
     line = error_of(load, "all-minilm-l6-v2", shipped_params, store=store)
-    assert line.startswith("params.yaml: models: no causal model 'all-minilm-l6-v2'; known: ")
-    assert "gemma-3-270m" in line
+    assert line.startswith("params.yaml: models: no causal model 'all-minilm-l6-v2'; mend the name (known: ")
+    assert "gemma-3-270m, " in line
+    assert line.endswith(") or add an entry")
 
     line = error_of(load_embedder, "gemma-3-270m", shipped_params, store=store)
-    assert line.startswith("params.yaml: models: no embedder model 'gemma-3-270m'; known: all-minilm-l6-v2;")
+    assert line == (
+        "params.yaml: models: no embedder model 'gemma-3-270m'; mend the name (known: all-minilm-l6-v2) or add an entry"
+    )
 
 
 def test_a_model_is_named_but_not_loaded(llama_folder, store) -> None:

@@ -49,7 +49,7 @@ def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tm
     raw = SentenceTransformer(str(tmp_path), device="cpu", local_files_only=True).encode(texts)
     assert abs(np.linalg.norm(raw[0]) - 1) > 0.1
 
-    (batch,) = TransformersEmbedder(tmp_path, "cpu").embeddings(texts, frozenset(range(3)))
+    (batch,) = TransformersEmbedder(NAME, tmp_path, "cpu").embeddings(texts, frozenset(range(3)))
     vectors = dict(batch)
 
     assert vectors[0] == pytest.approx(raw[0] / np.linalg.norm(raw[0]), abs=1e-6)

@@ -283,24 +283,24 @@ class TestHub:
         assert not any("bin" in pattern or "gguf" in pattern for pattern in hub["allow_patterns"])
 
     @pytest.mark.parametrize(
-        ("error", "said"),
+        ("error", "status", "said"),
         [
-            (errors.GatedRepoError, "is gated; accept its terms on its page and log in with `hf auth login`"),
             (
-                errors.RepositoryNotFoundError,
-                "is not on the Hub (or private); mend `source` or log in with `hf auth login`",
+                errors.GatedRepoError,
+                403,
+                "org/tiny is gated; accept its terms on its page, then log in with `hf auth login` or set HF_TOKEN",
             ),
-            (errors.RevisionNotFoundError, f"has no commit {COMMIT}; mend `revision`"),
-            (errors.HfHubHTTPError, "could not be downloaded (503 there); try again"),
+            (errors.RevisionNotFoundError, 404, f"org/tiny has no revision {COMMIT}; mend the revision"),
+            (errors.HfHubHTTPError, 503, "the Hub has a fault of its own (503); run it again later"),
         ],
     )
-    def test_what_the_hub_refuses_is_said_in_one_line(self, error, said, hub, store, error_of) -> None:
+    def test_what_the_hub_refuses_is_said_in_one_line(self, error, status, said, hub, store, error_of) -> None:
         request = httpx.Request("GET", "https://huggingface.co/org/tiny")
-        hub["error"] = error("503 there", response=httpx.Response(503, request=request))
+        hub["error"] = error("no", response=httpx.Response(status, request=request))
 
         line = error_of(sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
 
-        assert line == f"params.yaml: models.tiny: org/tiny {said}"
+        assert line == f"params.yaml: models.tiny: {said}"
 
     def test_without_a_network_it_says_so(self, store, error_of) -> None:
         """Through huggingface_hub itself, which the tests run offline."""

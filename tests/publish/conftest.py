@@ -1,10 +1,13 @@
+import datetime
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from evenruler.publish import Benchmark, Config
+from evenruler.declaration import Changelog, Release
+from evenruler.publish import Benchmark, Config, Quality
 from evenruler.tables.schemas import required
 
 COLUMNS = ("id", "content_sha256", "source", "licence", "text")
@@ -21,44 +24,70 @@ def make_table() -> Callable[..., pa.Table]:
     return table
 
 
+def figure(value: float | None, n: int, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+    """A figure as `metrics.json` holds it."""
+    interval = {} if low is None else {"low": low, "high": high}
+    reason = {} if value is not None else {"reason": "fewer than 4 attributes"}
+    return {"value": value, **interval, "n": n, "unit": "attributes", **reason}
+
+
 @pytest.fixture
 def benchmark() -> Benchmark:
-    """Two tables: probes of two sources under two licences, and their template."""
+    """Two tables: probes of two sources under two licences, and their template; two models; one release before."""
     probes = table(
         ("1", "aa", "Paper", "mit", "He said “no”."),
         ("2", "bb", "Paper", "mit", "Sœur | frère"),
         ("3", "cc", "Even Ruler", "apache-2.0", "two\nlines"),
     )
     templates = table(("4", "dd", "Paper", "mit", "A {ATTRIBUTE} is a {TARGET}."))
-    figure = {"value": 0.756, "low": 0.6, "high": 0.849, "n": 43, "reason": None}
     return Benchmark(
         name="probes-jobs",
         title="Jobs and gender",
         version="1.2.3",
         language="en",
+        task_categories=["text-generation"],
+        tags=["bias", "probes"],
         construct="association of jobs with gender",
         warning="These sentences repeat stereotypes.",
         reading="A bias above 0 is closer to men.",
-        configs=[Config("probes", "a sentence", probes), Config("templates", "a template", templates)],
+        limits=["It compares two groups.", "Two words a group."],
+        citations=["@misc{paper,\n  title = {A {P}aper}\n}"],
+        configs=[
+            Config("probes", "a sentence", probes, {"text": "the sentence"}),
+            Config("templates", "a template", templates),
+        ],
         n_rejected=5,
-        parameters={"version": "1.2.3", "article": "agree"},
+        parameters={"article": "agree"},
+        quality=[
+            Quality("r", "r", "correlation with the criterion"),
+            Quality("r_exact", "r, exact", "the same over exact matches"),
+            Quality("alpha", "alpha", "Cronbach's alpha", decimals=3),
+        ],
         evidence={
             "hand": {
                 "tiny": {
-                    "r": figure,
-                    "r_exact": figure | {"value": None, "low": None, "high": None, "n": 2, "reason": "fewer than 4"},
-                    "alpha": figure | {"value": 0.9, "low": 0.85, "high": 0.94, "n": 50},
-                    "omega": figure | {"value": 0.91, "low": None, "high": None, "n": 50},
-                    "inter_item_correlation": figure | {"value": 0.5, "low": None, "high": None, "n": 50},
-                    "first_component_share": figure | {"value": 0.6, "low": None, "high": None, "n": 50},
+                    "r": figure(0.756, 43, 0.6, 0.849),
+                    "r_exact": figure(None, 2),
+                    "alpha": figure(0.9, 50, 0.85, 0.94),
+                    "items": {"plain": {"mean": 0.5, "sd": 0.25}},
                 },
-                "minilm": {
-                    "semantic_diversity": figure | {"value": 0.3, "low": None, "high": None, "n": 8},
-                    "lexical_diversity": figure | {"value": 0.7, "low": None, "high": None, "n": 8},
+                "small": {
+                    "r": figure(-0.125, 43, -0.4, 0.2),
+                    "r_exact": figure(None, 2),
+                    "alpha": figure(0.91, 50),
+                    "items": {"plain": {"mean": -0.5, "sd": 0.125}},
                 },
+                "any-model": {"semantic_diversity": figure(0.3, 8), "lexical_diversity": figure(0.7, 8)},
             }
         },
-        command="make repro",
+        models={"tiny": "org/tiny at 0123456789ab; mit", "small": "org/small; apache-2.0"},
+        command="dvc repro card-probes@jobs",
+        harness={
+            "probes_jobs.yaml": "task: probes_jobs\ndataset_path: ./benchmarks/probes-jobs\n",
+            "rows.py": "ROWS = 1\n",
+        },
+        harness_task="probes_jobs",
+        changelog=Changelog(releases={"1.1.0": Release(date=datetime.date(2025, 3, 1), changes=["First release."])}),
     )
 
 

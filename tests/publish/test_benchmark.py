@@ -1,5 +1,6 @@
 import hashlib
 import json
+import math
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,7 +11,10 @@ from evenruler.publish import Config, write_benchmark
 
 FILES = {
     "README.md",
+    "croissant.json",
     "evidence.json",
+    "lm_eval/probes_jobs.yaml",
+    "lm_eval/rows.py",
     "manifest.json",
     "probes/test-00000-of-00001.parquet",
     "templates/test-00000-of-00001.parquet",
@@ -51,6 +55,11 @@ class TestFolder:
             written = pq.read_table(folder / config.name / "test-00000-of-00001.parquet", partitioning=None)
             assert written.equals(config.table, check_metadata=True)
 
+    def test_the_files_of_the_harness(self, benchmark, folder):
+        write_benchmark(replace(benchmark, harness={"a.yaml": "é\n", "b.py": "B = 1\n"}), folder)
+        found = {path.name: path.read_bytes() for path in (folder / "lm_eval").iterdir()}
+        assert found == {"a.yaml": b"\xc3\xa9\n", "b.py": b"B = 1\n"}
+
     def test_evidence_is_what_was_given(self, benchmark, folder):
         write_benchmark(benchmark, folder)
         assert json.loads((folder / "evidence.json").read_text(encoding="utf-8")) == benchmark.evidence
@@ -77,10 +86,16 @@ class TestManifest:
         assert manifest == {
             "name": "probes-jobs",
             "version": "1.2.3",
-            "rows": {"probes": 3, "templates": 1, "rejected": 5},
+            "location": "./benchmarks/probes-jobs",
+            "rows": {"probes": 3, "templates": 1},
+            "rejected": 5,
+            "columns": dict.fromkeys(
+                ("probes", "templates"),
+                dict.fromkeys(("id", "content_sha256", "source", "licence", "text"), "string"),
+            ),
             "sources": ["Even Ruler", "Paper"],
             "licences": ["apache-2.0", "mit"],
-            "parameters": {"version": "1.2.3", "article": "agree"},
+            "parameters": {"article": "agree"},
         }
 
     def test_every_file_but_itself_with_its_sha256(self, benchmark, folder, contents):
@@ -92,9 +107,9 @@ class TestManifest:
         }
 
     def test_content_sha256_by_hand(self, benchmark, folder):
-        # The config, id and content hash of every row, as JSON without blanks.
+        # A line for every row: its config, id and content hash, with tabs between.
         write_benchmark(benchmark, folder)
-        rows = b'[["probes","1","aa"],["probes","2","bb"],["probes","3","cc"],["templates","4","dd"]]'
+        rows = b"probes\t1\taa\nprobes\t2\tbb\nprobes\t3\tcc\ntemplates\t4\tdd\n"
         assert manifest_of(folder)["content_sha256"] == hashlib.sha256(rows).hexdigest()
 
     @pytest.mark.parametrize(
@@ -154,8 +169,8 @@ def fail(*args, **kwargs):
 class TestFailure:
     @pytest.mark.parametrize(
         "step",
-        ["render_card", "_manifest", "_write_json", "pq.write_table"],
-        ids=["card", "manifest", "evidence", "rows"],
+        ["render_card", "render_croissant", "_manifest", "_write", "pq.write_table"],
+        ids=["card", "croissant", "manifest", "texts", "rows"],
     )
     def test_the_old_folder_stays(self, benchmark, folder, contents, monkeypatch, step):
         write_benchmark(benchmark, folder)
@@ -168,7 +183,8 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("change", "error"),
         [
-            pytest.param({"evidence": {"hand": {"tiny": {"alpha": {1, 2}}}}}, TypeError, id="evidence-no-json"),
+            pytest.param({"evidence": {"hand": {"any": {"alpha": {1, 2}}}}}, TypeError, id="evidence-no-json"),
+            pytest.param({"evidence": {"hand": {"any": {"alpha": math.nan}}}}, ValueError, id="evidence-not-a-number"),
             pytest.param({"parameters": {"a": object()}}, TypeError, id="parameters-no-json"),
             pytest.param(
                 {"configs": [Config("probes", "a row", pa.table({"id": ["1"], "content_sha256": ["a"]}))]},

@@ -1,9 +1,13 @@
+import datetime
+import json
+import re
 from dataclasses import replace
 
 import pytest
-from huggingface_hub import metadata_load
+from huggingface_hub import DatasetCard, metadata_load
 from ruamel.yaml import YAML
 
+from evenruler.declaration import Changelog, Release
 from evenruler.publish.card import render_card
 
 
@@ -12,6 +16,32 @@ def front_matter(card):
     before, matter, body = card.split("---\n", 2)
     assert before == ""
     return YAML(typ="safe", pure=True).load(matter), body
+
+
+def body_of(benchmark):
+    return front_matter(render_card(benchmark))[1]
+
+
+def table(body, header):
+    """Cells of the rows of the table with this header line."""
+    _, found, after = body.partition(f"{header}\n")
+    assert found
+    rule, *rows = after.split("\n\n", 1)[0].splitlines()
+    cells = [re.split(r"(?<!\\)\|", row) for row in [header, rule, *rows]]
+    assert {(row[0], row[-1]) for row in cells} == {("", "")}
+    assert len({len(row) for row in cells}) == 1
+    assert {cell.strip() for cell in cells[1][1:-1]} == {"---"}
+    return [[cell.strip() for cell in row[1:-1]] for row in cells[2:]]
+
+
+def section(body, heading):
+    """The text under a heading, up to the next of its level."""
+    return re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", body, re.MULTILINE | re.DOTALL)[1]
+
+
+def with_evidence(benchmark, **figures):
+    """The benchmark with other figures of its first model, which is alone then."""
+    return replace(benchmark, evidence={"hand": {"tiny": {**benchmark.evidence["hand"]["tiny"], **figures}}})
 
 
 class TestFrontMatter:
@@ -23,8 +53,10 @@ class TestFrontMatter:
             "license": "other",
             "license_name": "by-row",
             "license_details": "apache-2.0, mit; see the column `licence`",
+            "task_categories": ["text-generation"],
             "size_categories": ["n<1K"],
-            "tags": ["fairness", "bias", "psychometrics", "evaluation"],
+            "source_datasets": ["original"],
+            "tags": ["bias", "probes"],
             "configs": [
                 {
                     "config_name": "probes",
@@ -34,6 +66,21 @@ class TestFrontMatter:
                 {"config_name": "templates", "data_files": [{"split": "test", "path": "templates/test-*.parquet"}]},
             ],
         }
+
+    def test_as_the_client_of_the_hub_reads_it(self, benchmark):
+        card = DatasetCard(render_card(benchmark))
+        assert card.data.license == "other"
+        assert card.data.license_name == "by-row"
+        assert card.data.task_categories == ["text-generation"]
+        assert card.data.tags == ["bias", "probes"]
+        assert [config["config_name"] for config in card.data.configs] == ["probes", "templates"]
+        assert card.text.startswith("# Jobs and gender\n")
+
+    def test_task_categories_and_tags_are_those_given(self, benchmark):
+        changed = replace(benchmark, task_categories=["text-generation", "question-answering"], tags=["a: b", "no"])
+        matter, _ = front_matter(render_card(changed))
+        assert matter["task_categories"] == ["text-generation", "question-answering"]
+        assert matter["tags"] == ["a: b", "no"]
 
     def test_one_default_whichever_is_first(self, benchmark):
         matter, _ = front_matter(render_card(replace(benchmark, configs=benchmark.configs[::-1])))
@@ -73,60 +120,195 @@ class TestFrontMatter:
 
 
 class TestBody:
-    def test_title_warning_and_reading(self, benchmark):
-        _, body = front_matter(render_card(benchmark))
-        assert body.startswith(
-            "# Jobs and gender\n\n> **Content.** These sentences repeat stereotypes.\n\n"
-            "Measures the association of jobs with gender in language models. A bias above 0 is closer to men.\n\n"
+    def test_the_warning_stands_before_all_but_the_title(self, benchmark):
+        assert body_of(benchmark).startswith(
+            "# Jobs and gender\n\n> **Content warning.** These sentences repeat stereotypes.\n\n## What it measures\n"
         )
 
     def test_without_a_warning(self, benchmark):
-        _, body = front_matter(render_card(replace(benchmark, warning=None)))
-        assert body.startswith("# Jobs and gender\n\nMeasures the ")
-        assert "Content." not in body
+        body = body_of(replace(benchmark, warning=None))
+        assert body.startswith("# Jobs and gender\n\n## What it measures\n")
+        assert "warning" not in body
 
-    def test_tables(self, benchmark):
-        _, body = front_matter(render_card(benchmark))
-        assert (
-            "| config | one row is | rows |\n| --- | --- | --- |\n"
-            "| `probes` | a sentence | 3 |\n| `templates` | a template | 1 |\n\n"
-            "5 rows were rejected when it was built.\n"
-        ) in body
+    def test_what_it_measures_and_how_a_score_is_read(self, benchmark):
+        assert section(body_of(benchmark), "What it measures") == (
+            "The association of jobs with gender in language models.\n\n"
+            "**How to read a score.** A bias above 0 is closer to men.\n\n"
+        )
+
+    def test_how_it_is_loaded(self, benchmark):
+        assert section(body_of(benchmark), "Load it").startswith(
+            "```python\nfrom datasets import load_dataset\n"
+            'rows = load_dataset("./benchmarks/probes-jobs", "probes", split="test", revision="v1.2.3")\n'
+            "print(rows[0])\n```\n"
+        )
+
+    def test_the_snippet_names_the_first_config_and_the_version(self, benchmark):
+        body = body_of(replace(benchmark, version="2.0.0", name="probes-x", configs=benchmark.configs[::-1]))
+        assert 'load_dataset("./benchmarks/probes-x", "templates", split="test", revision="v2.0.0")\n' in body
+
+    def test_how_it_is_run(self, benchmark):
+        assert "--tasks other_task\n```\n" in body_of(replace(benchmark, harness_task="other_task"))
+
+    def test_parameters_and_command(self, benchmark):
+        built = section(body_of(replace(benchmark, n_rejected=1234)), "How it was built")
+        assert "\n```console\ndvc repro card-probes@jobs\n```\n" in built
+        assert json.loads(re.search("Parameters: `(.*?)`", built)[1]) == {"article": "agree"}
+        assert " 1,234 rows were rejected. " in built
+
+    def test_sources_and_licences(self, benchmark):
+        assert section(body_of(benchmark), "Sources and licences") == (
+            "- Even Ruler\n- Paper\n\nLicences: apache-2.0, mit; each row carries its own in the column `licence`.\n\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("limits", "expected"),
+        [
+            (["It compares two groups.", "Two words a group."], "- It compares two groups.\n- Two words a group.\n\n"),
+            (["One | two."], "- One | two.\n\n"),
+        ],
+    )
+    def test_limits(self, benchmark, limits, expected):
+        assert section(body_of(replace(benchmark, limits=limits)), "Limits") == expected
+
+    def test_citations_as_they_are(self, benchmark):
+        citations = ["@misc{a,\n  title = {{One} & <two>}\n}", "@misc{b}"]
+        assert section(body_of(replace(benchmark, citations=citations)), "Citation") == (
+            "```bibtex\n@misc{a,\n  title = {{One} & <two>}\n}\n@misc{b}\n```\n"
+        )
+
+    def test_without_citations(self, benchmark):
+        body = body_of(replace(benchmark, citations=[]))
+        assert "Citation" not in body
+        assert "bibtex" not in body
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {},
+            {"warning": None, "citations": [], "limits": [], "evidence": {}, "models": {}, "changelog": Changelog()},
+            {"warning": None, "quality": []},
+        ],
+    )
+    def test_blank_lines(self, benchmark, change):
+        for configs in (benchmark.configs, benchmark.configs[1:]):
+            card = render_card(replace(benchmark, configs=configs, **change))
+            assert "\n\n\n\n" not in card
+            assert card.endswith("\n")
+            assert not card.endswith("\n\n")
+            assert not [line for line in card.splitlines() if line != line.rstrip()]
+
+
+class TestTables:
+    HEADER = "| config | one row is | rows |"
+
+    def test_configs(self, benchmark):
+        assert table(body_of(benchmark), self.HEADER) == [
+            ["`probes`", "a sentence", "3"],
+            ["`templates`", "a template", "1"],
+        ]
 
     def test_thousands_are_set_apart(self, benchmark, make_table):
         many = make_table(*[("1", "aa", "Paper", "mit", "text")] * 1234)
-        _, body = front_matter(render_card(replace(benchmark, configs=[replace(benchmark.configs[0], table=many)])))
-        assert "| `probes` | a sentence | 1,234 |\n" in body
+        body = body_of(replace(benchmark, configs=[replace(benchmark.configs[0], table=many)]))
+        assert table(body, self.HEADER) == [["`probes`", "a sentence", "1,234"]]
 
-    def test_how_it_is_loaded(self, benchmark):
-        _, body = front_matter(render_card(benchmark))
-        assert '\nrows = load_dataset("benchmarks/probes-jobs", "probes", split="test")\n' in body
-
-    def test_quality(self, benchmark):
-        _, body = front_matter(render_card(benchmark))
-        # A model with alpha is a row; the embedder, which has only diversity, is a sentence.
-        rows = [line for line in body.splitlines() if line.startswith("| tiny ") or "minilm" in line]
-        assert rows == [
-            "| tiny | 0.76 [0.60, 0.85], n = 43 | none (fewer than 4) | 0.90 [0.85, 0.94], n = 50 | 0.91, n = 50 "
-            "| 0.50, n = 50 | 0.60, n = 50 |"
+    def test_columns(self, benchmark):
+        described = replace(benchmark.configs[1], described={"text": "the template", "id": "its name"})
+        body = body_of(replace(benchmark, configs=[benchmark.configs[0], described]))
+        assert table(body, "| column | of | holds |") == [
+            ["`text`", "`probes`", "the sentence"],
+            ["`text`", "`templates`", "the template"],
+            ["`id`", "`templates`", "its name"],
         ]
-        assert "### Set `hand`\n| model |" in body
-        assert "\nDiversity of the templates: semantic 0.30, n = 8; lexical 0.70, n = 8.\n" in body
 
-    def test_a_set_without_a_criterion_has_empty_cells(self, benchmark):
+    def test_columns_of_the_second_table_alone(self, benchmark):
+        configs = [replace(benchmark.configs[0], described={}), benchmark.configs[1]]
+        assert "| column |" not in body_of(replace(benchmark, configs=configs))
+        configs[1] = replace(configs[1], described={"id": "its name"})
+        body = body_of(replace(benchmark, configs=configs))
+        assert table(body, "| column | of | holds |") == [["`id`", "`templates`", "its name"]]
+
+    def test_pipes_and_newlines_stay_in_their_cell(self, benchmark):
+        odd = replace(benchmark.configs[0], what="one |\n two\n\n| ---", described={"text": "a\r\n| b"})
+        body = body_of(replace(benchmark, configs=[odd]))
+        assert table(body, self.HEADER) == [["`probes`", r"one \| two \| ---", "3"]]
+        assert table(body, "| column | of | holds |") == [["`text`", "`probes`", r"a \| b"]]
+
+    def test_a_reason_with_pipes_and_newlines_stays_in_its_cell(self, benchmark):
+        body = body_of(with_evidence(benchmark, r={"value": None, "n": 0, "reason": "a | b\nc"}))
+        assert table(body, "| model | r | r, exact | alpha |")[0][:2] == ["tiny", r"none (a \| b c)"]
+
+
+class TestQuality:
+    HEADER = "| model | r | r, exact | alpha |"
+
+    def test_figures(self, benchmark):
+        body = body_of(benchmark)
+        assert f"\n### `hand`\n{self.HEADER}\n" in body
+        assert table(body, self.HEADER) == [
+            ["tiny", "0.76 [0.60, 0.85], n = 43", "none (fewer than 4 attributes)", "0.900 [0.850, 0.940], n = 50"],
+            ["small", "-0.12 [-0.40, 0.20], n = 43", "none (fewer than 4 attributes)", "0.910, n = 50"],
+        ]
+
+    def test_what_they_are(self, benchmark):
+        assert section(body_of(benchmark), "Quality").startswith(
+            "Value [95% interval], n. r: correlation with the criterion. r, exact: the same over exact matches. "
+            "alpha: Cronbach's alpha. "
+        )
+
+    def test_a_figure_that_a_part_lacks_is_an_empty_cell(self, benchmark):
         figures = dict(benchmark.evidence["hand"]["tiny"])
         del figures["r"], figures["r_exact"]
-        _, body = front_matter(render_card(replace(benchmark, evidence={"hand": {"tiny": figures}})))
-        assert "| tiny |  |  | 0.90 [0.85, 0.94], n = 50 |" in body
+        body = body_of(replace(benchmark, evidence={"hand": {"tiny": figures}}))
+        assert table(body, self.HEADER) == [["tiny", "", "", "0.900 [0.850, 0.940], n = 50"]]
 
-    def test_how_it_was_built(self, benchmark):
-        _, body = front_matter(render_card(benchmark))
+    def test_each_part_has_its_table(self, benchmark):
+        tiny, small = ({name: benchmark.evidence["hand"][name]} for name in ("tiny", "small"))
+        quality = section(body_of(replace(benchmark, evidence={"hand": tiny, "other": small})), "Quality")
+        first, second = quality.split("### `other`\n")
+        assert [row[0] for row in table(first, self.HEADER)] == ["tiny"]
+        assert [row[0] for row in table(second, self.HEADER)] == ["small"]
+
+    def test_diversity_is_a_sentence_and_no_row(self, benchmark):
+        quality = section(body_of(benchmark), "Quality")
         assert (
-            'Version 1.2.3, by `make repro` with Even Ruler. Parameters: `{"article": "agree", "version": "1.2.3"}`.\n'
-        ) in body
+            "\n\nDiversity of the templates, from 0 (all alike) to 1: semantic 0.30, n = 8; lexical 0.70, n = 8.\n\n"
+        ) in quality
+        assert "any-model" not in quality
+        assert "Diversity" not in body_of(with_evidence(benchmark))
 
-    def test_sources_and_licences(self, benchmark):
-        _, body = front_matter(render_card(benchmark))
-        assert body.endswith(
-            "## Sources and licences\n- Even Ruler\n- Paper\n\nLicences: apache-2.0, mit; each row carries its own.\n"
+    def test_diversity_that_there_is_none_of_has_its_reason(self, benchmark):
+        none = {"value": None, "n": 1, "reason": "a set of one template"}
+        evidence = {"hand": {"any-model": {"semantic_diversity": none, "lexical_diversity": none}}}
+        assert "semantic none (a set of one template); lexical none (a set of one template).\n" in body_of(
+            replace(benchmark, evidence=evidence)
         )
+
+    def test_where_the_models_come_from(self, benchmark):
+        assert section(body_of(benchmark), "Quality").endswith(
+            "\nMeasured on:\n- tiny: org/tiny at 0123456789ab; mit\n- small: org/small; apache-2.0\n\n"
+        )
+
+
+RELEASES = {
+    "1.9.0": Release(date=datetime.date(2025, 4, 2), changes=["More."]),
+    "1.10.0": Release(date=datetime.date(2025, 5, 31), changes=["Even more.", "And | else."]),
+}
+RELEASED = ["- **1.10.0** (2025-05-31): Even more. And | else.", "- **1.9.0** (2025-04-02): More."]
+
+
+class TestVersions:
+    def lines(self, benchmark, version):
+        changed = replace(benchmark, version=version, changelog=Changelog(releases=RELEASES))
+        return [line for line in section(body_of(changed), "Versions").splitlines() if line.startswith("- ")]
+
+    def test_newest_first(self, benchmark):
+        assert self.lines(benchmark, "1.10.0") == RELEASED
+
+    def test_one_that_is_not_released_says_so(self, benchmark):
+        assert sorted(self.lines(benchmark, "1.11.0")) == sorted([*RELEASED, "- **1.11.0**: not released yet."])
+
+    def test_nothing_released(self, benchmark):
+        versions = section(body_of(replace(benchmark, changelog=Changelog())), "Versions")
+        assert versions.startswith("- **1.2.3**: not released yet.\n\nA new major version ")

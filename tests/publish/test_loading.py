@@ -1,5 +1,7 @@
 """The folder as `datasets` reads it."""
 
+import re
+
 import pytest
 
 from evenruler.publish import write_benchmark
@@ -41,3 +43,14 @@ def test_texts_are_strings(load):
 
 def test_the_first_config_is_the_default(benchmark, load):
     assert load().to_list() == benchmark.configs[0].table.to_pylist()
+
+
+def test_the_snippet_of_the_card_works_as_it_stands(benchmark, load, tmp_path, monkeypatch):
+    import datasets
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    card = (tmp_path / "benchmarks" / "probes-jobs" / "README.md").read_text(encoding="utf-8")
+    names = {}
+    exec(re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], names)
+    assert names["rows"].to_list() == benchmark.configs[0].table.to_pylist()

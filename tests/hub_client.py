@@ -1,0 +1,52 @@
+"""The real clients of the Hub, each in a process of its own: they read where the Hub is when they are imported."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.loopback_hub import WRITE_TOKEN, LoopbackHub
+
+ROOT = Path(__file__).parents[1]
+
+
+class Client:
+    """Runs commands in a folder against a loopback hub, with a cache of their own."""
+
+    def __init__(self, hub: LoopbackHub, folder: Path, home: Path) -> None:
+        self.hub, self.folder, self.home = hub, folder, home
+
+    def run(self, *command: str, token: str = WRITE_TOKEN, status: int = 0, **env: str) -> str:
+        """What a command printed; fails unless it ends with the given status."""
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.env(token) | env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout
+        return done.stdout
+
+    def python(self, code: str, **env: str) -> str:
+        """What a piece of Python printed, without any token."""
+        return self.run(sys.executable, "-c", code, token="", **env)
+
+    def forget(self) -> None:
+        """Begin with an empty cache, as another person would."""
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def env(self, token: str) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+        return kept | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "HF_ENDPOINT": self.hub.endpoint,
+            "HF_HOME": str(self.home),
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            **({"HF_TOKEN": token} if token else {}),
+        }

@@ -1,0 +1,417 @@
+"""A stand-in for the Hugging Face Hub on loopback: data sets with commits, tags and LFS, and faults on demand.
+
+It speaks the part of the Hub's HTTP API that `huggingface_hub` and `datasets` use to make a data set, commit, tag,
+list and download. The clients are the real ones, pointed here by `HF_ENDPOINT`. Standard library only.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+USER, WRITE_TOKEN, READ_TOKEN = "you", "hf_write", "hf_read"
+LFS_SUFFIX = ".parquet"
+DATE = "2026-01-01T00:00:00.000Z"
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A file's content."""
+
+    data: bytes
+    lfs: bool
+
+    @property
+    def sha1(self) -> str:
+        return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data).hexdigest()
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    def describe(self, path: str) -> dict[str, Any]:
+        described = {"type": "file", "path": path, "size": len(self.data), "oid": self.sha1}
+        if self.lfs:
+            described["lfs"] = {"oid": self.sha256, "size": len(self.data), "pointerSize": 134}
+        return described
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A state of a data set."""
+
+    files: dict[str, Blob]
+    message: str
+    parent: str | None
+
+    @property
+    def sha(self) -> str:
+        content = [self.parent, self.message, {path: blob.sha256 for path, blob in sorted(self.files.items())}]
+        return hashlib.sha1(json.dumps(content).encode()).hexdigest()
+
+
+@dataclass
+class Repo:
+    """A data set with its history."""
+
+    private: bool
+    head: str = ""
+    commits: dict[str, Commit] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def commit(self, files: dict[str, Blob], message: str) -> str:
+        made = Commit(files, message, self.head or None)
+        self.commits[made.sha] = made
+        self.head = made.sha
+        return made.sha
+
+    def resolve(self, revision: str) -> str:
+        revision = revision.removeprefix("refs/heads/").removeprefix("refs/tags/")
+        if revision == "main":
+            return self.head
+        found = self.tags.get(revision, revision)
+        if found not in self.commits:
+            raise RefusalError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
+        return found
+
+    def files(self, revision: str) -> dict[str, Blob]:
+        return self.commits[self.resolve(revision)].files
+
+
+class RefusalError(Exception):
+    """An answer that is no success."""
+
+    def __init__(self, status: int, message: str, code: str = "", headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.headers = status, code, headers or {}
+
+
+class DeathError(Exception):
+    """The server dies instead of answering."""
+
+
+class LoopbackHub:
+    """State, server and faults."""
+
+    def __init__(self) -> None:
+        self.repos: dict[str, Repo] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.log: list[str] = []
+        self.lock = threading.RLock()
+        self._faults: list[tuple[re.Pattern[str], Exception | Callable[[], None]]] = []
+        self._server: ThreadingHTTPServer | None = None
+        self._stopping: threading.Thread | None = None
+        self._port = 0
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Answer, on the same port as before if it was stopped."""
+        handler = type("Bound", (Handler,), {"hub": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), handler)
+        self._port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        """Answer nothing more; what was stored stays."""
+        if self._stopping is not None:
+            self._stopping.join()
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def stop_soon(self) -> None:
+        """Stop from within a request, which `stop` would wait for."""
+        self._stopping = threading.Thread(target=self._stop)
+        self._stopping.start()
+
+    def once(self, request: str, fault: Exception | Callable[[], None]) -> None:
+        """Raise or call something before the next request whose "METHOD path" matches is answered."""
+        self._faults.append((re.compile(request), fault))
+
+    def strike(self, request: str) -> None:
+        """Let the first fault that a request calls for happen."""
+        for index, (pattern, fault) in enumerate(self._faults):
+            if pattern.search(request):
+                del self._faults[index]
+                if isinstance(fault, Exception):
+                    raise fault
+                return fault()
+        return None
+
+
+@contextmanager
+def running() -> Iterator[LoopbackHub]:
+    """A hub that answers for as long as the context lasts."""
+    hub = LoopbackHub()
+    hub.start()
+    try:
+        yield hub
+    finally:
+        hub.stop()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    hub: LoopbackHub
+
+    def log_message(self, *_: object) -> None:
+        """Keep the test's output clean."""
+
+    def _route(self) -> None:
+        url = urlsplit(self.path)
+        self.query = parse_qs(url.query)
+        self.body = self._read_body()
+        request = f"{self.command} {url.path}"
+        self.hub.log.append(request)
+        try:
+            self.hub.strike(request)
+            with self.hub.lock:
+                for methods, pattern, answer in ROUTES:
+                    if self.command in methods and (match := re.fullmatch(pattern, url.path)):
+                        return answer(self, **{name: unquote(part or "") for name, part in match.groupdict().items()})
+            raise RefusalError(404, f"no route {request}")
+        except RefusalError as refusal:
+            headers = {"X-Error-Code": refusal.code, "X-Error-Message": str(refusal), **refusal.headers}
+            self._answer({"error": str(refusal), "url": self.hub.endpoint}, refusal.status, headers)
+        except DeathError:
+            self.close_connection = True
+            self.hub.stop_soon()
+
+    do_GET = do_HEAD = do_POST = do_PUT = _route  # noqa: N815
+
+    def _read_body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while length := int(self.rfile.readline().strip() or b"0", 16):
+            body += self.rfile.read(length)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def _answer(self, body: object = None, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        sent = {"Content-Length": str(len(data)), "Content-Type": "application/json", **(headers or {})}
+        for name, value in sent.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    @property
+    def _token(self) -> str:
+        return self.headers.get("Authorization", "").removeprefix("Bearer ")
+
+    def _may_write(self, owner: str) -> None:
+        if self._token not in (WRITE_TOKEN, READ_TOKEN):
+            raise RefusalError(401, "Invalid username or password.")
+        if self._token == READ_TOKEN or owner != USER:
+            raise RefusalError(403, "Forbidden: you must use a write token to upload to a repository.")
+
+    def _repo(self, name: str, *, write: bool = False) -> Repo:
+        if write:
+            self._may_write(name.split("/")[0])
+        if self._token not in ("", WRITE_TOKEN, READ_TOKEN):
+            raise RefusalError(401, "Invalid credentials in Authorization header")
+        repo = self.hub.repos.get(name)
+        if repo is None or (repo.private and not self._token):
+            raise RefusalError(404 if self._token else 401, "Repository not found", "RepoNotFound")
+        return repo
+
+    def whoami(self) -> None:
+        if self._token not in (WRITE_TOKEN, READ_TOKEN):
+            raise RefusalError(401, "Invalid username or password.")
+        self._answer({"type": "user", "name": USER, "fullname": USER, "orgs": []})
+
+    def create(self) -> None:
+        asked = json.loads(self.body)
+        owner = asked.get("organization") or USER
+        self._may_write(owner)
+        name = f"{owner}/{asked['name']}"
+        if name in self.hub.repos:
+            raise RefusalError(409, "You already created this dataset repo")
+        private = asked.get("visibility") == "private" or bool(asked.get("private"))
+        repo = self.hub.repos[name] = Repo(private)
+        repo.commit({".gitattributes": Blob(b"*.parquet filter=lfs diff=lfs merge=lfs -text\n", False)}, "initial")
+        self._answer({"url": f"{self.hub.endpoint}/datasets/{name}", "name": name, "id": name})
+
+    def validate_yaml(self) -> None:
+        self._answer({"errors": [], "warnings": []})
+
+    def info(self, repo: str, revision: str) -> None:
+        found = self._repo(repo)
+        sha = found.resolve(revision or "main")
+        self._answer(
+            {
+                "_id": repo,
+                "id": repo,
+                "author": repo.split("/")[0],
+                "sha": sha,
+                "private": found.private,
+                "disabled": False,
+                "gated": False,
+                "downloads": 0,
+                "likes": 0,
+                "tags": [],
+                "lastModified": DATE,
+                "createdAt": DATE,
+                "siblings": [{"rfilename": path} for path in sorted(found.commits[sha].files)],
+            }
+        )
+
+    def preupload(self, repo: str, revision: str) -> None:
+        files = self._repo(repo, write=True).files(revision)
+        answers = []
+        for asked in json.loads(self.body)["files"]:
+            old = files.get(asked["path"])
+            lfs = asked["path"].endswith(LFS_SUFFIX)
+            oid = (old.sha256 if old.lfs else old.sha1) if old else None
+            answers.append(
+                {
+                    "path": asked["path"],
+                    "uploadMode": "lfs" if lfs else "regular",
+                    "shouldIgnore": False,
+                    "oid": oid,
+                }
+            )
+        self._answer({"files": answers})
+
+    def lfs_batch(self, repo: str) -> None:
+        self._repo(repo, write=True)
+        objects = []
+        for asked in json.loads(self.body)["objects"]:
+            upload = {"actions": {"upload": {"href": f"{self.hub.endpoint}/_lfs/{asked['oid']}"}}}
+            objects.append(asked | ({} if asked["oid"] in self.hub.blobs else upload))
+        self._answer(
+            {"transfer": "basic", "objects": objects}, headers={"Content-Type": "application/vnd.git-lfs+json"}
+        )
+
+    def lfs_put(self, oid: str) -> None:
+        if hashlib.sha256(self.body).hexdigest() != oid:
+            raise RefusalError(400, "sha256 mismatch")
+        self.hub.blobs[oid] = self.body
+        self._answer()
+
+    def commit(self, repo: str, revision: str) -> None:
+        found = self._repo(repo, write=True)
+        files, message = dict(found.files(revision)), ""
+        for line in self.body.splitlines():
+            item = json.loads(line)
+            value = item["value"]
+            if item["key"] == "header":
+                message = value.get("summary", "")
+                if value.get("parentCommit") not in (None, found.head):
+                    raise RefusalError(412, "A commit has happened since. Please refresh and try again.")
+            elif item["key"] == "file":
+                files[value["path"]] = Blob(base64.b64decode(value["content"]), False)
+            elif item["key"] == "lfsFile":
+                files[value["path"]] = Blob(self.hub.blobs[value["oid"]], True)
+            elif item["key"] == "deletedFile":
+                del files[value["path"]]
+            else:
+                raise RefusalError(400, f"no operation {item['key']}")
+        sha = found.commit(files, message)
+        url = f"{self.hub.endpoint}/datasets/{repo}/commit/{sha}"
+        self._answer({"success": True, "commitOid": sha, "commitUrl": url, "hookOutput": ""})
+
+    def tree(self, repo: str, revision: str, path: str) -> None:
+        files = self._repo(repo).files(revision)
+        prefix = f"{path.strip('/')}/" if path.strip("/") else ""
+        recursive = self.query.get("recursive", [""])[0].lower() in ("true", "1")
+        folders: set[str] = set()
+        listed = []
+        for name, blob in sorted(files.items()):
+            if not name.startswith(prefix):
+                continue
+            parts = name[len(prefix) :].split("/")
+            depth = len(parts) if recursive else min(len(parts), 2)
+            folders |= {prefix + "/".join(parts[:i]) for i in range(1, depth)}
+            if recursive or len(parts) == 1:
+                listed.append(blob.describe(name))
+        if prefix and not listed and not folders:
+            raise RefusalError(404, f"{path} does not exist on {revision}", "EntryNotFound")
+        self._answer([*map(_folder, sorted(folders)), *listed])
+
+    def paths_info(self, repo: str, revision: str) -> None:
+        files = self._repo(repo).files(revision)
+        is_json = "json" in self.headers.get("Content-Type", "")
+        asked = json.loads(self.body) if is_json else parse_qs(self.body.decode())
+        found = []
+        for path in (path.strip("/") for path in asked["paths"]):
+            if path in files:
+                found.append(files[path].describe(path))
+            elif any(name.startswith(f"{path}/") for name in files):
+                found.append(_folder(path))
+        self._answer(found)
+
+    def refs(self, repo: str) -> None:
+        found = self._repo(repo)
+        tags = [{"name": n, "ref": f"refs/tags/{n}", "targetCommit": sha} for n, sha in found.tags.items()]
+        main = {"name": "main", "ref": "refs/heads/main", "targetCommit": found.head}
+        self._answer({"branches": [main], "tags": tags, "converts": []})
+
+    def tag(self, repo: str, revision: str) -> None:
+        found = self._repo(repo, write=True)
+        name = json.loads(self.body)["tag"]
+        if name in found.tags:
+            raise RefusalError(409, "Tag already exists")
+        found.tags[name] = found.resolve(revision)
+        self._answer({})
+
+    def resolve(self, repo: str, revision: str, path: str) -> None:
+        found = self._repo(repo)
+        sha = found.resolve(revision)
+        blob = found.commits[sha].files.get(path)
+        if blob is None:
+            raise RefusalError(404, "Entry not found", "EntryNotFound", {"X-Repo-Commit": sha})
+        etag = blob.sha256 if blob.lfs else blob.sha1
+        headers = {"ETag": f'"{etag}"', "X-Repo-Commit": sha, "Accept-Ranges": "bytes"}
+        if blob.lfs:
+            headers |= {"X-Linked-Etag": f'"{etag}"', "X-Linked-Size": str(len(blob.data))}
+        data, status = blob.data, 200
+        if asked := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")):
+            first, last = int(asked[1]), min(int(asked[2] or len(data) - 1), len(data) - 1)
+            headers["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
+            data, status = data[first : last + 1], 206
+        self._answer(data, status, headers | {"Content-Type": "application/octet-stream"})
+
+
+def _folder(path: str) -> dict[str, Any]:
+    return {"type": "directory", "path": path, "oid": hashlib.sha1(path.encode()).hexdigest(), "size": 0}
+
+
+_REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"
+_API = rf"/api/datasets/{_REPO}"
+_REVISION = r"(?P<revision>[^/]+)"
+ROUTES: list[tuple[tuple[str, ...], str, Callable[..., None]]] = [
+    (("GET",), "/api/whoami-v2", Handler.whoami),
+    (("POST",), "/api/repos/create", Handler.create),
+    (("POST",), "/api/validate-yaml", Handler.validate_yaml),
+    (("GET", "HEAD"), rf"{_API}(?:/revision/{_REVISION})?", Handler.info),
+    (("POST",), rf"{_API}/preupload/{_REVISION}", Handler.preupload),
+    (("POST",), rf"/datasets/{_REPO}\.git/info/lfs/objects/batch", Handler.lfs_batch),
+    (("PUT",), "/_lfs/(?P<oid>[0-9a-f]{64})", Handler.lfs_put),
+    (("POST",), rf"{_API}/commit/{_REVISION}", Handler.commit),
+    (("GET",), rf"{_API}/tree/{_REVISION}(?P<path>/.*)?", Handler.tree),
+    (("POST",), rf"{_API}/paths-info/{_REVISION}", Handler.paths_info),
+    (("GET",), rf"{_API}/refs", Handler.refs),
+    (("POST",), rf"{_API}/tag/{_REVISION}", Handler.tag),
+    (("GET", "HEAD"), rf"/datasets/{_REPO}/resolve/{_REVISION}/(?P<path>.+)", Handler.resolve),
+]

@@ -1,0 +1,254 @@
+"""`evenruler publish` over real HTTP, the Hub's own client in between, with every fault that can happen on the way."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler.publish import Benchmark, Config, write_benchmark
+from tests.hub_client import ROOT, Client
+from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
+
+REPO = "you/jobs"
+PUBLISH = ("evenruler", "publish", "probes-jobs", "--to", REPO)
+DATA = "probes/test-00000-of-00001.parquet"
+
+
+@pytest.fixture
+def hub() -> Iterator[LoopbackHub]:
+    with running() as hub:
+        yield hub
+
+
+@pytest.fixture
+def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark) -> Client:
+    """A repository whose only benchmark is built, at version 1.2.3."""
+    root = tmp_path / "root"
+    root.mkdir()
+    params = (ROOT / "params.yaml").read_text().split("\nversions:")[0]
+    (root / "params.yaml").write_text(params.replace("  occupation-gender:", "  jobs:"))
+    write_benchmark(benchmark, root / "benchmarks/probes-jobs")
+    return Client(hub, root, tmp_path / "home")
+
+
+@pytest.fixture
+def rebuild(client: Client, benchmark: Benchmark) -> Callable[..., None]:
+    """Builds the benchmark anew with some of its fields changed."""
+
+    def build(**changed: object) -> None:
+        write_benchmark(dataclasses.replace(benchmark, **changed), client.folder / "benchmarks/probes-jobs")
+
+    return build
+
+
+def more_rows(benchmark: Benchmark) -> list[Config]:
+    probes, *others = benchmark.configs
+    row = probes.table.to_pylist()[0] | {"id": "9", "content_sha256": "ee", "text": "new"}
+    table = pa.concat_tables([probes.table, pa.Table.from_pylist([row], schema=probes.table.schema)])
+    return [dataclasses.replace(probes, table=table), *others]
+
+
+def test_published_rows_load_by_tag_and_equal_the_local_ones(client, hub, rebuild, benchmark) -> None:
+    local = benchmark.configs[0].table
+    assert client.run(*PUBLISH).splitlines() == [f"made {REPO}", "committed 8 files", f"published {REPO} v1.2.3"]
+    rebuild(version="1.3.0", configs=more_rows(benchmark))
+    assert client.run(*PUBLISH).splitlines()[-1] == f"published {REPO} v1.3.0"
+    client.forget()
+    loaded = client.python(f"""
+import json
+from datasets import load_dataset
+old = load_dataset({REPO!r}, "probes", split="test", revision="v1.2.3")
+new = load_dataset({REPO!r}, "probes", split="test", revision="v1.3.0")
+default = load_dataset({REPO!r}, split="test", revision="v1.2.3")
+streamed = load_dataset({REPO!r}, "probes", split="test", revision="v1.2.3", streaming=True)
+print(json.dumps([old.to_list(), new.to_list(), default.to_list(), list(streamed),
+                  {{name: str(feature) for name, feature in old.features.items()}}]))
+""")
+    old, new, default, streamed, features = json.loads(loaded.splitlines()[-1])
+    assert old == default == streamed == local.to_pylist()
+    assert new == more_rows(benchmark)[0].table.to_pylist()
+    assert features == dict.fromkeys(local.column_names, "Value('string')")
+
+
+def test_a_download_is_as_its_manifest_says(client) -> None:
+    client.run(*PUBLISH)
+    download = ("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.2.3", "--local-dir", "got")
+    client.run(*download, token="")
+    assert client.run("evenruler", "verify", "got") == "got: as its manifest says\n"
+    assert client.run("evenruler", "verify", f"{REPO}@v1.2.3") == f"{REPO}@v1.2.3: as its manifest says\n"
+    card = (client.folder / "got/README.md").read_text()
+    assert f'load_dataset("{REPO}", "probes", split="test", revision="v1.2.3")' in card
+    assert "./benchmarks" not in card
+    assert json.loads((client.folder / "got/croissant.json").read_text())["url"].endswith(f"/datasets/{REPO}")
+    compared = client.run("evenruler", "diff", f"{REPO}@v1.2.3", "benchmarks/probes-jobs")
+    assert "Nothing changed that asks for a new version." in compared
+
+
+def test_the_same_again_does_nothing(client, hub) -> None:
+    client.run(*PUBLISH)
+    commits = dict(hub.repos[REPO].commits)
+    said = client.run(*PUBLISH)
+    assert said == f"{REPO} has v1.2.3 already, with this content: nothing to do\n"
+    assert hub.repos[REPO].commits == commits
+
+
+def test_a_dry_run_shows_the_card_and_changes_nothing(client, hub) -> None:
+    said = client.run(*PUBLISH, "--dry-run", token="")
+    assert f"would make the public data set {REPO}" in said
+    assert f"  add {DATA} (" in said
+    assert "would tag it v1.2.3" in said
+    assert "> **Content warning.** These sentences repeat stereotypes." in said
+    assert hub.repos == {}
+
+
+def test_other_content_at_a_tag_is_refused_with_the_version_it_should_be(client, hub, rebuild, benchmark) -> None:
+    client.run(*PUBLISH)
+    before = hub.repos[REPO].tags.copy()
+    evidence = json.loads(json.dumps(benchmark.evidence))
+    next(iter(evidence.values()))["tiny"]["r"]["value"] = 0.5
+    cases = ({"evidence": evidence}, "1.2.4"), ({"configs": more_rows(benchmark)}, "1.3.0")
+    for changed, version in cases:
+        rebuild(**changed)
+        said = client.run(*PUBLISH, status=2)
+        assert said.startswith(f"error: {REPO}: v1.2.3 is published with other content (")
+        assert said.endswith(f"this one should be {version}: run `evenruler release probes-jobs`\n")
+    rebuild(configs=more_rows(benchmark), version="1.2.4")
+    assert "1.2.4 is too small a step from 1.2.3 (1 rows of probes are new); it should be 1.3.0" in client.run(
+        *PUBLISH, status=2
+    )
+    rebuild(version="1.2.2")
+    assert "the version goes down, from 1.2.3 to 1.2.2" in client.run(*PUBLISH, status=2)
+    assert hub.repos[REPO].tags == before
+
+
+def test_files_that_are_gone_are_deleted_and_private_is_private(client, hub, rebuild, benchmark) -> None:
+    client.run(*PUBLISH, "--private")
+    assert hub.repos[REPO].private
+    client.run("evenruler", "verify", f"{REPO}@v1.2.3", token="", status=2)
+    rebuild(version="2.0.0", configs=benchmark.configs[:1])
+    client.run(*PUBLISH)
+    files = hub.repos[REPO].files("v2.0.0")
+    assert not any(name.startswith("templates/") for name in files)
+    assert ".gitattributes" in files
+    assert any(name.startswith("templates/") for name in hub.repos[REPO].files("v1.2.3"))
+
+
+@pytest.mark.parametrize(
+    ("token", "line"),
+    [
+        ("", "no token for the Hub; log in with `hf auth login` or set HF_TOKEN"),
+        ("hf_wrong", "the Hub does not accept the token (401); log in with `hf auth login` or set HF_TOKEN"),
+        (READ_TOKEN, "no right to do this (403); use a token with the right to write there"),
+    ],
+)
+def test_who_may_not_write_is_told_so(client, hub, token, line) -> None:
+    assert client.run(*PUBLISH, token=token, status=2) == f"error: {REPO}: {line}\n"
+    assert hub.repos == {}
+    client.run(*PUBLISH)
+    assert set(hub.repos[REPO].tags) == {"v1.2.3"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "fault", "line"),
+    [
+        ("POST .*/commit/", DeathError(), "the Hub does not answer ("),
+        ("POST .*/tag/", DeathError(), "the Hub does not answer ("),
+        ("POST .*/commit/", RefusalError(412, "stale"), "somebody else committed meanwhile (412); nothing of this run"),
+        (
+            "POST .*/commit/",
+            RefusalError(429, "slow", headers={"Retry-After": "7"}),
+            "the Hub limits the rate (429); run it again in 7 seconds",
+        ),
+        ("POST .*/tag/", RefusalError(500, "oops"), "the Hub has a fault of its own (500); run it again later"),
+    ],
+)
+def test_what_breaks_off_leaves_no_half_version_and_the_next_run_finishes(client, hub, request_, fault, line) -> None:
+    hub.once(request_, fault)
+    said = client.run(*PUBLISH, status=2)
+    assert said.splitlines()[-1].startswith(f"error: {REPO}: {line}")
+    assert hub.repos[REPO].tags == {}
+    hub.stop()
+    hub.start()
+    uploaded = len(hub.blobs)
+    assert client.run(*PUBLISH).splitlines()[-1] == f"published {REPO} v1.2.3"
+    assert len(hub.blobs) == uploaded  # the second run sends no blob again
+    assert len(hub.repos[REPO].commits) == 2  # the one that makes the repository, and one of ours
+    client.run("evenruler", "verify", f"{REPO}@v1.2.3")
+
+
+def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> None:
+    """Somebody commits between our look and our commit."""
+    client.run(*PUBLISH)
+    (client.folder / "benchmarks/probes-jobs").rename(client.folder / "kept")
+    shutil.copytree(client.folder / "kept", client.folder / "benchmarks/probes-jobs")
+
+    def somebody_else() -> None:
+        repo = hub.repos[REPO]
+        repo.commit({**repo.files("main")}, "theirs")
+
+    repo = hub.repos[REPO]
+    repo.tags.clear()
+    repo.commit({}, "emptied")
+    hub.once("POST .*/commit/", somebody_else)
+    assert "somebody else committed meanwhile (412)" in client.run(*PUBLISH, status=2)
+    assert repo.tags == {}
+    client.run(*PUBLISH)
+    client.run("evenruler", "verify", f"{REPO}@v1.2.3")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("publish", "probes-job", "--to", REPO), "error: params.yaml: no benchmark 'probes-job'; did you mean"),
+        (("publish", "probes-jobs", "--to", "no/such/name"), "error: no/such/name: the Hub takes no such name ("),
+        (("verify", "benchmarks/nothing"), "error: benchmarks/nothing: no such folder; name a folder, USER/REPO@TAG"),
+        (("verify", "data"), "error: data: no benchmark was built here; run `make repro`"),
+        (("verify", "you/nothing@v1.0.0"), "error: you/nothing@v1.0.0: you/nothing is not on the Hub"),
+        (("verify", f"{REPO}@v9.9.9"), f"error: {REPO}@v9.9.9: {REPO} has no revision v9.9.9"),
+        (("diff", "benchmarks/probes-jobs", "data"), "error: data: no benchmark was built here"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
+    (client.folder / "data").mkdir()
+    if "v9.9.9" in arguments[-1]:
+        client.run(*PUBLISH)
+    said = client.run("evenruler", *arguments, status=2)
+    assert said.startswith(line)
+    assert len(said.splitlines()) == 1
+
+
+def test_what_is_not_built_or_not_whole_is_not_published(client, hub) -> None:
+    folder = client.folder / "benchmarks/probes-jobs"
+    (folder / "README.md").write_text("edited")
+    said = client.run(*PUBLISH, status=2)
+    assert said.startswith("error: benchmarks/probes-jobs: README.md: altered (its sha256 is not the one in")
+    shutil.rmtree(folder)
+    assert client.run(*PUBLISH, status=2) == (
+        "error: benchmarks/probes-jobs: no benchmark was built here; run `make repro`\n"
+    )
+    assert hub.repos == {}
+
+
+def test_verify_names_what_was_tampered_with_on_the_way(client, hub) -> None:
+    client.run(*PUBLISH)
+    files = hub.repos[REPO].files("v1.2.3")
+    rows = client.folder / "rows.parquet"
+    rows.write_bytes(files[DATA].data)
+    pq.write_table(pq.read_table(rows).slice(1), rows)
+    files[DATA] = dataclasses.replace(files[DATA], data=rows.read_bytes())
+    files["README.md"] = dataclasses.replace(files["README.md"], data=files["README.md"].data + b"more")
+    del files["templates/test-00000-of-00001.parquet"]
+    said = client.run("evenruler", "verify", f"{REPO}@v1.2.3", status=1).splitlines()
+    assert said == [
+        "README.md: altered (its sha256 is not the one in the manifest)",
+        f"{DATA}: altered (its sha256 is not the one in the manifest)",
+        "templates/test-00000-of-00001.parquet: missing",
+        f"{DATA}: 2 rows, the manifest says 3",
+        "README.md: no file matches templates/test-*.parquet",
+        f"{REPO}@v1.2.3: 5 problems",
+    ]

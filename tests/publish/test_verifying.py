@@ -1,0 +1,369 @@
+import hashlib
+import json
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler.publish import write_benchmark
+from evenruler.publish.verifying import problems
+
+ROWS = "probes/test-00000-of-00001.parquet"
+TEMPLATES = "templates/test-00000-of-00001.parquet"
+CONTENT = "rows: their content is not what the manifest says (content_sha256)"
+COLUMNS = "id string, content_sha256 string, source string, licence string, text string"
+DECLARED = ", ".join(sorted(COLUMNS.split(", ")))  # as in the manifest, whose keys are sorted
+
+
+@pytest.fixture
+def folder(benchmark, tmp_path):
+    """A benchmark as it was written."""
+    write_benchmark(benchmark, tmp_path / "probes-jobs")
+    return tmp_path / "probes-jobs"
+
+
+def altered(name):
+    return f"{name}: altered (its sha256 is not the one in the manifest)"
+
+
+def declare(folder, *names, **changes):
+    """Put the sha256 of files, and other values, into the manifest: tampering that checksums do not show."""
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text(encoding="utf-8")) | changes
+    content["files"] |= {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def rewrite(folder, change, name=ROWS):
+    """Put other rows into a file, and its sha256 into the manifest."""
+    table = pq.read_table(folder / name, partitioning=None)
+    pq.write_table(change(table), folder / name)
+    declare(folder, name)
+
+
+def cell(table, row, column, value):
+    """The table with one other value."""
+    values = table.column(column).to_pylist()
+    values[row] = value
+    index = table.schema.get_field_index(column)
+    return table.set_column(index, table.schema.field(column), pa.array(values, pa.string()))
+
+
+def retype(table, column, kind):
+    index = table.schema.get_field_index(column)
+    return table.cast(table.schema.set(index, pa.field(column, kind)))
+
+
+class TestNoProblems:
+    def test_as_written(self, folder):
+        assert problems(folder) == []
+
+    def test_what_others_leave_there(self, folder):
+        (folder / ".gitattributes").write_text("*.parquet filter=lfs", encoding="utf-8")
+        (folder / ".cache" / "huggingface" / "download").mkdir(parents=True)
+        (folder / ".cache" / "huggingface" / ".gitignore").write_text("*", encoding="utf-8")
+        (folder / ".cache" / "huggingface" / "download" / "README.md.metadata").write_text("ab", encoding="utf-8")
+        assert problems(folder) == []
+
+    def test_links_as_in_the_cache_of_the_hub_s_client(self, folder, tmp_path):
+        blob = tmp_path / "blob"
+        (folder / ROWS).rename(blob)
+        (folder / ROWS).symlink_to(blob)
+        assert problems(folder) == []
+        (folder / "more").symlink_to(blob)
+        assert problems(folder) == ["more: not in the manifest"]
+
+    def test_the_same_rows_written_by_another_library(self, folder):
+        rewrite(folder, lambda table: table.take([2, 0, 1]).replace_schema_metadata({"by": "another"}))
+        assert problems(folder) == []
+
+    @pytest.mark.xfail(reason="Arrow calls the values of a list `item`, Parquet `element`")
+    def test_a_column_of_lists(self, benchmark, tmp_path):
+        table = benchmark.configs[0].table.append_column("notes", pa.array([["a"], [], None]))
+        configs = [replace(benchmark.configs[0], table=table), *benchmark.configs[1:]]
+        write_benchmark(replace(benchmark, configs=configs), tmp_path / "lists")
+        assert problems(tmp_path / "lists") == []
+
+
+class TestFiles:
+    def test_one_byte_more(self, folder):
+        with (folder / "lm_eval" / "rows.py").open("ab") as file:
+            file.write(b" ")
+        assert problems(folder) == [altered("lm_eval/rows.py")]
+
+    def test_an_edited_card(self, folder):
+        path = folder / "README.md"
+        path.write_text(path.read_text(encoding="utf-8").replace("closer to men", "closer to women"), encoding="utf-8")
+        assert problems(folder) == [altered("README.md")]
+
+    def test_one_file_too_many(self, folder):
+        (folder / "probes" / "test-00001-of-00002.parquet").write_bytes((folder / ROWS).read_bytes())
+        (folder / "notes").mkdir()
+        (folder / "notes" / ".gitattributes").write_text("", encoding="utf-8")
+        assert problems(folder) == [
+            "notes/.gitattributes: not in the manifest",
+            "probes/test-00001-of-00002.parquet: not in the manifest",
+        ]
+
+    def test_a_shard_is_missing(self, folder):
+        (folder / ROWS).unlink()
+        assert problems(folder) == [f"{ROWS}: missing", "README.md: no file matches probes/test-*.parquet"]
+
+    @pytest.mark.parametrize("name", ["README.md", "evidence.json", "croissant.json", "lm_eval/probes_jobs.yaml"])
+    def test_a_text_is_missing(self, folder, name):
+        (folder / name).unlink()
+        assert problems(folder) == [f"{name}: missing"]
+
+    def test_a_folder_for_a_file(self, folder):
+        (folder / "evidence.json").unlink()
+        (folder / "evidence.json").mkdir()
+        assert problems(folder) == ["evidence.json: missing"]
+
+
+class TestRows:
+    def test_a_text_edited_with_its_hash(self, folder):
+        table = pq.read_table(folder / ROWS, partitioning=None)
+        pq.write_table(cell(table, 1, "content_sha256", "be"), folder / ROWS, compression="zstd")
+        assert problems(folder) == [altered(ROWS), CONTENT]
+
+    def test_a_row_is_gone(self, folder):
+        rewrite(folder, lambda table: table.slice(1))
+        assert problems(folder) == [f"{ROWS}: 2 rows, the manifest says 3", CONTENT]
+
+    def test_many_rows(self, folder):
+        declare(folder, rows={"probes": 1_234_567, "templates": 1})
+        assert problems(folder) == [f"{ROWS}: 3 rows, the manifest says 1,234,567"]
+
+    def test_an_id_twice(self, folder):
+        rewrite(folder, lambda table: cell(table, 1, "id", "1"))
+        assert problems(folder) == [f"{ROWS}: an id stands twice", CONTENT]
+
+    def test_an_id_in_two_configs(self, folder):
+        # They are matched within a config.
+        rewrite(folder, lambda table: cell(table, 0, "id", "1"), TEMPLATES)
+        assert problems(folder) == [CONTENT]
+
+    def test_rows_of_the_wrong_config(self, folder):
+        one, other = (folder / name for name in (ROWS, TEMPLATES))
+        contents = one.read_bytes(), other.read_bytes()
+        other.write_bytes(contents[0])
+        one.write_bytes(contents[1])
+        declare(folder, ROWS, TEMPLATES)
+        assert problems(folder) == [
+            f"{ROWS}: 1 rows, the manifest says 3",
+            f"{TEMPLATES}: 3 rows, the manifest says 1",
+            CONTENT,
+        ]
+
+    def test_a_column_of_another_type(self, folder):
+        rewrite(folder, lambda table: retype(table, "text", pa.large_string()))
+        found = COLUMNS.replace("text string", "text large_string")
+        assert problems(folder) == [f"{ROWS}: columns {found}, the manifest says {DECLARED}"]
+
+    def test_a_column_more(self, folder):
+        rewrite(folder, lambda table: table.append_column("pole", pa.array([1, 1, -1], pa.int8())))
+        assert problems(folder) == [f"{ROWS}: columns {COLUMNS}, pole int8, the manifest says {DECLARED}"]
+
+    def test_a_column_less(self, folder):
+        rewrite(folder, lambda table: table.drop_columns("text"))
+        found = COLUMNS.removesuffix(", text string")
+        assert problems(folder) == [f"{ROWS}: columns {found}, the manifest says {DECLARED}"]
+
+    def test_no_ids(self, folder):
+        rewrite(folder, lambda table: table.drop_columns("id"))
+        found = COLUMNS.removeprefix("id string, ")
+        first, *_ = problems(folder)
+        assert first == f"{ROWS}: columns {found}, the manifest says {DECLARED}"
+
+    def test_half_a_file(self, folder):
+        content = (folder / ROWS).read_bytes()
+        (folder / ROWS).write_bytes(content[: len(content) // 2])
+        first, second = problems(folder)
+        assert first == altered(ROWS)
+        # The reason in brackets is Arrow's.
+        assert second.startswith(f"{ROWS}: no readable Parquet (Parquet magic bytes not found in footer.")
+        assert "\n" not in second
+
+    def test_an_empty_file(self, folder):
+        (folder / ROWS).write_bytes(b"")
+        first, second = problems(folder)
+        assert first == altered(ROWS)
+        assert second == f"{ROWS}: no readable Parquet (Parquet file size is 0 bytes)"
+
+    def test_broken_pages_under_a_sound_footer(self, folder):
+        content = bytearray((folder / ROWS).read_bytes())
+        content[4:100] = b"\xff" * 96
+        (folder / ROWS).write_bytes(content)
+        first, second = problems(folder)
+        assert first == altered(ROWS)
+        assert second.startswith(f"{ROWS}: no readable Parquet (")
+
+    @pytest.mark.xfail(raises=TypeError, reason="a number is expected")
+    def test_a_config_whose_rows_are_not_counted(self, folder):
+        declare(folder, rows={"templates": 1})
+        assert f"{ROWS}: 3 rows, the manifest says none" in problems(folder)
+
+    def test_other_content_in_the_manifest(self, folder):
+        declare(folder, content_sha256="0" * 64)
+        assert problems(folder) == [CONTENT]
+
+
+def edit_card(folder, old, new):
+    """Change the card once, and its sha256 in the manifest."""
+    path = folder / "README.md"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    declare(folder, "README.md")
+
+
+UNREADABLE = ["README.md: no front matter that can be read"]
+NOTHING_MATCHES = "README.md: no file matches"
+
+
+class TestCard:
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("pretty_name", '"Jobs and gender"'),
+            ("language", '\n- "en"'),
+            ("license", '"other"'),
+            ("task_categories", "\n- text-generation"),
+            ("size_categories", "\n- n<1K"),
+            ("tags", '\n- "bias"\n- "probes"'),
+        ],
+    )
+    def test_a_key_is_gone_or_empty(self, folder, key, value):
+        edit_card(folder, f"\n{key}:{'' if value[0] == chr(10) else ' '}{value}\n", f"\n{key}:\n")
+        assert problems(folder) == [f"README.md: front matter lacks {key}"]
+        edit_card(folder, f"\n{key}:\n", f"\nx_{key}: y\n")
+        assert problems(folder) == [f"README.md: front matter lacks {key}"]
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            pytest.param('pretty_name: "Jobs', 'pretty_name: "Jobs" "', id="broken"),
+            pytest.param("language:", "language: en\nlanguage:", id="key-twice"),
+            pytest.param("---\npretty_name", "\n---\npretty_name", id="begins-late"),
+            pytest.param("---\npretty_name", "pretty_name", id="begins-nowhere"),
+            pytest.param("\n---\n# Jobs", "\n# Jobs", id="ends-nowhere"),
+            pytest.param("---\npretty_name", "---\n- a\n---\n", id="a-list"),
+            pytest.param("---\npretty_name", "---\n---\n", id="nothing"),
+        ],
+    )
+    def test_no_front_matter(self, folder, old, new):
+        edit_card(folder, old, new)
+        assert problems(folder) == UNREADABLE
+
+    def test_no_utf_8(self, folder):
+        (folder / "README.md").write_bytes(b"S\x9cur")
+        declare(folder, "README.md")
+        assert problems(folder) == UNREADABLE
+
+    def test_no_configs(self, folder):
+        edit_card(folder, "\nconfigs:\n", "\nx_configs:\n")
+        assert problems(folder) == [
+            "README.md: front matter lacks configs",
+            "README.md: configs , the manifest says probes, templates",
+            "README.md: not exactly one default config",
+        ]
+
+    def test_no_default(self, folder):
+        edit_card(folder, "  default: true\n", "")
+        assert problems(folder) == ["README.md: not exactly one default config"]
+
+    def test_a_default_that_is_false(self, folder):
+        edit_card(folder, "default: true", "default: false")
+        assert problems(folder) == ["README.md: not exactly one default config"]
+
+    def test_two_defaults(self, folder):
+        edit_card(folder, "- config_name: templates\n", "- config_name: templates\n  default: true\n")
+        assert problems(folder) == ["README.md: not exactly one default config"]
+
+    def test_another_name(self, folder):
+        edit_card(folder, "config_name: probes", "config_name: sentences")
+        assert problems(folder) == ["README.md: configs sentences, templates, the manifest says probes, templates"]
+
+    def test_one_config_more(self, folder):
+        edit_card(folder, "- config_name: templates\n", "- config_name: more\n- config_name: templates\n")
+        expected = "README.md: configs more, probes, templates, the manifest says probes, templates"
+        assert problems(folder) == [expected]
+
+    @pytest.mark.parametrize("path", ["probe/test-*.parquet", "probes/test-*.csv", "probes/train.parquet"])
+    def test_no_data(self, folder, path):
+        edit_card(folder, "path: probes/test-*.parquet", f"path: {path}")
+        assert problems(folder) == [f"{NOTHING_MATCHES} {path}"]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "expected"),
+        [
+            pytest.param(
+                "  - split: test\n    path: probes/test-*.parquet",
+                "  - probes/train-*.parquet",
+                [f"{NOTHING_MATCHES} probes/train-*.parquet"],
+                id="a-path-alone",
+            ),
+            pytest.param(
+                "  data_files:\n  - split: test\n    path: probes/test-*.parquet",
+                "  data_files: probes/train-*.parquet",
+                [f"{NOTHING_MATCHES} probes/train-*.parquet"],
+                id="one-path",
+            ),
+            pytest.param(
+                "path: probes/test-*.parquet",
+                "path: /probes/test-*.parquet",
+                [f"{NOTHING_MATCHES} /probes/test-*.parquet"],
+                id="an-absolute-path",
+            ),
+            pytest.param("path: probes/test-*.parquet", 'path: ""', [f"{NOTHING_MATCHES} "], id="an-empty-path"),
+        ],
+    )
+    @pytest.mark.xfail(reason="only a list of split and path is expected")
+    def test_data_files_in_other_words(self, folder, old, new, expected):
+        edit_card(folder, old, new)
+        assert problems(folder) == expected
+
+    @pytest.mark.parametrize(
+        "value", ["3", pytest.param("[a]", marks=pytest.mark.xfail(raises=TypeError, reason="it is put into a set"))]
+    )
+    def test_a_name_that_is_none(self, folder, value):
+        edit_card(folder, "config_name: probes", f"config_name: {value}")
+        (line,) = problems(folder)
+        assert line.endswith(", the manifest says probes, templates")
+
+    @pytest.mark.xfail(raises=TypeError, reason="a list is expected")
+    def test_configs_that_are_none(self, folder):
+        edit_card(folder, "\nconfigs:\n", "\nconfigs: 3\nx_configs:\n")
+        assert "README.md: not exactly one default config" in problems(folder)
+
+
+class TestManifest:
+    def test_missing(self, folder, error_of):
+        (folder / "manifest.json").unlink()
+        assert error_of(problems, folder) == f"{folder}: no benchmark was built here; run `make repro`"
+
+    def test_not_json(self, folder, error_of):
+        path = folder / "manifest.json"
+        path.write_text("name: probes-jobs\n", encoding="utf-8")
+        expected = f"{path}: not JSON (Expecting value: line 1 column 1 (char 0)); get the file again"
+        assert error_of(problems, folder) == expected
+
+    def test_unknown_key(self, folder, error_of):
+        declare(folder, licenses=["mit"])
+        expected = "licenses: unknown key 'licenses'; did you mean 'licences'?; rename or remove it"
+        assert error_of(problems, folder) == f"{folder / 'manifest.json'}: {expected}"
+
+
+def test_everything_at_once_in_the_order_of_files_rows_card(folder):
+    (folder / "evidence.json").write_text("{}", encoding="utf-8")
+    (folder / "extra.txt").write_text("", encoding="utf-8")
+    rewrite(folder, lambda table: table.slice(1))
+    edit_card(folder, "  default: true\n", "")
+    assert problems(folder) == [
+        altered("evidence.json"),
+        "extra.txt: not in the manifest",
+        f"{ROWS}: 2 rows, the manifest says 3",
+        CONTENT,
+        "README.md: not exactly one default config",
+    ]

@@ -1,0 +1,40 @@
+"""What a stage does without a network, and without room on the disk."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.stages.conftest import NO_NETWORK, Clone, allowed
+
+BENCHMARK = "probes-occupation-gender"
+SMALL_DISK = ("unshare", "--map-root-user", "--mount")
+
+
+@pytest.mark.skipif(not NO_NETWORK, reason="this machine lets nobody take the network away from a process")
+def test_the_whole_pipeline_was_built_without_a_network(built: Clone) -> None:
+    """The fixture runs `dvc repro` so; here is that this means what it says."""
+    connect = "import socket; socket.create_connection(('127.0.0.1', 9), timeout=2)"
+    done = subprocess.run([*NO_NETWORK, "python", "-c", connect], env=built.env, capture_output=True, text=True)
+    assert "Network is unreachable" in done.stderr
+    assert (built.folder / "data/report/index.html").exists()
+
+
+@pytest.mark.skipif(
+    not allowed(*SMALL_DISK, "mount", "-t", "tmpfs", "none", "/mnt"), reason="this machine lets nobody mount a disk"
+)
+def test_a_full_disk_leaves_the_old_benchmark_and_one_line(built: Clone, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    shutil.copytree(built.folder / "benchmarks", kept)
+    n_bytes = sum(path.stat().st_size for path in kept.rglob("*") if path.is_file())
+    # Room for the old folder (whose files take whole pages) and half of the new one.
+    script = f"""
+mount -t tmpfs -o size={n_bytes + 4096 * 30 + n_bytes // 2} none benchmarks && cp -r {kept}/. benchmarks/
+python -m stages.card_probes occupation-gender; status=$?
+diff -r {kept} benchmarks && ls -A benchmarks && exit $status
+"""
+    said = built.run(*SMALL_DISK, "sh", "-c", script, status=2)
+    assert said.splitlines() == ["error: writing: no space left on the device; free some and run again", BENCHMARK]
+    built.run("python", "-m", "stages.card_probes", "occupation-gender")
+    assert built.run("git", "status", "--short") == ""
