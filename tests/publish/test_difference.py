@@ -169,6 +169,7 @@ VALUES = [
     pytest.param(pa.float64(), 1.0, INF, True, id="number-infinity"),
     pytest.param(pa.float64(), 0.5, 0.50149, False, id="just-inside"),
     pytest.param(pa.float64(), 0.5, 0.50151, True, id="just-outside"),
+    pytest.param(pa.float64(), 1e9, 1e9 + 1, True, id="large"),
     pytest.param(pa.float32(), -0.5, -0.50149, False, id="float32-just-inside"),
     pytest.param(pa.float32(), -0.5, -0.50151, True, id="float32-just-outside"),
     pytest.param(pa.int8(), 1, 1, False, id="ints"),
@@ -214,7 +215,7 @@ class TestValues:
 class TestColumns:
     def test_added_removed_and_of_another_type(self, compared):
         old = probes(row("1", gone="a", number=1, value=0.5))
-        new = probes(row("1", new="a", number=1, value=None), types={"number": pa.int8()})
+        new = probes(row("1", new="a", number=2, value=None), types={"number": pa.int8()})
         (found,) = compared(old, new).configs
         assert found == ConfigDifference(
             config="probes",
@@ -262,6 +263,7 @@ FIGURES = [
     pytest.param(R, R | {"low": 0.601}, False, id="last-decimal-of-a-bound"),
     pytest.param(R, R | {"low": 0.602}, True, id="bound"),
     pytest.param(R, R | {"n": 44}, True, id="n"),
+    pytest.param(R | {"n": 43_000}, R | {"n": 43_001}, True, id="large-n"),
     pytest.param(R, R | {"unit": "attributes"}, True, id="key-more"),
     pytest.param(R, {"value": None, "n": 2, "reason": "few"}, True, id="none"),
     pytest.param({"value": None, "n": 2, "reason": "a"}, {"value": None, "n": 2, "reason": "a"}, False, id="nones"),

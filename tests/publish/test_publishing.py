@@ -3,6 +3,9 @@
 import dataclasses
 import json
 import shutil
+import socket
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -252,3 +255,63 @@ def test_verify_names_what_was_tampered_with_on_the_way(client, hub) -> None:
         "README.md: no file matches templates/test-*.parquet",
         f"{REPO}@v1.2.3: 5 problems",
     ]
+
+
+@pytest.mark.skipif(
+    shutil.which("olah-cli") is None, reason="needs `olah-cli` (pip install olah, best in a venv apart)"
+)
+def test_a_server_that_nobody_here_wrote_hands_out_the_same(client, hub, benchmark, tmp_path) -> None:
+    """What the loopback Hub took in, as a git repository with its tag behind olah."""
+    client.run(*PUBLISH)
+    mirror = tmp_path / "mirrors/datasets/you/jobs"
+    for name, blob in hub.repos[REPO].files("v1.2.3").items():
+        (mirror / name).parent.mkdir(parents=True, exist_ok=True)
+        (mirror / name).write_bytes(blob.data)
+    git = ("git", "-C", str(mirror), "-c", "user.name=t", "-c", "user.email=t@example.org")
+    for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "v"), ("tag", "-am", "v", "v1.2.3")):
+        client.run(*git, *command)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = tmp_path / "olah.toml"
+    config.write_text(f'[basic]\nmirrors-path = ["{tmp_path / "mirrors"}"]\n[accessibility]\noffline = true\n')
+    server = subprocess.Popen(
+        [
+            "olah-cli",
+            "-c",
+            str(config),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--repos-path",
+            str(tmp_path / "r"),
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(port)
+        client.forget()
+        there = {"HF_ENDPOINT": f"http://127.0.0.1:{port}"}
+        code = f"""
+import json
+from datasets import load_dataset
+print(json.dumps(load_dataset({REPO!r}, "probes", split="test", revision="v1.2.3").to_list()))
+"""
+        assert json.loads(client.python(code, **there).splitlines()[-1]) == benchmark.configs[0].table.to_pylist()
+        client.run("evenruler", "verify", f"{REPO}@v1.2.3", token="", **there)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_for(port: int) -> None:
+    """Until something answers there."""
+    for _ in range(100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    raise AssertionError("olah does not answer")

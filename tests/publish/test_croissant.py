@@ -1,0 +1,157 @@
+"""`croissant.json` as mlcroissant reads it."""
+
+import datetime
+import json
+import math
+from dataclasses import replace
+
+import mlcroissant as mlc
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler.declaration import Changelog, Release
+from evenruler.publish import Config, write_benchmark
+from evenruler.publish.croissant import render_croissant
+
+pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+
+NUMBERS = Config(
+    "attributes",
+    "an attribute",
+    pa.table(
+        {
+            "id": ["5", "6", "7"],
+            "content_sha256": ["ee", "ff", "gg"],
+            "source": ["Paper"] * 3,
+            "licence": ["mit"] * 3,
+            "label": pa.array(["née | so", None, "two\nlines"], pa.string()),
+            "pole": pa.array([1, -1, 1], pa.int8()),
+            "n": pa.array([2**40, 0, -7], pa.int64()),
+            "criterion": pa.array([0.1, None, 97.625], pa.float64()),
+            "exact": pa.array([True, False, True], pa.bool_()),
+        }
+    ),
+)
+
+
+@pytest.fixture
+def folder(benchmark, tmp_path):
+    """The benchmark with a table of numbers besides, written."""
+    folder = tmp_path / "benchmarks" / benchmark.name
+    write_benchmark(replace(benchmark, configs=[*benchmark.configs, NUMBERS]), folder)
+    return folder
+
+
+def dataset_of(folder):
+    return mlc.Dataset(folder / "croissant.json")
+
+
+def content_of(folder):
+    return json.loads((folder / "croissant.json").read_text(encoding="utf-8"))
+
+
+def plain(value):
+    """mlcroissant gives texts as UTF-8 and may give nulls as not-a-number."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def released(benchmark, version):
+    """The benchmark with that version in its changelog, among others."""
+    releases = {
+        "1.0.0": Release(date=datetime.date(2024, 12, 31), changes=["One."]),
+        version: Release(date=datetime.date(2025, 4, 5), changes=["Two."]),
+    }
+    return replace(benchmark, changelog=Changelog(releases=releases))
+
+
+class TestValid:
+    def test_without_errors(self, folder):
+        assert not dataset_of(folder).metadata.issues.errors
+
+    def test_a_release_has_no_warnings_either(self, benchmark, tmp_path):
+        write_benchmark(released(benchmark, benchmark.version), tmp_path / "b")
+        assert not dataset_of(tmp_path / "b").metadata.issues.warnings
+
+    def test_what_is_not_valid_is_not_written(self, benchmark, tmp_path):
+        write_benchmark(benchmark, tmp_path / "b")
+        with pytest.raises(ValueError, match="version"):
+            render_croissant(replace(benchmark, version="one"), tmp_path / "b")
+
+
+class TestRecords:
+    @pytest.mark.parametrize("config", ["probes", "templates", "attributes"])
+    def test_are_the_rows_of_the_parquet(self, folder, config):
+        rows = pq.read_table(folder / config / "test-00000-of-00001.parquet", partitioning=None)
+        records = list(dataset_of(folder).records(config))
+
+        found = [{name: plain(value) for name, value in record.items()} for record in records]
+        expected = [{f"{config}/{name}": value for name, value in row.items()} for row in rows.to_pylist()]
+        assert found == expected
+        assert [[type(value) for value in row.values()] for row in found] == [
+            [type(value) for value in row.values()] for row in expected
+        ]
+
+    def test_texts_are_texts(self, folder):
+        for record in dataset_of(folder).records("probes"):
+            assert {type(value) for value in record.values()} == {bytes}
+
+    def test_types_of_the_fields(self, folder):
+        (described,) = [found for found in content_of(folder)["recordSet"] if found["name"] == "attributes"]
+        assert described["description"] == "an attribute"
+        assert {field["name"]: field["dataType"] for field in described["field"]} == {
+            **dict.fromkeys(("id", "content_sha256", "source", "licence", "label"), "sc:Text"),
+            **dict.fromkeys(("pole", "n"), "sc:Integer"),
+            "criterion": "sc:Float",
+            "exact": "sc:Boolean",
+        }
+
+
+class TestFiles:
+    def test_sha256_is_that_of_the_manifest(self, folder):
+        files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+        found = {file["contentUrl"]: file["sha256"] for file in content_of(folder)["distribution"]}
+        assert found == {name: sha256 for name, sha256 in files.items() if name.endswith(".parquet")}
+        assert len(found) == 3
+
+    def test_an_altered_file_is_refused(self, folder):
+        path = folder / "templates" / "test-00000-of-00001.parquet"
+        pq.write_table(pq.read_table(path, partitioning=None), path, compression="none")
+        with pytest.raises(mlc.GenerationError, match=r"sha256|hash"):
+            list(dataset_of(folder).records("templates"))
+
+
+class TestWhatItSays:
+    def test_values(self, folder):
+        content = content_of(folder)
+        del content["@context"], content["distribution"], content["recordSet"]
+        assert content == {
+            "@type": "sc:Dataset",
+            "conformsTo": "http://mlcommons.org/croissant/1.0",
+            "name": "probes-jobs",
+            "description": (
+                "Measures the association of jobs with gender in language models. A bias above 0 is closer to men."
+            ),
+            "version": "1.2.3",
+            "license": ["apache-2.0", "mit"],
+            "url": "./benchmarks/probes-jobs",
+            "inLanguage": "en",
+            "keywords": ["bias", "probes"],
+            "citeAs": "@misc{paper,\n  title = {A {P}aper}\n}",
+        }
+
+    def test_published_on_the_date_of_its_version(self, benchmark, folder):
+        found = json.loads(render_croissant(released(benchmark, "1.2.3"), folder))
+        assert (found["version"], found["datePublished"][:10]) == ("1.2.3", "2025-04-05")
+
+    def test_not_on_that_of_another(self, benchmark, folder):
+        assert "datePublished" not in json.loads(render_croissant(released(benchmark, "1.2.4"), folder))
+
+    def test_without_citations(self, benchmark, folder):
+        assert "citeAs" not in json.loads(render_croissant(replace(benchmark, citations=[]), folder))
+
+    def test_two_citations(self, benchmark, folder):
+        found = json.loads(render_croissant(replace(benchmark, citations=["@misc{a}", "@misc{é}"]), folder))
+        assert found["citeAs"] == "@misc{a}\n@misc{é}"
