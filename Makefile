@@ -26,8 +26,8 @@ repro: setup ## Check the declaration, then build whatever is out of date
 	@evenruler check
 	dvc repro
 
-test: setup ## Run the tests
-	python -m pytest
+test: setup ## Run the tests, on two workers
+	python -m pytest --numprocesses 2 --dist loadgroup
 
 lint: setup ## Style and types
 	ruff check .

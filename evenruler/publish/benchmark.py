@@ -142,7 +142,7 @@ def _manifest(benchmark: Benchmark, folder: Path) -> manifest.Manifest:
         content_sha256=manifest.content_sha256(benchmark.tables),
         rows={config.name: config.table.num_rows for config in benchmark.configs},
         rejected=benchmark.n_rejected,
-        columns={name: manifest.columns_of(table.schema) for name, table in benchmark.tables.items()},
+        columns={name: manifest.columns_of(pq.read_schema(folder / data_file(name))) for name in benchmark.tables},
         sources=benchmark.distinct("source"),
         licences=benchmark.distinct("licence"),
         parameters=dict(benchmark.parameters),

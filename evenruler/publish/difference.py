@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,9 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         parameters=sorted(
             name
             for name in before.parameters.keys() | after.parameters.keys()
-            if before.parameters.get(name) != after.parameters.get(name)
+            if name not in before.parameters
+            or name not in after.parameters
+            or before.parameters[name] != after.parameters[name]
         ),
     )
 
@@ -159,10 +162,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
         before, after = (_schema_and_rows(folder, name)[1] if folder else None for folder in (old, new))
         return ConfigDifference(name, before, after)
     (old_schema, before), (new_schema, after) = _schema_and_rows(old, name), _schema_and_rows(new, name)
-    old_ids, new_ids = _column(old, name, "id"), _column(new, name, "id")
-    for folder, ids in ((old, old_ids), (new, new_ids)):
-        if len(ids.unique()) != len(ids):
-            raise UserError("an id stands twice", where=str(folder / data_file(name)), remedy="see `evenruler verify`")
+    old_ids, new_ids = _ids(old, name, old_schema), _ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
     old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
     removed = old_ids.filter(place.is_null())
@@ -203,23 +203,40 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
 
 def _schema_and_rows(folder: Path, config: str) -> tuple[pa.Schema, int]:
     path = folder / data_file(config)
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.schema_arrow, file.metadata.num_rows
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"no readable Parquet ({reason})", where=str(path), remedy="see `evenruler verify`") from None
+    with _reading(path), pq.ParquetFile(path) as file:
+        return file.schema_arrow, file.metadata.num_rows
 
 
 def _column(folder: Path, config: str, column: str) -> pa.Array:
-    return pq.read_table(folder / data_file(config), columns=[column]).column(0).combine_chunks()
+    path = folder / data_file(config)
+    with _reading(path):
+        return pq.read_table(path, columns=[column]).column(0).combine_chunks()
+
+
+def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
+    where = str(folder / data_file(config))
+    if "id" not in schema.names or schema.field("id").type not in (pa.string(), pa.large_string()):
+        raise UserError("no column id of strings", where=where, remedy="see `evenruler verify`")
+    ids = _column(folder, config, "id").cast(pa.string())
+    if len(ids.unique()) != len(ids):
+        raise UserError("an id stands twice", where=where, remedy="see `evenruler verify`")
+    return ids
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"no readable Parquet ({reason})", where=str(path), remedy="see `evenruler verify`") from None
 
 
 def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
     """[rows] whether values differ; nulls are equal, and so are not-a-numbers."""
     if pa.types.is_nested(old.type):
         pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
-        return np.fromiter((a != b for a, b in pairs), dtype=bool, count=len(old))
+        return np.fromiter((not _same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old))
     nulls = _as_bool(pc.not_equal(old.is_null(), new.is_null()))
     if pa.types.is_floating(old.type):
         a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
@@ -230,6 +247,17 @@ def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_
     return nulls | _as_bool(pc.fill_null(pc.not_equal(old, new), False))
 
 
+def _same(old: object, new: object, tolerance: float) -> bool:
+    """Whether two nested values are equal, numbers in them up to the tolerance."""
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(_same(a, b, tolerance) for a, b in zip(old, new, strict=True))
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_same(old[key], new[key], tolerance) for key in old)
+    if isinstance(old, float) and isinstance(new, float):
+        return old == new or abs(old - new) <= tolerance or (math.isnan(old) and math.isnan(new))
+    return old == new
+
+
 def _as_bool(values: pa.Array) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = values.to_numpy(zero_copy_only=False)
     return found
@@ -238,7 +266,9 @@ def _as_bool(values: pa.Array) -> NDArray[np.bool_]:
 def _evidence(folder: Path) -> dict[str, Any]:
     path = folder / "evidence.json"
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError(f"found {type(found).__name__}, expected figures by name")
     except (OSError, ValueError) as error:
         raise UserError(f"cannot be read ({error})", where=str(path), remedy="see `evenruler verify`") from None
     return found
@@ -287,4 +317,9 @@ def _compare_files(old: Path, before: Manifest, new: Path, after: Manifest) -> l
 def _text(folder: Path, name: str, own: Manifest, other: Manifest) -> str | None:
     """A text of a benchmark as it would be at the other's location."""
     path = folder / name
-    return places.renamed(name, path.read_text(encoding="utf-8"), own, other.location) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return places.renamed(name, path.read_text(encoding="utf-8"), own, other.location)
+    except UnicodeDecodeError:
+        raise UserError("not UTF-8", where=str(path), remedy="see `evenruler verify`") from None

@@ -42,9 +42,9 @@ def _rows(difference: Difference) -> list[str]:
 
 def _details(config: ConfigDifference) -> str:
     lines = [f"- {column}: {count:,} rows" for column, count in config.by_column.items()]
-    lines = [f"Changed in {config.config}, by column:", *lines] if lines else []
+    lines = ["Changed, by column:", *lines] if lines else []
     lines += [f"- {kind}, for example: {', '.join(ids)}" for kind, ids in config.examples.items()]
-    return "\n".join(lines)
+    return "\n".join([f"### {config.config}", *lines]) if lines else ""
 
 
 def _figures(difference: Difference) -> list[str]:

@@ -58,10 +58,13 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
         try:
             with pq.ParquetFile(folder / name) as file:
                 rows, found = file.metadata.num_rows, manifest.columns_of(file.schema_arrow)
-            if rows != declared.rows.get(config):
-                yield f"{name}: {rows:,} rows, the manifest says {declared.rows.get(config):,}"
-            if found != columns:
-                yield f"{name}: columns {_columns(found)}, the manifest says {_columns(columns)}"
+            expected = declared.rows.get(config)
+            if rows != expected:
+                yield f"{name}: {rows:,} rows, the manifest says {'none' if expected is None else f'{expected:,}'}"
+            for column in sorted(found.keys() | columns.keys()):
+                if found.get(column) != columns.get(column):
+                    kinds = (found.get(column, "missing"), columns.get(column, "no such column"))
+                    yield f"{name}: column {column} is {kinds[0]}, the manifest says {kinds[1]}"
             tables[config] = pq.read_table(folder / name, columns=["id", "content_sha256"])
         except (pa.ArrowException, OSError) as error:
             yield f"{name}: no readable Parquet ({str(error).splitlines()[0]})"
@@ -71,10 +74,6 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
             yield f"{name}: an id stands twice"
     if len(tables) == len(declared.columns) and manifest.content_sha256(tables) != declared.content_sha256:
         yield "rows: their content is not what the manifest says (content_sha256)"
-
-
-def _columns(columns: dict[str, str]) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
 
 
 def _card_problems(folder: Path, declared: Manifest) -> Iterator[str]:
@@ -88,17 +87,25 @@ def _card_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     for key in CARD_KEYS:
         if not front.get(key):
             yield f"README.md: front matter lacks {key}"
-    configs = [config for config in front.get("configs") or [] if isinstance(config, dict)]
-    names = {config.get("config_name") for config in configs}
-    if names != set(declared.rows):
-        listed, expected = ", ".join(sorted(map(str, names))), ", ".join(sorted(declared.rows))
-        yield f"README.md: configs {listed}, the manifest says {expected}"
+    listed = front.get("configs")
+    configs = [config for config in listed if isinstance(config, dict)] if isinstance(listed, list) else []
+    names = sorted({str(config.get("config_name")) for config in configs})
+    if names != sorted(declared.rows):
+        yield f"README.md: configs {', '.join(names) or 'none'}, the manifest says {', '.join(sorted(declared.rows))}"
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
-    for config in configs:
-        for entry in config.get("data_files") or []:
-            if not any(folder.glob(str(entry.get("path")))):
-                yield f"README.md: no file matches {entry.get('path')}"
+    for pattern in (pattern for config in configs for pattern in _patterns(config.get("data_files"))):
+        if not pattern or pattern.startswith("/") or not any(folder.glob(pattern)):
+            yield f"README.md: no file matches {pattern}"
+
+
+def _patterns(data_files: Any) -> list[str]:
+    """The files that a config of the card names: one pattern, or a list of patterns or of splits with theirs."""
+    if isinstance(data_files, list):
+        return [pattern for entry in data_files for pattern in _patterns(entry)]
+    if isinstance(data_files, dict):
+        return _patterns(data_files.get("path"))
+    return [] if data_files is None else [str(data_files)]
 
 
 def _front_matter(text: str) -> dict[str, Any] | None:

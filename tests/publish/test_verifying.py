@@ -12,8 +12,6 @@ from evenruler.publish.verifying import problems
 ROWS = "probes/test-00000-of-00001.parquet"
 TEMPLATES = "templates/test-00000-of-00001.parquet"
 CONTENT = "rows: their content is not what the manifest says (content_sha256)"
-COLUMNS = "id string, content_sha256 string, source string, licence string, text string"
-DECLARED = ", ".join(sorted(COLUMNS.split(", ")))  # as in the manifest, whose keys are sorted
 
 
 @pytest.fixture
@@ -78,7 +76,6 @@ class TestNoProblems:
         rewrite(folder, lambda table: table.take([2, 0, 1]).replace_schema_metadata({"by": "another"}))
         assert problems(folder) == []
 
-    @pytest.mark.xfail(reason="Arrow calls the values of a list `item`, Parquet `element`")
     def test_a_column_of_lists(self, benchmark, tmp_path):
         table = benchmark.configs[0].table.append_column("notes", pa.array([["a"], [], None]))
         configs = [replace(benchmark.configs[0], table=table), *benchmark.configs[1:]]
@@ -158,23 +155,20 @@ class TestRows:
 
     def test_a_column_of_another_type(self, folder):
         rewrite(folder, lambda table: retype(table, "text", pa.large_string()))
-        found = COLUMNS.replace("text string", "text large_string")
-        assert problems(folder) == [f"{ROWS}: columns {found}, the manifest says {DECLARED}"]
+        assert problems(folder) == [f"{ROWS}: column text is large_string, the manifest says string"]
 
     def test_a_column_more(self, folder):
         rewrite(folder, lambda table: table.append_column("pole", pa.array([1, 1, -1], pa.int8())))
-        assert problems(folder) == [f"{ROWS}: columns {COLUMNS}, pole int8, the manifest says {DECLARED}"]
+        assert problems(folder) == [f"{ROWS}: column pole is int8, the manifest says no such column"]
 
     def test_a_column_less(self, folder):
         rewrite(folder, lambda table: table.drop_columns("text"))
-        found = COLUMNS.removesuffix(", text string")
-        assert problems(folder) == [f"{ROWS}: columns {found}, the manifest says {DECLARED}"]
+        assert problems(folder) == [f"{ROWS}: column text is missing, the manifest says string"]
 
     def test_no_ids(self, folder):
         rewrite(folder, lambda table: table.drop_columns("id"))
-        found = COLUMNS.removeprefix("id string, ")
         first, *_ = problems(folder)
-        assert first == f"{ROWS}: columns {found}, the manifest says {DECLARED}"
+        assert first == f"{ROWS}: column id is missing, the manifest says string"
 
     def test_half_a_file(self, folder):
         content = (folder / ROWS).read_bytes()
@@ -199,7 +193,6 @@ class TestRows:
         assert first == altered(ROWS)
         assert second.startswith(f"{ROWS}: no readable Parquet (")
 
-    @pytest.mark.xfail(raises=TypeError, reason="a number is expected")
     def test_a_config_whose_rows_are_not_counted(self, folder):
         declare(folder, rows={"templates": 1})
         assert f"{ROWS}: 3 rows, the manifest says none" in problems(folder)
@@ -265,7 +258,7 @@ class TestCard:
         edit_card(folder, "\nconfigs:\n", "\nx_configs:\n")
         assert problems(folder) == [
             "README.md: front matter lacks configs",
-            "README.md: configs , the manifest says probes, templates",
+            "README.md: configs none, the manifest says probes, templates",
             "README.md: not exactly one default config",
         ]
 
@@ -290,7 +283,9 @@ class TestCard:
         expected = "README.md: configs more, probes, templates, the manifest says probes, templates"
         assert problems(folder) == [expected]
 
-    @pytest.mark.parametrize("path", ["probe/test-*.parquet", "probes/test-*.csv", "probes/train.parquet"])
+    @pytest.mark.parametrize(
+        "path", ["probe/test-*.parquet", "test-*.parquet", "probes/test-*.csv", "probes/train.parquet"]
+    )
     def test_no_data(self, folder, path):
         edit_card(folder, "path: probes/test-*.parquet", f"path: {path}")
         assert problems(folder) == [f"{NOTHING_MATCHES} {path}"]
@@ -319,20 +314,16 @@ class TestCard:
             pytest.param("path: probes/test-*.parquet", 'path: ""', [f"{NOTHING_MATCHES} "], id="an-empty-path"),
         ],
     )
-    @pytest.mark.xfail(reason="only a list of split and path is expected")
     def test_data_files_in_other_words(self, folder, old, new, expected):
         edit_card(folder, old, new)
         assert problems(folder) == expected
 
-    @pytest.mark.parametrize(
-        "value", ["3", pytest.param("[a]", marks=pytest.mark.xfail(raises=TypeError, reason="it is put into a set"))]
-    )
+    @pytest.mark.parametrize("value", ["3", "[a]"])
     def test_a_name_that_is_none(self, folder, value):
         edit_card(folder, "config_name: probes", f"config_name: {value}")
         (line,) = problems(folder)
         assert line.endswith(", the manifest says probes, templates")
 
-    @pytest.mark.xfail(raises=TypeError, reason="a list is expected")
     def test_configs_that_are_none(self, folder):
         edit_card(folder, "\nconfigs:\n", "\nconfigs: 3\nx_configs:\n")
         assert "README.md: not exactly one default config" in problems(folder)
