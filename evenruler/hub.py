@@ -74,11 +74,12 @@ def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
     if status == 412:
         return "somebody else committed meanwhile (412); nothing of this run was published", "run it again"
     if status == 429:
-        after = error.response.headers.get("Retry-After")
-        return "the Hub limits the rate (429)", f"run it again in {after or 'some'} seconds"
+        after = error.response.headers.get("Retry-After", "")
+        wait = f"in {after} seconds" if after.isdigit() else f"after {after}" if after else "later"
+        return "the Hub limits the rate (429)", f"run it again {wait}"
     if status >= 500:
         return f"the Hub has a fault of its own ({status})", "run it again later"
-    return f"the Hub refused ({_first_line(error)})", "mend it"
+    return f"the Hub refused ({error.server_message or _first_line(error)})", "mend it"
 
 
 def _first_line(error: Exception) -> str:

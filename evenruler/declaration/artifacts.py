@@ -6,6 +6,9 @@ from typing import Any
 
 from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import Params
+from evenruler.declaration.strict import read_yaml
+
+HEADING = "# Written by `evenruler check`."
 
 
 def expected(params: Params) -> dict[str, dict[str, Any]]:
@@ -28,19 +31,26 @@ def bring_in_step(root: Path, params: Params) -> list[str]:
         Lines that say what was done.
     """
     path = root / "dvc.yaml"
-    yaml = params_yaml()
-    document = yaml.load(path.read_text(encoding="utf-8"))
+    text, declared = path.read_text(encoding="utf-8"), read_yaml(path)
     entries = expected(params)
-    found = document.get("artifacts") or {}
-    if {name: {**entry} for name, entry in found.items()} == entries:
+    if isinstance(declared, dict) and (declared.get("artifacts") or {}) == entries:
         return []
-    if "artifacts" not in document:
-        document["artifacts"] = {}
-        document.yaml_set_comment_before_after_key("artifacts", before="\nWritten by `evenruler check`.")
-    for name in [name for name in found if name not in entries]:
-        del document["artifacts"][name]
-    document["artifacts"].update(entries)
-    text = StringIO()
-    yaml.dump(document, text)
-    replace(path, text.getvalue())
+    lines = text.splitlines(keepends=True)
+    first, last = _block(lines)
+    rendered = StringIO()
+    params_yaml().dump({"artifacts": entries}, rendered)
+    heading = "" if first < len(lines) else f"\n{HEADING}\n"
+    replace(path, "".join([*lines[:first], heading, rendered.getvalue(), *lines[last:]]))
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
+
+
+def _block(lines: list[str]) -> tuple[int, int]:
+    """First line of the artifacts and the one after their last; the end of the file twice where there are none."""
+    first = next((i for i, line in enumerate(lines) if line.startswith("artifacts:")), len(lines))
+    last = min(first + 1, len(lines))
+    for i in range(first + 1, len(lines)):
+        if lines[i][0] in " \t":
+            last = i + 1
+        elif lines[i].strip() and not lines[i].startswith("#"):
+            break
+    return first, last

@@ -59,7 +59,7 @@ def read_yaml(path: Path) -> Any:
         problem = str(error.problem).split("\n")[0]
         remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "mend the YAML there"
         raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
-    except YAMLError as error:
+    except (YAMLError, ValueError) as error:  # a ValueError for a day that no month has
         raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
 
 

@@ -143,7 +143,11 @@ class TransformersCausal:
         if not prompt.chat:
             return f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
         if not self._tokenizer.chat_template:
-            raise UserError("a chat is asked of a model without a chat template", remedy="ask with chat: false")
+            raise UserError(
+                "a chat is asked of a model without a chat template",
+                where=repr(prompt.text[:40]),
+                remedy="ask with chat: false",
+            )
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [*system, {"role": "user", "content": prompt.text}]
         rendered: str = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenruler.errors import UserError
 from evenruler.models.loading import loading
 
 BATCH = 32
@@ -25,6 +26,10 @@ class TransformersEmbedder:
 
         with loading(name, str(folder)):
             self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        if lacking := _lacking(self._model[0].auto_model, folder):
+            raise UserError(
+                f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
+            )
 
     def embeddings(
         self, texts: Sequence[str], wanted: frozenset[int]
@@ -46,3 +51,16 @@ class TransformersEmbedder:
                 show_progress_bar=False,
             )
             yield list(zip(batch, vectors, strict=True))
+
+
+def _lacking(model: Any, folder: Path) -> list[str]:
+    """Parameters that no safetensors file holds, and that transformers therefore made up."""
+    from safetensors import safe_open
+
+    files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
+    held: set[str] = set()
+    for path in files:
+        with safe_open(path, "pt") as file:
+            held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
+    named = [name for name, _ in model.named_parameters()]
+    return [name for name in named if files and not any(key.endswith(f".{name}") for key in held)]

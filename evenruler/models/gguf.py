@@ -51,7 +51,7 @@ def convert(path: Path, folder: Path, where: str) -> None:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             path.parent, gguf_file=path.name, dtype=torch.float32, output_loading_info=True
         )
-    except (ValueError, IndexError, KeyError, OverflowError, OSError, struct.error) as error:
+    except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
         raise UserError(
             f"corrupt: no readable GGUF model ({error})", where=where, remedy="get the file again"
         ) from None

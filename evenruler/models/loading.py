@@ -22,7 +22,9 @@ def loading(name: str, where: str) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        if isinstance(error, RuntimeError) and "mismatch" not in str(error):
+            raise
         reason = str(error).split("\n")[0]
         raise UserError(f"{name} does not load ({reason})", where=where, remedy="see its `source`") from None
 

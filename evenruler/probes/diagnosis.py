@@ -57,12 +57,12 @@ def diagnose(
         ValueError: A model lacks the score of a sentence.
         UserError: No attribute has all its sentences in a set.
     """
-    biases = _biases(probes, scores)
+    biases = _biases(probes, templates, scores)
     diversity = _diversity(templates, embeddings)
     associations, items, correlations, found = [], [], [], []
     for cell, rows in biases.groupby(CELL, sort=True):
         key: dict[str, Any] = dict(zip(CELL, cell, strict=True))
-        matrix = _matrix(rows, key)
+        matrix = _matrix(rows, key, templates, attributes)
         of_benchmark = attributes[attributes["benchmark"] == key["benchmark"]].set_index("attribute")
         associations.append(_associations(matrix, of_benchmark, resampling).assign(**key))
         items.append(_items(matrix).assign(**key))
@@ -78,8 +78,8 @@ def diagnose(
     )
 
 
-def _biases(probes: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Equation 1, signed by keying, one row per template, attribute and model."""
+def _biases(probes: pd.DataFrame, templates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Equation 1, signed by keying, one row per template, attribute and model; none where a sentence is lacking."""
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     joined = probes.merge(likelihoods[["id", "model", "lineage", "configuration", "value"]], on="id", validate="1:m")
     for model, rows in likelihoods.groupby("model"):
@@ -87,34 +87,51 @@ def _biases(probes: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
         if lacking:
             raise ValueError(f"{model}: {lacking} sentences have no score")
     joined = joined.sort_values("pole", ascending=False, kind="stable")  # the positive pole is G1
-
+    targets = probes.groupby("benchmark")["target"].nunique().to_dict()
     signed = [
         {
             **dict(zip(BY, key, strict=True)),
             "bias": float(bias(cell["value"].to_numpy(), cell["pole"].tolist())) * cell["keying"].iloc[0],
         }
         for key, cell in joined.groupby(BY, sort=True)
-        if cell["pole"].nunique() == 2
+        if cell["pole"].nunique() == 2 and len(cell) == targets[key[0]]
     ]
+    measured = {(row["benchmark"], row["set"]) for row in signed}
+    for benchmark, set_name in templates[["benchmark", "set"]].itertuples(index=False, name=None):
+        if (benchmark, set_name) not in measured:
+            raise _all_lost(benchmark, set_name)
     return pd.DataFrame(signed)
 
 
-def _matrix(rows: pd.DataFrame, key: Mapping[str, Any]) -> pd.DataFrame:
+def _all_lost(benchmark: str, set_name: str) -> UserError:
+    return UserError(
+        "every attribute lost a sentence",
+        where=f"{benchmark}, set {set_name}",
+        remedy="see rejected.parquet and mend the templates",
+    )
+
+
+def _matrix(
+    rows: pd.DataFrame, key: Mapping[str, Any], templates: pd.DataFrame, attributes: pd.DataFrame
+) -> pd.DataFrame:
     """Attributes x templates, bias in nats.
 
-    An attribute that lost a sentence to `rejected.parquet` is left out, and that is said; n says how many are in.
+    A template that lost all its sentences to `rejected.parquet`, and an attribute that lost one in any other, is left
+    out, and that is said; n says how many are in.
     """
-    matrix = rows.pivot(index="attribute", columns="template", values="bias")
-    complete = matrix.dropna()
-    where = f"{key['benchmark']}, set {key['set']}"
+    of_set = templates[(templates["benchmark"] == key["benchmark"]) & (templates["set"] == key["set"])]
+    of_benchmark = attributes[attributes["benchmark"] == key["benchmark"]]
+    matrix = rows.pivot(index="attribute", columns="template", values="bias").reindex(
+        index=sorted(of_benchmark["attribute"]), columns=sorted(of_set["template"])
+    )
+    complete = matrix.dropna(axis="columns", how="all").dropna(axis="index")
     if complete.empty:
-        raise UserError(
-            "every attribute lost a sentence", where=where, remedy="see rejected.parquet and mend the templates"
-        )
-    if len(complete) < len(matrix):
-        left_out = ", ".join(matrix.index.difference(complete.index))
-        note(f"{where}: left out, since a sentence of theirs was rejected: {left_out}")
-    return complete
+        raise _all_lost(key["benchmark"], key["set"])
+    left_out = [*matrix.columns.difference(complete.columns), *matrix.index.difference(complete.index)]
+    if left_out:
+        where = f"{key['benchmark']}, set {key['set']}"
+        note(f"{where}: left out, since sentences of theirs were rejected: {', '.join(left_out)}")
+    return complete.rename_axis(index="attribute", columns="template")
 
 
 def _associations(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:

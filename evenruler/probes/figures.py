@@ -83,7 +83,7 @@ def _validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, resamplin
     """R and rho between mean bias and criterion, over all attributes with a figure and over the exact matches."""
     if attributes["criterion"].isna().all():
         return
-    joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion"])
+    joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion", "bias"])
     for subset, rows in (("", joined), ("_exact", joined[joined["match"] == "exact"])):
         for figure, correlate in (("r", measurement.pearson), ("rho", measurement.spearman)):
             yield _correlation(f"{figure}{subset}", correlate, rows, resampling.level)

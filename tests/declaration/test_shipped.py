@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration import load_params, load_probe_source, read_criterion
+from evenruler.declaration import load_changelog, load_params, load_probe_source, read_criterion
+from evenruler.declaration.strict import read_yaml
+from evenruler.declaration.versions import version_key
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data" / "sources"
@@ -52,6 +54,24 @@ class TestParams:
 
     def test_every_domain_has_a_file_and_every_file_a_domain(self, params):
         assert set(params.probes) == {path.stem for path in (SOURCES / "probes").glob("*.yaml")}
+
+    def test_dvc_knows_the_benchmarks_as_artifacts(self, params):
+        assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == {
+            name: {
+                "path": f"benchmarks/{name}",
+                "type": "dataset",
+                "desc": f"Rows, card, manifest and evidence of {name}",
+                "labels": ["probes", "bias", "language-models"],
+            }
+            for name in params.benchmarks
+        }
+
+    def test_changelogs_are_of_benchmarks_and_go_no_further_than_their_versions(self, params):
+        files = list((SOURCES / "changelogs").glob("*.yaml"))
+        assert {path.stem for path in files} <= set(params.benchmarks)
+        for path in files:
+            (newest, _), *_ = load_changelog(path).newest_first()
+            assert version_key(newest) <= version_key(params.benchmarks[path.stem].version)
 
     def test_the_templates_of_the_paper_keep_their_articles(self, params):
         settings = params.probes["occupation-gender"]

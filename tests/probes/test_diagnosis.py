@@ -148,6 +148,90 @@ class TestBiases:
             diagnosed(scores=two_missing)
 
 
+LEFT_OUT = "trades, set hand: left out, since sentences of theirs were rejected: "
+
+
+class TestRejected:
+    """What `rejected.parquet` took out of the sentences."""
+
+    @pytest.fixture
+    def without(self, compiled):
+        """Diagnoses the sentences that are left once those for which a condition holds were rejected."""
+
+        def make(rejected, *models: str):
+            sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
+            probes, templates, attributes = frames(
+                compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION)
+            )
+            scores = pd.concat([scores_of(probes, values_for(probes, BIAS), name) for name in models or ("m",)])
+            left = probes[[not rejected(row) for row in probes.itertuples()]]
+            return diagnose(left, templates, attributes, scores, embeddings(templates), RESAMPLING)
+
+        return make
+
+    def test_nothing_is_said_where_nothing_was(self, without, capsys) -> None:
+        assert figures(without(lambda row: False))["alpha"]["n"] == 8
+        assert capsys.readouterr().err == ""
+
+    @pytest.mark.parametrize(
+        ("lost", "n_with_criterion"),
+        [
+            pytest.param({"poet": ("odd", "men")}, 7, id="without-a-criterion"),
+            pytest.param(
+                {"smith": ("first", "women"), "cook": ("odd", "men")},
+                5,
+                id="with-a-criterion",
+            ),
+        ],
+    )
+    def test_attributes_that_lost_a_group_are_left_out_of_their_set(self, without, capsys, lost, n_with_criterion):
+        diagnosis = without(lambda row: lost.get(row.attribute) == (row.template, row.group))
+
+        left = BIAS.drop(index=list(lost))
+        rows = diagnosis.associations.set_index("attribute")
+        assert rows["bias"].to_dict() == pytest.approx(left.mean(axis=1).to_dict(), abs=1e-12)
+        found = figures(diagnosis)
+        assert (found["alpha"]["n"], found["mean_bias"]["n"]) == (len(left), len(left))
+        assert found["r"]["n"] == n_with_criterion
+        assert found["alpha"]["value"] == pytest.approx(pingouin.cronbach_alpha(left)[0], abs=1e-12)
+        assert diagnosis.items.set_index("template").loc["last", "mean"] == pytest.approx(left["last"].mean())
+        assert capsys.readouterr().err == f"{LEFT_OUT}{', '.join(sorted(lost))}\n"
+
+    def test_one_sentence_is_enough(self, without, capsys) -> None:
+        diagnosis = without(lambda row: (row.template, row.attribute, row.target) == ("odd", "poet", "uncle"))
+
+        assert "poet" not in set(diagnosis.associations["attribute"])
+        assert figures(diagnosis)["alpha"]["n"] == 7
+        assert capsys.readouterr().err == f"{LEFT_OUT}poet\n"
+
+    def test_an_attribute_that_lost_all_is_named_too(self, without, capsys) -> None:
+        diagnosis = without(lambda row: row.attribute == "poet")
+
+        assert figures(diagnosis)["alpha"]["n"] == 7
+        assert capsys.readouterr().err == f"{LEFT_OUT}poet\n"
+
+    def test_each_has_lost_one(self, without, error_of) -> None:
+        template_of = dict(zip(BIAS.index, [*BIAS, *BIAS, *BIAS], strict=False))
+
+        line = error_of(without, lambda row: row.group == "men" and row.template == template_of[row.attribute])
+
+        assert line == (
+            "trades, set hand: every attribute lost a sentence; see rejected.parquet and mend the templates"
+        )
+
+    def test_a_template_that_lost_all_is_left_out_and_named(self, without, capsys) -> None:
+        diagnosis = without(lambda row: row.template == "odd" and row.group == "men")
+
+        assert set(diagnosis.items["template"]) == set(BIAS) - {"odd"}
+        assert figures(diagnosis)["alpha"]["n"] == 8
+        assert capsys.readouterr().err == f"{LEFT_OUT}odd\n"
+
+    def test_all_have_lost_all(self, without, error_of) -> None:
+        line = error_of(without, lambda row: row.group == "men")
+
+        assert line.startswith("trades, set hand: every attribute lost a sentence; ")
+
+
 class TestAssociations:
     def test_an_attribute_has_the_mean_over_templates(self, diagnosed) -> None:
         rows = diagnosed().associations.set_index("attribute")

@@ -87,7 +87,7 @@ def test_its_numbers_are_ours(
             token="",
         )
     (results,) = (root / "results").rglob("results*.json")
-    found = json.loads(results.read_text())["results"]["probes_jobs_validation"]
+    found = json.loads(results.read_text())["results"]["probes_jobs__validation"]
 
     rows = made.configs[0].table.to_pandas().sort_values("pole", ascending=False, kind="stable")
     nats = smollm2.loglikelihood(rows["text"].tolist()).nats

@@ -14,7 +14,10 @@ from evenruler.declaration import Changelog, Release
 from evenruler.publish import Config, write_benchmark
 from evenruler.publish.croissant import render_croissant
 
-pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+pytestmark = [  # of the libraries that mlcroissant uses
+    pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning"),
+]
 
 NUMBERS = Config(
     "attributes",
@@ -75,10 +78,10 @@ class TestValid:
         write_benchmark(released(benchmark, benchmark.version), tmp_path / "b")
         assert not dataset_of(tmp_path / "b").metadata.issues.warnings
 
-    def test_what_is_not_valid_is_not_written(self, benchmark, tmp_path):
+    def test_what_is_not_valid_is_refused(self, benchmark, tmp_path):
         write_benchmark(benchmark, tmp_path / "b")
-        with pytest.raises(ValueError, match="version"):
-            render_croissant(replace(benchmark, version="one"), tmp_path / "b")
+        with pytest.raises(mlc.ValidationError, match="Duplicate nodes"):
+            render_croissant(replace(benchmark, configs=benchmark.configs[:1] * 2), tmp_path / "b")
 
 
 class TestRecords:
@@ -119,8 +122,9 @@ class TestFiles:
     def test_an_altered_file_is_refused(self, folder):
         path = folder / "templates" / "test-00000-of-00001.parquet"
         pq.write_table(pq.read_table(path, partitioning=None), path, compression="none")
-        with pytest.raises(mlc.GenerationError, match=r"sha256|hash"):
+        with pytest.raises(mlc.GenerationError) as caught:
             list(dataset_of(folder).records("templates"))
+        assert "is not identical with the reference" in str(caught.value.__cause__)
 
 
 class TestWhatItSays:

@@ -22,7 +22,8 @@ def _of_set(name: str, rows: Any) -> Any:
 
 def task_name(domain: str, set_name: str | None = None) -> str:
     """The task of one template set, or the group of all."""
-    return "_".join(["probes", domain, *([set_name] if set_name else [])]).replace("-", "_")
+    name = f"probes_{domain}__{set_name}" if set_name else f"probes_{domain}"
+    return name.replace("-", "_")
 
 
 def harness_files(
@@ -38,9 +39,9 @@ def harness_files(
         version: Of the benchmark.
     """
     here = resources.files(__name__)
-    template = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False).from_string(
-        (here / "task.yaml.j2").read_text(encoding="utf-8")
-    )
+    template = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
+    ).from_string((here / "task.yaml.j2").read_text(encoding="utf-8"))
     files = {"group_difference.py": (here / "group_difference.py").read_text(encoding="utf-8")}
     rows = _ROWS
     for set_name in source.sets:
@@ -48,13 +49,13 @@ def harness_files(
         rows += f'\n{function} = partial(_of_set, "{set_name}")'
         files[f"{task_name(domain, set_name)}.yaml"] = template.render(
             task=task_name(domain, set_name),
-            title=source.title,
+            title=_one_line(source.title),
             set=set_name,
             rows=function,
             location=location,
             version=version,
-            direction=source.direction,
-            criterion=source.criterion.label if source.criterion else None,
+            direction=_one_line(source.direction),
+            criterion=_one_line(source.criterion.label) if source.criterion and criterion else None,
         )
     files["rows.py"] = rows + "\n"
     tasks = "".join(f"  - {task_name(domain, set_name)}\n" for set_name in source.sets)
@@ -62,3 +63,7 @@ def harness_files(
     if criterion:
         files["criterion.json"] = json.dumps(dict(criterion), indent=2, sort_keys=True) + "\n"
     return files
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
