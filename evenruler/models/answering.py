@@ -15,6 +15,7 @@ from evenruler.declaration import ModelEntry
 from evenruler.models import engine
 from evenruler.models.causal import Request, TransformersCausal
 from evenruler.models.embedding import TransformersEmbedder
+from evenruler.models.entailment import LABELS, OPTIONS, Pair, TransformersEntailment, verbalised
 from evenruler.models.generation import Prompt
 from evenruler.models.protocol import LogLikelihoods, Sampling
 from evenruler.models.store import Keys, RowStore
@@ -192,6 +193,46 @@ class StoredCausal(Answering[TransformersCausal]):
         stored = self._answers("generation/1", [asdict(prompt) for prompt in distinct], ask)
         replies = {prompt: answer.decode() for prompt, answer in zip(distinct, stored, strict=True)}
         return [replies[prompt] for prompt in asked]
+
+    def entailment(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Entailment by a verbaliser: how likely yes, maybe and no are after a fixed question.
+
+        What the model answers to the same hypothesis after a premise without content is taken off.
+
+        Args:
+            pairs: n of premise and hypothesis.
+
+        Returns:
+            [n, 3] nats, ordered entailment, neutral, contradiction.
+        """
+        asked, empty = verbalised(pairs)
+        nats = self.continuations([*asked, *empty], OPTIONS)
+        found: NDArray[np.float64] = nats[: len(asked)] - nats[len(asked) :]
+        return found
+
+
+class StoredEntailment(Answering[TransformersEntailment]):
+    """A classifier of premise and hypothesis whose answers are kept."""
+
+    def entailment(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Logits of each pair.
+
+        Args:
+            pairs: n of premise and hypothesis.
+
+        Returns:
+            [n, 3] logits, ordered entailment, neutral, contradiction, whatever order the model's head has.
+        """
+        distinct = list(dict.fromkeys(pairs))
+
+        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            for batch in self.backend.entailments(distinct, missing):
+                yield [(i, logits.astype("<f8").tobytes()) for i, logits in batch]
+
+        # The order of the labels is part of the answer, and params may have given it.
+        stored = self._answers(f"entailment/1:{self.entry.labels}", [list(pair) for pair in distinct], ask)
+        logits = {pair: np.frombuffer(answer, dtype="<f8") for pair, answer in zip(distinct, stored, strict=True)}
+        return np.array([logits[pair] for pair in pairs], dtype=np.float64).reshape(len(pairs), len(LABELS))
 
 
 class StoredEmbedder(Answering[TransformersEmbedder]):

@@ -7,10 +7,11 @@ from typing import Literal
 from evenruler.declaration import ModelEntry, Params, load_params
 from evenruler.errors import UserError, nearest
 from evenruler.models import sources
-from evenruler.models.answering import StoredCausal, StoredEmbedder
+from evenruler.models.answering import StoredCausal, StoredEmbedder, StoredEntailment
 from evenruler.models.causal import TransformersCausal
 from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.engine import dtype_on
+from evenruler.models.entailment import TransformersEntailment
 from evenruler.models.store import RowStore
 
 
@@ -36,6 +37,21 @@ def load(name: str, params: Params | None = None, *, store: RowStore | None = No
     return StoredCausal(name, entry, folder, store, loaded)
 
 
+def load_entailment(
+    name: str, params: Params | None = None, *, store: RowStore | None = None
+) -> StoredEntailment | StoredCausal:
+    """A model that answers whether a premise entails a hypothesis; arguments and errors as for `load`."""
+    params = params or load_params()
+    if name in params.models and params.models[name].kind == "causal":
+        return load(name, params, store=store)
+    entry, folder, store = _find(name, "nli", params, store)
+
+    def loaded(device: str) -> TransformersEntailment:
+        return TransformersEntailment(name, folder, device, dtype_on(entry, device), entry.labels)
+
+    return StoredEntailment(name, entry, folder, store, loaded)
+
+
 def load_embedder(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredEmbedder:
     """An embedder of the catalogue, answering through the row store; arguments and errors as for `load`."""
     entry, folder, store = _find(name, "embedder", params, store)
@@ -43,7 +59,7 @@ def load_embedder(name: str, params: Params | None = None, *, store: RowStore | 
 
 
 def _find(
-    name: str, kind: Literal["causal", "embedder"], params: Params | None, store: RowStore | None
+    name: str, kind: Literal["causal", "nli", "embedder"], params: Params | None, store: RowStore | None
 ) -> tuple[ModelEntry, Path, RowStore]:
     params = params or load_params()
     of_kind = {other: entry for other, entry in params.models.items() if entry.kind == kind}

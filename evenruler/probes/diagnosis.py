@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.errors import UserError
+from evenruler.measurement import Resampling
 from evenruler.probes import figures
 from evenruler.probes.bias import bias
-from evenruler.probes.figures import Resampling
 from evenruler.progress import note
 from evenruler.text import ATTRIBUTE, TARGET, words
 

@@ -1,13 +1,8 @@
-"""The figures of quality as nested records, for `metrics.json` and for the evidence of a benchmark."""
+"""Statistics of single templates beside the figures of quality."""
 
 from typing import Any
 
 import pandas as pd
-
-from evenruler.probes.figures import rounded
-
-OF_THE_SET = "any-model"
-"""Where figures stand that do not depend on a model."""
 
 ITEM_STATISTICS = (
     "mean",
@@ -17,19 +12,6 @@ ITEM_STATISTICS = (
     "semantic_diversity",
     "lexical_diversity",
 )
-
-
-def as_metrics(figures: pd.DataFrame) -> dict[str, Any]:
-    """Figures by benchmark, set, model and figure.
-
-    Values are rounded to three decimals, so that another processor's last bits do not show.
-    """
-    metrics: dict[str, Any] = {}
-    figures = figures.assign(model=figures["model"].fillna(OF_THE_SET))
-    for (benchmark, set_name, model), rows in figures.groupby(["benchmark", "set", "model"], sort=True):
-        records = {record.pop("figure"): record for record in rounded(rows)}
-        metrics.setdefault(str(benchmark), {}).setdefault(str(set_name), {})[str(model)] = records
-    return metrics
 
 
 def with_items(metrics: dict[str, Any], items: pd.DataFrame) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from scipy import stats
 
 from evenruler import measurement
 from evenruler.declaration import Criterion
+from evenruler.measurement import as_metrics, rounded
 from evenruler.probes import Resampling, diagnose, without_slots
-from evenruler.probes.figures import of_model, of_sets, rounded
-from evenruler.probes.metrics import as_metrics, with_items
+from evenruler.probes.figures import of_model, of_sets
+from evenruler.probes.metrics import with_items
 from evenruler.probes.schemas import ASSOCIATIONS, BIASES, CORRELATIONS, FIGURES, ITEMS
 from evenruler.tables import write_table
 from tests.probes.conftest import KnownUnigramModel, frames, scores_of
@@ -356,7 +357,7 @@ class TestValidity:
             assert pd.isna(found[figure]["value"])
             assert pd.isna(found[figure]["p"])
             assert found[figure]["n"] == 3
-            assert found[figure]["reason"] == "fewer than 4 attributes with a criterion"
+            assert found[figure]["reason"] == "fewer than 4 attributes to correlate"
 
     def test_a_criterion_that_is_the_same_for_all_is_null_with_the_reason(self, diagnosed) -> None:
         flat = Criterion("men", dict.fromkeys(BIAS.index, 50.0), dict.fromkeys(BIAS.index, "exact"))
@@ -483,14 +484,14 @@ class TestReliability:
         for figure in RELIABILITY:
             assert pd.isna(found[figure]["value"])
             assert found[figure]["reason"] == "fewer than three attributes"
-        assert found["r"]["reason"] == "fewer than 4 attributes with a criterion"
+        assert found["r"]["reason"] == "fewer than 4 attributes to correlate"
 
     def test_one_attribute_is_too_few(self, diagnosed) -> None:
         found = figures(diagnosed(m=BIAS.iloc[:1]))
 
         assert found["alpha"]["reason"] == "fewer than three attributes"
         assert found["mean_bias"]["value"] == 1.5
-        assert found["mean_bias"]["reason"] == "one attribute has no interval"
+        assert found["mean_bias"]["reason"] == "a single value has no interval"
 
 
 class TestOfSets:
@@ -564,7 +565,7 @@ class TestMetrics:
     )
 
     def test_figures_are_nested_and_rounded(self) -> None:
-        assert as_metrics(self.ROWS) == {
+        assert as_metrics(self.ROWS, "set") == {
             "trades": {
                 "hand": {
                     "m": {
@@ -608,7 +609,7 @@ class TestMetrics:
             }
         )
 
-        metrics = with_items(as_metrics(self.ROWS), items)
+        metrics = with_items(as_metrics(self.ROWS, "set"), items)
 
         found = metrics["trades"]["hand"]["m"]["items"]
         assert list(found) == ["a", "b"]
@@ -624,7 +625,7 @@ class TestMetrics:
         assert "items" not in metrics["jobs"]["hand"]["m"]
 
     def test_a_diagnosis_goes_through(self, diagnosed) -> None:
-        metrics = as_metrics(diagnosed(m=BIAS).figures)["trades"]["hand"]
+        metrics = as_metrics(diagnosed(m=BIAS).figures, "set")["trades"]["hand"]
 
         assert set(metrics) == {"m", "any-model"}
         assert metrics["m"]["alpha"]["value"] == round(pingouin.cronbach_alpha(BIAS)[0], 3)

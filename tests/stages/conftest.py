@@ -135,6 +135,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     clone.run("evenruler", "check")
     clone.run(*NO_NETWORK, "dvc", "repro")
     clone.commit("built")
+    shutil.copytree(clone.folder, folder / "pristine", symlinks=True)
     return clone
 
 

@@ -1,0 +1,116 @@
+"""Figures of quality: a value with interval, n, unit, and the reason where there is none."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.resampling import bootstrap
+from evenruler.measurement.validity import Correlation
+
+FEWEST_PAIRS = 4
+"""Pairs below which a correlation says nothing."""
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How intervals are computed."""
+
+    level: float
+    resamples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure; None where it could not be computed, and then the reason."""
+
+    figure: str
+    value: float | None
+    n: int
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    reason: str | None = None
+
+
+def correlated(
+    figure: str,
+    correlate: Callable[..., Correlation],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    level: float,
+    unit: str,
+) -> Figure:
+    """A correlation of n pairs as a figure; null below `FEWEST_PAIRS`, or where all values are equal."""
+    n = len(x)
+    if n < FEWEST_PAIRS:
+        return Figure(figure, None, n, unit, reason=f"fewer than {FEWEST_PAIRS} {unit} to correlate")
+    if constant_columns(np.column_stack([x, y])).any():
+        return Figure(figure, None, n, unit, reason="all values are equal")
+    result = correlate(x, y, level)
+    return Figure(figure, result.value, n, unit, result.low, result.high, result.p)
+
+
+def bootstrapped(
+    figure: str,
+    statistic: Callable[[NDArray[np.float64]], float],
+    x: NDArray[np.float64],
+    resampling: Resampling,
+    unit: str,
+) -> Figure:
+    """A statistic of x, [units, ...], with its bootstrap interval over units."""
+    n = len(x)
+    if n < 2:
+        return Figure(figure, float(statistic(x)), n, unit, reason="a single value has no interval")
+    interval = bootstrap(statistic, x, level=resampling.level, n=resampling.resamples, seed=resampling.seed)
+    value = finite(interval.value)
+    reason = "undefined for these values" if value is None else None
+    return Figure(figure, value, n, unit, finite(interval.low), finite(interval.high), reason=reason)
+
+
+def finite(value: float) -> float | None:
+    """The value, or None for what is no number."""
+    return value if math.isfinite(value) else None
+
+
+def rounded(figures: pd.DataFrame) -> list[dict[str, object]]:
+    """Figures as plain records for JSON: three decimals (p: two digits); a null value stays, with its reason."""
+    records = []
+    for record in figures.to_dict("records"):
+        plain: dict[str, object] = {"figure": record["figure"], "value": None}
+        plain |= {key: round(float(record[key]), 3) for key in ("value", "low", "high") if not pd.isna(record[key])}
+        if not pd.isna(record["p"]):
+            plain["p"] = float(f"{record['p']:.1e}")
+        plain |= {"n": int(record["n"]), "unit": record["unit"]}
+        if not pd.isna(record["reason"]):
+            plain["reason"] = record["reason"]
+        records.append(plain)
+    return records
+
+
+OF_ANY_MODEL = "any-model"
+"""Where figures stand that do not depend on a model."""
+
+
+def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
+    """Figures as nested records, by benchmark, part of it, model and figure, for `metrics.json` and evidence.
+
+    Values are rounded to three decimals, so that another processor's last bits do not show.
+
+    Args:
+        figures: One row a figure, with `benchmark`, `model` (null: any) and the column of the part.
+        part: The column that says which part of a benchmark a figure is of: a set of templates, a subscale.
+    """
+    metrics: dict[str, Any] = {}
+    figures = figures.assign(model=figures["model"].fillna(OF_ANY_MODEL))
+    for (benchmark, of_part, model), rows in figures.groupby(["benchmark", part, "model"], sort=True):
+        records = {str(record.pop("figure")): record for record in rounded(rows)}
+        metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = records
+    return metrics

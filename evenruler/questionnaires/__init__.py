@@ -1,0 +1,20 @@
+"""Questionnaires as prompts for natural-language inference, and how well they measure (EMPALC)."""
+
+from evenruler.questionnaires.scoring import (
+    entailment_share,
+    item_effect,
+    item_score,
+    two_way,
+    two_way_of_logs,
+)
+from evenruler.questionnaires.translating import Translated, translate
+
+__all__ = [
+    "Translated",
+    "entailment_share",
+    "item_effect",
+    "item_score",
+    "translate",
+    "two_way",
+    "two_way_of_logs",
+]

@@ -1,0 +1,132 @@
+"""Columns of the tables of the questionnaires family."""
+
+import pyarrow as pa
+
+from evenruler.tables.schemas import COMMON, required
+
+ITEMS = pa.schema(
+    [
+        *COMMON,
+        required("item", pa.string()),
+        pa.field("subscale", pa.string()),
+        required("keying", pa.int8()),
+        required("original", pa.string()),
+        required("wording", pa.string()),
+        required("premise", pa.string()),
+        required("hypothesis", pa.string()),
+    ]
+)
+"""One row an item. `wording`: whether `original` is held as published or is a paraphrase of ours."""
+
+TERMS = pa.schema(
+    [
+        *COMMON,
+        required("item", pa.string()),
+        required("term", pa.string()),
+        required("word", pa.string()),
+        required("polarity", pa.string()),
+    ]
+)
+"""One row a term of an item. `polarity`: `source` keeps the stance of the question, `inverse` turns it around."""
+
+PROMPTS = pa.schema(
+    [
+        *COMMON,
+        required("questionnaire", pa.string()),
+        pa.field("subscale", pa.string()),
+        required("item", pa.string()),
+        required("keying", pa.int8()),
+        required("term", pa.string()),
+        required("polarity", pa.string()),
+        required("intensifier", pa.string()),
+        required("level", pa.int8()),
+        required("weight", pa.float64()),
+        required("premise", pa.string()),
+        required("hypothesis", pa.string()),
+    ]
+)
+"""One row a prompt: an item filled with a term and an intensifier. `level`: 1 is the lowest."""
+
+REJECTED = pa.schema([*PROMPTS, required("reason", pa.string())])
+"""Prompts that were left out, and why."""
+
+_MODEL = [
+    required("questionnaire", pa.string()),
+    required("model", pa.string()),
+    required("lineage", pa.string()),
+    required("kind", pa.string()),
+    required("configuration", pa.string()),
+    required("framing", pa.string()),
+]
+
+CELLS = pa.schema(
+    [
+        *_MODEL,
+        required("item", pa.string()),
+        required("term", pa.string()),
+        required("polarity", pa.string()),
+        required("intensifier", pa.string()),
+        required("level", pa.int8()),
+        required("weight", pa.float64()),
+        required("p", pa.float64()),
+        required("pss", pa.float64()),
+    ]
+)
+"""One row per prompt and model: entailment score P_e, and PSS, what the two-way normalisation makes of it."""
+
+ITEM_SCORES = pa.schema(
+    [
+        *_MODEL,
+        pa.field("subscale", pa.string()),
+        required("item", pa.string()),
+        required("keying", pa.int8()),
+        required("score", pa.float64()),
+        pa.field("effect", pa.float64()),
+        pa.field("silhouette", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""One row per item and model. `score`: keyed, in units of the scale's weights; `effect`: mean over SD of its cells;
+`silhouette`: how well source and inverse terms are told apart (SC); `n`: cells that the score rests on."""
+
+SCALE_SCORES = pa.schema(
+    [
+        *_MODEL,
+        required("subscale", pa.string()),
+        required("score", pa.float64()),
+        pa.field("z", pa.float64()),
+        pa.field("normal", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""One row per scale or subscale and model: mean of n item scores; z and rank-based normal score over the population,
+null below three models."""
+
+CONTENT = pa.schema(
+    [
+        required("questionnaire", pa.string()),
+        required("item", pa.string()),
+        required("measure", pa.string()),
+        required("value", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""One row an item. `similarity` (SS): mean cosine between the original question and its n source prompts;
+`similarity_to_paraphrase` where the original wording is not held."""
+
+FIGURES = pa.schema(
+    [
+        required("benchmark", pa.string()),
+        required("subscale", pa.string()),
+        pa.field("model", pa.string()),
+        required("figure", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("p", pa.float64()),
+        required("n", pa.int64()),
+        required("unit", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row per figure of quality; `subscale` is `all` for the whole scale."""

@@ -1,0 +1,120 @@
+"""Items x terms x intensifiers, written out as premise and hypothesis (EMPALC, section 3.1)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from evenruler.declaration.questionnaires import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
+from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.schemas import BARE
+from evenruler.text import fill
+
+Row = dict[str, Any]
+FAMILY = "questionnaires"
+VARIANT: Final = "agree"
+"""How articles before a slot are written."""
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The tables of one questionnaire, by their schemas in `evenruler.questionnaires.schemas`."""
+
+    items: list[Row]
+    terms: list[Row]
+    prompts: list[Row]
+    rejected: list[Row]
+
+
+def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
+    """Fill every item with every term and intensifier.
+
+    A prompt that an earlier row already has is rejected, not repeated.
+
+    Args:
+        name: Slug of the questionnaire.
+        source: What the user wrote.
+        scale: Its intensifiers.
+
+    Returns:
+        Rows of the four tables.
+    """
+    prompts: list[Row] = []
+    rejected: list[Row] = []
+    seen: dict[tuple[str, str], str] = {}
+    for row in _prompts(name, source, scale):
+        first = seen.setdefault((row["premise"], row["hypothesis"]), row["id"])
+        if first == row["id"]:
+            prompts.append(row)
+        else:
+            rejected.append({**row, "reason": f"same prompt as {first}"})
+    return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)
+
+
+def _common(source: QuestionnaireSource, identity: dict[str, str], *content: object) -> Row:
+    return {
+        "id": row_id(family=FAMILY, **identity),
+        "content_sha256": content_sha256(*content),
+        "variant": VARIANT,
+        "framing": BARE,
+        "source": source.source,
+        "licence": source.licence,
+    }
+
+
+def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+    for slug, item in source.items.items():
+        content = (item.original, item.subscale, item.keying, item.premise, item.hypothesis)
+        yield {
+            **_common(source, {"benchmark": name, "item": slug}, *content),
+            "item": slug,
+            "subscale": item.subscale,
+            "keying": item.keying,
+            "original": item.original,
+            "wording": source.original.wording,
+            "premise": item.premise,
+            "hypothesis": item.hypothesis,
+        }
+
+
+def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+    for slug, item in source.items.items():
+        for term, word, polarity in _words(item):
+            yield {
+                **_common(source, {"benchmark": name, "item": slug, "term": term}, word, polarity),
+                "item": slug,
+                "term": term,
+                "word": word,
+                "polarity": polarity,
+            }
+
+
+def _words(item: Item) -> Iterator[tuple[str, str, str]]:
+    for polarity, words in (("source", item.terms.source), ("inverse", item.terms.inverse)):
+        for term, word in words.items():
+            yield term, word, polarity
+
+
+def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[Row]:
+    for slug, item in source.items.items():
+        for term, word, polarity in _words(item):
+            for number, level in enumerate(scale.levels, start=1):
+                for intensifier, how_often in level.words.items():
+                    filling = {TERM: word, INTENSIFIER: how_often}
+                    premise = fill(item.premise, filling, VARIANT)
+                    hypothesis = fill(item.hypothesis, filling, VARIANT)
+                    identity = {"benchmark": name, "item": slug, "term": term, "intensifier": intensifier}
+                    content = (premise, hypothesis, polarity, number, level.weight, item.keying)
+                    yield {
+                        **_common(source, {**identity, "variant": VARIANT, "framing": BARE}, *content),
+                        "questionnaire": name,
+                        "subscale": item.subscale,
+                        "item": slug,
+                        "keying": item.keying,
+                        "term": term,
+                        "polarity": polarity,
+                        "intensifier": intensifier,
+                        "level": number,
+                        "weight": level.weight,
+                        "premise": premise,
+                        "hypothesis": hypothesis,
+                    }
