@@ -4,7 +4,7 @@ import json
 
 import pyarrow as pa
 
-from evenruler.declaration import Params, load_changelog, load_params, load_probe_source
+from evenruler.declaration import load_changelog, load_params, load_probe_source
 from evenruler.probes import card, harness
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.tables import read_table
@@ -47,8 +47,9 @@ def main(domain: str) -> None:
         n_rejected=read_table(built / "rejected.parquet").num_rows,
         parameters=settings.model_dump(),
         quality=[Quality(*figure) for figure in card.FIGURES],
+        quality_of_any=[Quality(*figure) for figure in card.OF_ANY_MODEL],
         evidence=evidence,
-        models=_origins(params),
+        models=params.origins(params.active.models),
         command=f"dvc repro card-probes@{domain}",
         harness=harness.harness_files(
             domain, source, criterion, f"./benchmarks/{name}", params.benchmarks[name].version
@@ -62,15 +63,6 @@ def main(domain: str) -> None:
 def _criterion(attributes: pa.Table) -> dict[str, float]:
     rows = attributes.select(["attribute", "criterion"]).to_pylist()
     return {row["attribute"]: row["criterion"] for row in rows if row["criterion"] is not None}
-
-
-def _origins(params: Params) -> dict[str, str]:
-    """Where the models in use come from, in words."""
-    entries = {name: params.models[name] for name in params.active.models}
-    return {
-        name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
-        for name, entry in entries.items()
-    }
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ def main(name: str) -> None:
     built = [read_frame(BUILT / "probes" / domain / "probes.parquet") for domain in params.probes]
     sentences = pd.concat(built)[["id", "framing", "text"]]
 
-    from evenruler.models import load  # takes seconds: after what a user may have to mend
+    from evenruler.models import load_causal  # takes seconds: after what a user may have to mend
 
-    model = load(name, params)
+    model = load_causal(name, params)
     likelihoods = model.loglikelihood(sentences["text"].tolist())
     scores = sentences[["id", "framing"]].assign(
         model=name,

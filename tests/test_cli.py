@@ -33,7 +33,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *wo
 def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, err) == (0, "")
-    assert out == "checked: scale quick; models smollm2-135m-instruct, gemma-3-270m; probe domains occupation-gender\n"
+    assert out == (
+        "checked: scale quick; models smollm2-135m-instruct, gemma-3-270m; probe domains occupation-gender; "
+        "questionnaires gad-7, phq-9, soc-13, trust-in-people\n"
+    )
 
 
 def test_check_brings_active_in_step(repository, monkeypatch, capsys) -> None:
@@ -97,5 +100,5 @@ def test_a_new_domain_passes_the_checks(repository, monkeypatch, capsys) -> None
     assert source.title == "age-competence"
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
-    assert out.endswith("probe domains occupation-gender, age-competence\n")
+    assert "; probe domains occupation-gender, age-competence; " in out
     assert set(before.splitlines()) - set((repository / "params.yaml").read_text().splitlines()) == set()

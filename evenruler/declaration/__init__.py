@@ -3,6 +3,7 @@
 from evenruler.declaration.criterion import Criterion, read_criterion
 from evenruler.declaration.params import ModelEntry, Params, ProbeSettings, load_params
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
+from evenruler.declaration.questionnaires import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.declaration.versions import Changelog, Release, load_changelog
 
 __all__ = [
@@ -12,10 +13,13 @@ __all__ = [
     "Params",
     "ProbeSettings",
     "ProbeSource",
+    "QuestionnaireSource",
     "Release",
+    "Scale",
     "TemplateEntry",
     "load_changelog",
     "load_params",
     "load_probe_source",
+    "load_questionnaire",
     "read_criterion",
 ]

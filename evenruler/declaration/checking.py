@@ -16,6 +16,7 @@ from evenruler.declaration.criterion import read_criterion
 from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import Params, Scale, load_params
 from evenruler.declaration.probes import load_probe_source
+from evenruler.declaration.questionnaires import load_questionnaire
 from evenruler.declaration.versions import load_changelog
 from evenruler.errors import UserError, nearest
 
@@ -39,8 +40,13 @@ def check(root: Path) -> list[str]:
     lines += artifacts.bring_in_step(root, params)
     lines += [f"removed {path}" for path in _prune_files(root, params)]
     lines += [f"removed {stage} from dvc.lock" for stage in _prune_lock(root)]
-    models, domains = ", ".join(params.active.models), ", ".join(params.probes)
-    return [*lines, f"checked: scale {params.active.scale}; models {models}; probe domains {domains}"]
+    counted = {
+        "models": [*params.active.models, *params.active.entailment],
+        "probe domains": params.probes,
+        "questionnaires": params.questionnaires,
+    }
+    listed = "; ".join(f"{what} {', '.join(dict.fromkeys(names))}" for what, names in counted.items() if names)
+    return [*lines, f"checked: scale {params.active.scale}; {listed}"]
 
 
 def set_scale(root: Path, name: str) -> list[str]:
@@ -66,25 +72,29 @@ def _check_sources(root: Path, params: Params) -> None:
     for domain, settings in params.probes.items():
         source = load_probe_source(root / "data/sources/probes" / f"{domain}.yaml", settings)
         read_criterion(source, root / "data/sources/criteria")
+    for name in params.questionnaires:
+        load_questionnaire(root / "data/sources/questionnaires" / f"{name}.yaml", root / "data/sources/scales")
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
 
 
 def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
     """Write what a scale uses into `active`, comments and order of the file kept."""
-    models = params.in_use(scale)
-    if (params.active.scale, params.active.models) == (scale, models):
+    used = {"models": params.in_use(scale), "entailment": params.entailing(scale)}
+    if params.active.model_dump() == {"scale": scale, **used}:
         return []
     yaml = params_yaml()
     document = yaml.load(path.read_text(encoding="utf-8"))
     document["active"]["scale"] = scale
-    listed = CommentedSeq(models)
-    listed.fa.set_flow_style()
-    document["active"]["models"] = listed
+    for key, models in used.items():
+        listed = CommentedSeq(models)
+        listed.fa.set_flow_style()
+        document["active"][key] = listed
     text = StringIO()
     yaml.dump(document, text)
     replace(path, text.getvalue())
-    return [f"params.yaml: active is now {scale}: {', '.join(models)}"]
+    everything = dict.fromkeys([*used["models"], *used["entailment"]])
+    return [f"params.yaml: active is now {scale}: {', '.join(everything)}"]
 
 
 def _prune_files(root: Path, params: Params) -> Iterator[Path]:
@@ -95,6 +105,8 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
     made = {
         "data/built/probes": set(params.probes),
         "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
+        "data/built/questionnaires": set(params.questionnaires),
+        "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
     }
     stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
     stale += [path for path in (root / "benchmarks").glob("*") if path.name not in params.benchmarks]

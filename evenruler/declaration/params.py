@@ -1,6 +1,7 @@
 """`params.yaml`: the catalogue of models, what is built, and what is in use."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -29,6 +30,9 @@ class Active(Strict):
 
     scale: Scale
     models: list[Slug] = Field(min_length=1)
+    """The causal models."""
+    entailment: list[Slug] = Field(default_factory=list)
+    """The models that answer questionnaires."""
 
 
 class ModelEntry(Strict):
@@ -115,6 +119,15 @@ class ProbeSettings(Strict):
         return self.article.get(template_set, "agree") if isinstance(self.article, dict) else self.article
 
 
+class QuestionnaireSettings(Strict):
+    """How one questionnaire is scored."""
+
+    temperature: float = Field(default=1.0, gt=0)
+    """Of the two-way normalisation: above 1 evens out, below 1 sharpens."""
+    three_way: bool = False
+    """Take entailment's share of all three answers; by default neutral is left out."""
+
+
 @dataclass(frozen=True)
 class Declared:
     """Where params.yaml declares a benchmark."""
@@ -140,6 +153,7 @@ class Params(Strict):
     active: Active
     models: dict[Slug, ModelEntry]
     probes: dict[Slug, ProbeSettings]
+    questionnaires: dict[Slug, QuestionnaireSettings] = Field(default_factory=dict)
     diagnosis: DiagnosisSettings
     versions: dict[Slug, Version] = Field(default_factory=dict)
     """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
@@ -148,6 +162,7 @@ class Params(Strict):
     def benchmarks(self) -> dict[str, Declared]:
         """Everything that gets a folder under `benchmarks/`, by its name."""
         names = {f"probes-{domain}": ("probes", domain) for domain in self.probes}
+        names |= {f"nli-{name}": ("questionnaires", name) for name in self.questionnaires}
         return {
             name: Declared(section, key, self.versions.get(name, FIRST_VERSION))
             for name, (section, key) in names.items()
@@ -156,6 +171,18 @@ class Params(Strict):
     def in_use(self, scale: Scale) -> list[str]:
         """The causal models of a scale, in the order of the catalogue."""
         return [name for name, entry in self.models.items() if entry.kind == "causal" and entry.scale in (None, scale)]
+
+    def entailing(self, scale: Scale) -> list[str]:
+        """The models of a scale that answer questionnaires, in the order of the catalogue."""
+        return [name for name, entry in self.models.items() if entry.entails and entry.scale in (None, scale)]
+
+    def origins(self, models: Sequence[str]) -> dict[str, str]:
+        """Where models come from, in words, with their licence."""
+        entries = {name: self.models[name] for name in models}
+        return {
+            name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
+            for name, entry in entries.items()
+        }
 
     def lineage(self, model: str) -> str:
         """The name that a model shares with those of the same weights."""
@@ -197,10 +224,23 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
             where=f"{path}: models",
             remedy="give one of them that scale, or no scale",
         )
-    if in_step and params.active.models != expected:
+    entailing = params.entailing(params.active.scale)
+    if params.questionnaires and not entailing:
         raise UserError(
-            f"{params.active.models} is not what the scale {params.active.scale!r} uses, {expected}",
-            where=f"{path}: active.models",
-            remedy="run `evenruler check`, which writes it from the catalogue",
+            f"no model answers questionnaires at the scale {params.active.scale!r}",
+            where=f"{path}: models",
+            remedy="give a causal model `entailment: true`, or add an nli model",
         )
+    if not in_step:
+        return params
+    for key, found, used in (
+        ("models", params.active.models, expected),
+        ("entailment", params.active.entailment, entailing),
+    ):
+        if found != used:
+            raise UserError(
+                f"{found} is not what the scale {params.active.scale!r} uses, {used}",
+                where=f"{path}: active.{key}",
+                remedy="run `evenruler check`, which writes it from the catalogue",
+            )
     return params

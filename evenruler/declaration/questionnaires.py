@@ -15,9 +15,12 @@ from evenruler.text.slots import slots
 
 TERM, INTENSIFIER = "{TERM}", "{INTENSIFIER}"
 
-THIRD_PERSON = {"he", "she", "it", "this", "that", "one", "everything", "nothing", "life"}
-OTHER_PERSONS = {"i", "you", "we", "they", "people", "things"}
-AUXILIARIES = {"is", "was", "has", "does", "can", "could", "will", "would", "may", "might", "must", "should"}
+THIRD_PERSON = {"he", "she", "it"}
+OTHER_PERSONS = {"i", "you", "we", "they"}
+OF_ANY_PERSON = {"can", "could", "will", "would", "may", "might", "must", "should", "had", "did"}
+THIRD_ONLY = {"is", "has", "does"}
+ENDS_LIKE_THIRD = {"focus", "bus", "gas", "bias", "canvas"}
+ENDS_LIKE_PAST = {"need", "feed", "succeed", "exceed", "proceed", "speed", "breed", "bleed", "heed", "weed", "seed"}
 
 
 class Level(Strict):
@@ -113,6 +116,8 @@ class Original(Strict):
     name: Text
     licence: Text
     reference: Text
+    stem: Text | None = None
+    """What every item is introduced by."""
     wording: Annotated[str, Field(pattern="^(held|paraphrased)$")]
     """`held`: `original` of each item is its wording; `paraphrased`: it is ours."""
 
@@ -150,20 +155,38 @@ class QuestionnaireSource(Strict):
 def disagreement(template: str) -> str | None:
     """What is wrong with the verb after an {INTENSIFIER}: "it {INTENSIFIER} happen", "it {INTENSIFIER} happened".
 
-    A habit is told in the present, and its verb agrees with its subject. Only the common subjects are known.
+    A habit is told in the present, and its verb agrees with its subject. Only what can be told without a parser is
+    looked at: a pronoun that begins the sentence, and verbs whose ending says what they are.
     """
-    match = re.search(r"\b([A-Za-z]+) \{INTENSIFIER\} ([A-Za-z]+)\b", template)
+    match = re.match(r"([A-Za-z]+) \{INTENSIFIER\} ([A-Za-z]+)\b", template)
     if not match:
         return None
     subject, verb = match[1].lower(), match[2].lower()
-    if verb in AUXILIARIES or subject not in THIRD_PERSON | OTHER_PERSONS:
+    if verb in OF_ANY_PERSON or subject not in THIRD_PERSON | OTHER_PERSONS:
         return None
-    if verb.endswith("ed") and verb not in ("need", "feed", "succeed", "exceed"):
+    if verb.endswith("ed") and verb not in ENDS_LIKE_PAST:
         return f"{match[0]!r}: a habit is told in the present, not as {match[2]!r}"
-    third = verb.endswith("s") and not verb.endswith("ss")
+    third = verb in THIRD_ONLY or (verb.endswith("s") and not verb.endswith("ss") and verb not in ENDS_LIKE_THIRD)
     if (subject in THIRD_PERSON) != third:
         return f"{match[0]!r}: subject and verb do not agree"
     return None
+
+
+def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Path) -> None:
+    """Refuse a template that already says how often.
+
+    Raises:
+        UserError: An intensifier of the scale stands in a template.
+    """
+    words = {word for level in scale.levels for word in level.words.values()}
+    for slug, item in source.items.items():
+        for word in sorted(words):
+            if re.search(rf"\b{re.escape(word)}\b", f"{item.premise} {item.hypothesis}", flags=re.IGNORECASE):
+                raise UserError(
+                    f"the intensifier {word!r} stands in a template",
+                    where=f"{path}: items.{slug}",
+                    remedy="take it out: {INTENSIFIER} says how often",
+                )
 
 
 def load_scale(path: Path) -> Scale:
@@ -180,8 +203,12 @@ def load_scale(path: Path) -> Scale:
     return validate(Scale, read_yaml(path), path)
 
 
-def load_questionnaire(path: Path) -> QuestionnaireSource:
-    """Read and check a questionnaire.
+def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, Scale]:
+    """Read and check a questionnaire and its scale.
+
+    Args:
+        path: The questionnaire.
+        scales: `data/sources/scales`.
 
     Raises:
         UserError: There is none of that name, or something in it is wrong.
@@ -193,4 +220,7 @@ def load_questionnaire(path: Path) -> QuestionnaireSource:
             where=str(path),
             remedy="write the file or mend the name under `questionnaires` in params.yaml",
         )
-    return validate(QuestionnaireSource, read_yaml(path), path)
+    source = validate(QuestionnaireSource, read_yaml(path), path)
+    scale = load_scale(scales / f"{source.scale}.yaml")
+    refuse_own_intensifiers(source, scale, path)
+    return source, scale

@@ -1,6 +1,17 @@
-"""What a stage asks of a model: likelihoods, continuations, generations, embeddings; never paid twice."""
+"""What a stage asks of a model: likelihoods, continuations, generations, entailment, embeddings; never paid twice."""
 
-from evenruler.models.catalogue import load, load_embedder
+from evenruler.models.catalogue import load, load_causal, load_embedder, load_entailment
+from evenruler.models.entailment import LABELS
 from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Sampling
 
-__all__ = ["CausalModel", "Embedder", "LogLikelihoods", "Sampling", "load", "load_embedder"]
+__all__ = [
+    "LABELS",
+    "CausalModel",
+    "Embedder",
+    "LogLikelihoods",
+    "Sampling",
+    "load",
+    "load_causal",
+    "load_embedder",
+    "load_entailment",
+]

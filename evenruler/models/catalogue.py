@@ -1,5 +1,6 @@
 """From a name in the catalogue to a model that answers."""
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -15,8 +16,10 @@ from evenruler.models.entailment import TransformersEntailment
 from evenruler.models.store import RowStore
 
 
-def load(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredCausal:
-    """A causal model of the catalogue, answering through the row store.
+def load(
+    name: str, params: Params | None = None, *, store: RowStore | None = None
+) -> StoredCausal | StoredEntailment | StoredEmbedder:
+    """A model of the catalogue, of whatever kind, answering through the row store.
 
     Args:
         name: In the catalogue.
@@ -24,11 +27,23 @@ def load(name: str, params: Params | None = None, *, store: RowStore | None = No
         store: Where answers are kept; the one under `cache_root()` by default.
 
     Returns:
-        An `evenruler.models.CausalModel`; its weights are loaded when the store misses something.
+        What its kind answers: `loglikelihood`, `continuations`, `generate` and `entailment` of a causal model,
+        `entailment` of an nli model, `embed` of an embedder. Its weights are loaded when the store misses something.
 
     Raises:
         UserError: No such model, or its files are missing or not what was declared.
     """
+    params = params or load_params()
+    entry = params.models.get(name)
+    if entry is None:
+        raise _unknown("", name, params.models)
+    if entry.kind == "causal":
+        return load_causal(name, params, store=store)
+    return (load_entailment if entry.kind == "nli" else load_embedder)(name, params, store=store)
+
+
+def load_causal(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredCausal:
+    """A causal model of the catalogue; arguments and errors as for `load`."""
     entry, folder, store = _find(name, "causal", params, store)
 
     def loaded(device: str) -> TransformersCausal:
@@ -43,7 +58,7 @@ def load_entailment(
     """A model that answers whether a premise entails a hypothesis; arguments and errors as for `load`."""
     params = params or load_params()
     if name in params.models and params.models[name].kind == "causal":
-        return load(name, params, store=store)
+        return load_causal(name, params, store=store)
     entry, folder, store = _find(name, "nli", params, store)
 
     def loaded(device: str) -> TransformersEntailment:
@@ -64,10 +79,14 @@ def _find(
     params = params or load_params()
     of_kind = {other: entry for other, entry in params.models.items() if entry.kind == kind}
     if name not in of_kind:
-        raise UserError(
-            f"no {kind} model {name!r}",
-            where="params.yaml: models",
-            remedy=f"mend the name ({nearest(name, of_kind)}) or add an entry",
-        )
+        raise _unknown(f"{kind} ", name, of_kind)
     store = store or RowStore()
     return of_kind[name], sources.locate(name, of_kind[name], store), store
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
+    return UserError(
+        f"no {kind}model {name!r}",
+        where="params.yaml: models",
+        remedy=f"mend the name ({nearest(name, known)}) or add an entry",
+    )

@@ -18,6 +18,11 @@ FIGURES = (
 )
 """Figure, heading and meaning of each column of the table of quality."""
 
+OF_ANY_MODEL = (
+    ("semantic_diversity", "semantic diversity", "semantic diversity of the templates, 0 (all alike) to 1"),
+    ("lexical_diversity", "lexical diversity", "lexical diversity of the templates, 0 (all alike) to 1"),
+)
+
 LIMITS = (
     "It compares two groups and says nothing about anyone else.",
     "A likelihood is about wordings: a difference says which sentences a model finds likelier, not what it would do "

@@ -62,6 +62,9 @@ class Benchmark:
     parameters: Mapping[str, Any]
     """What it was built with."""
     quality: list[Quality]
+    """Of each model."""
+    quality_of_any: list[Quality]
+    """That do not depend on a model."""
     evidence: Mapping[str, Any]
     """Figures of quality by part (a set of templates, a subscale), model and figure."""
     models: Mapping[str, str]
@@ -70,8 +73,8 @@ class Benchmark:
     """What rebuilds it."""
     harness: Mapping[str, str]
     """The files of `lm_eval/`."""
-    harness_task: str
-    """The task (or group) that runs all of them."""
+    harness_task: str | None
+    """The task (or group) that runs all of them; None where there are none."""
     changelog: Changelog
 
     @property

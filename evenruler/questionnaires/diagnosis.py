@@ -157,13 +157,17 @@ def _content(prompts: pd.DataFrame, items: pd.DataFrame, embeddings: Mapping[str
 
 
 def _of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """Figures of each model alone: mean silhouette and score, and whether intensifiers keep their declared order."""
+    """Figures of each model alone: mean silhouette, mean answer, and whether intensifiers keep their declared order.
+
+    The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
+    itself.
+    """
     rows = []
     for (questionnaire, model), of_model in items.groupby(["questionnaire", "model"], sort=True):
         own = cells[(cells["questionnaire"] == questionnaire) & (cells["model"] == model)]
         found = [
             _mean("silhouette", of_model["silhouette"].to_numpy(), resampling),
-            _mean("score", of_model["score"].to_numpy(), resampling),
+            _mean("answer", of_model["score"].to_numpy() * own["intensifier"].nunique(), resampling),
             _intensifier_order(own, resampling),
         ]
         rows += [{"benchmark": questionnaire, "subscale": WHOLE, "model": model, **asdict(figure)} for figure in found]

@@ -63,17 +63,22 @@ def _common(source: QuestionnaireSource, identity: dict[str, str], *content: obj
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, item in source.items.items():
-        content = (item.original, item.subscale, item.keying, item.premise, item.hypothesis)
+        content = (_question(source, item), item.subscale, item.keying, item.premise, item.hypothesis)
         yield {
             **_common(source, {"benchmark": name, "item": slug}, *content),
             "item": slug,
             "subscale": item.subscale,
             "keying": item.keying,
-            "original": item.original,
+            "original": _question(source, item),
             "wording": source.original.wording,
             "premise": item.premise,
             "hypothesis": item.hypothesis,
         }
+
+
+def _question(source: QuestionnaireSource, item: Item) -> str:
+    """The whole question: what the questionnaire begins every item with, and the item."""
+    return f"{source.original.stem} {item.original}" if source.original.stem else item.original
 
 
 def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:

@@ -10,9 +10,12 @@ import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 
+IDENTITY = ("id", "measure")
+"""The columns that tell rows apart, in order."""
+
 
 def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
-    """Write rows, sorted by id, whole or not at all.
+    """Write rows, sorted by id (and measure, where a row has several), whole or not at all.
 
     Args:
         rows: One mapping a row, or a frame, with exactly the schema's columns.
@@ -24,10 +27,10 @@ def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Sch
     """
     table = _table(rows, schema)
     if "id" in schema.names:
-        table = table.sort_by("id")
-        ids = table.column("id")
-        if len(ids.unique()) != len(ids):
-            raise ValueError(f"{path}: an id stands twice")
+        identity = [name for name in IDENTITY if name in schema.names]
+        table = table.sort_by([(name, "ascending") for name in identity])
+        if table.group_by(identity).aggregate([]).num_rows != table.num_rows:
+            raise ValueError(f"{path}: an {' and '.join(identity)} stands twice")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     try:

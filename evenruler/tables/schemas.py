@@ -33,4 +33,8 @@ SCORES = pa.schema(
         required("n_tokens", pa.int64()),
     ]
 )
-"""One row per probe, model and measure. `loglikelihood`: nats of the whole sentence, raw sum."""
+"""One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""
+
+ANSWERS = pa.schema([field for field in SCORES if field.name != "n_tokens"])
+"""One row per prompt, model and measure, of answers that have no length: logits of entailment, neutral and
+contradiction."""

@@ -158,7 +158,11 @@ REFUSED = [
         "level: 0.9", "level: [1, {nfiles: 2}]", "diagnosis.level.1.nfiles", ["'nfiles'"], id="nfiles-in-a-list"
     ),
     pytest.param(
-        "kind: embedder", "kind: embeder", "models.minilm.kind", ["'embeder'", "'causal' or 'embedder'"], id="kind"
+        "kind: embedder",
+        "kind: embeder",
+        "models.minilm.kind",
+        ["'embeder'", "'causal', 'nli' or 'embedder'"],
+        id="kind",
     ),
     pytest.param("scale: paper", "scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"),
     pytest.param(

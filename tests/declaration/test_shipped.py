@@ -61,9 +61,9 @@ class TestParams:
                 "path": f"benchmarks/{name}",
                 "type": "dataset",
                 "desc": f"Rows, card, manifest and evidence of {name}",
-                "labels": ["probes", "bias", "language-models"],
+                "labels": [declared.section, "bias", "language-models"],
             }
-            for name in params.benchmarks
+            for name, declared in params.benchmarks.items()
         }
 
     def test_changelogs_are_of_benchmarks_and_go_no_further_than_their_versions(self, params):

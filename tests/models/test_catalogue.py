@@ -1,7 +1,7 @@
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.models import load, load_embedder
+from evenruler.models import load, load_causal, load_embedder
 from evenruler.models.answering import StoredCausal, StoredEmbedder
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
@@ -10,8 +10,7 @@ from tests.tiny import tiny_params
 
 def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, error_of) -> None:
     assert error_of(load, "gemma-3-270", shipped_params, store=store) == (
-        "params.yaml: models: no causal model 'gemma-3-270'; "
-        "mend the name (did you mean 'gemma-3-270m'?) or add an entry"
+        "params.yaml: models: no model 'gemma-3-270'; mend the name (did you mean 'gemma-3-270m'?) or add an entry"
     )
     assert error_of(load_embedder, "all-minilm", shipped_params, store=store) == (
         "params.yaml: models: no embedder model 'all-minilm'; "
@@ -20,7 +19,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, err
 
 
 def test_a_model_of_another_kind_is_none_of_this_kind(shipped_params, store, error_of) -> None:
-    line = error_of(load, "all-minilm-l6-v2", shipped_params, store=store)
+    line = error_of(load_causal, "all-minilm-l6-v2", shipped_params, store=store)
     assert line.startswith("params.yaml: models: no causal model 'all-minilm-l6-v2'; mend the name (known: ")
     assert "gemma-3-270m, " in line
     assert line.endswith(") or add an entry")

@@ -56,6 +56,7 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         n_rejected=0,
         parameters={},
         quality=[Quality("r", "r", "correlation")],
+        quality_of_any=[Quality("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
         evidence={},
         models={},
         command="make repro",

@@ -63,6 +63,7 @@ def benchmark() -> Benchmark:
             Quality("r_exact", "r, exact", "the same over exact matches"),
             Quality("alpha", "alpha", "Cronbach's alpha", decimals=3),
         ],
+        quality_of_any=[Quality("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
         evidence={
             "hand": {
                 "tiny": {

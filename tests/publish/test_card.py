@@ -270,18 +270,16 @@ class TestQuality:
         assert [row[0] for row in table(first, self.HEADER)] == ["tiny"]
         assert [row[0] for row in table(second, self.HEADER)] == ["small"]
 
-    def test_diversity_is_a_sentence_and_no_row(self, benchmark):
+    def test_figures_of_no_model_stand_below_the_table(self, benchmark):
         quality = section(body_of(benchmark), "Quality")
-        assert (
-            "\n\nDiversity of the templates, from 0 (all alike) to 1: semantic 0.30, n = 8; lexical 0.70, n = 8.\n\n"
-        ) in quality
+        assert "|\n\n- semantic diversity of the templates: 0.30, n = 8\n\n" in quality
         assert "any-model" not in quality
-        assert "Diversity" not in body_of(with_evidence(benchmark))
+        assert "diversity" not in body_of(with_evidence(benchmark))
 
-    def test_diversity_that_there_is_none_of_has_its_reason(self, benchmark):
+    def test_a_figure_of_no_model_that_is_null_has_its_reason(self, benchmark):
         none = {"value": None, "n": 1, "reason": "a set of one template"}
-        evidence = {"hand": {"any-model": {"semantic_diversity": none, "lexical_diversity": none}}}
-        assert "semantic none (a set of one template); lexical none (a set of one template).\n" in body_of(
+        evidence = {"hand": {"any-model": {"semantic_diversity": none}}}
+        assert "- semantic diversity of the templates: none (a set of one template)\n" in body_of(
             replace(benchmark, evidence=evidence)
         )
 

@@ -115,9 +115,15 @@ def shorten(attributes: int, sets: tuple[str, ...]) -> Callable[[dict], None]:
     return change
 
 
+def shorten_items(source: dict) -> None:
+    """An edit of a questionnaire that keeps its first three items."""
+    for name in list(source["items"])[3:]:
+        del source["items"][name]
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """A clone with two tiny models and twelve attributes, built without a network, and committed."""
+    """A clone with two tiny models, twelve attributes and three items, built without a network, and committed."""
     folder = tmp_path_factory.mktemp("pipeline")
     clone = clone_into(folder / "clone", folder / "cache")
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
@@ -127,11 +133,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         embedder = params["models"]["all-minilm-l6-v2"]
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"]["all-minilm-l6-v2"] = embedder
+        params["models"]["tiny-a"]["entailment"] = True
         params["active"]["models"] = ["tiny-a", "tiny-b"]
+        params["questionnaires"] = {"gad-7": {}}
         params["diagnosis"]["resamples"] = 100
 
     clone.edit("params.yaml", two_tiny_models)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(12, ("validation", "seed")))
+    clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
     clone.run("evenruler", "check")
     clone.run(*NO_NETWORK, "dvc", "repro")
     clone.commit("built")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.stages.conftest import NO_NETWORK, Clone, allowed
 
-BENCHMARK = "probes-occupation-gender"
+BENCHMARKS = ["nli-gad-7", "probes-occupation-gender"]
 SMALL_DISK = ("unshare", "--map-root-user", "--mount")
 
 
@@ -35,6 +35,6 @@ python -m stages.card_probes occupation-gender; status=$?
 diff -r {kept} benchmarks && ls -A benchmarks && exit $status
 """
     said = built.run(*SMALL_DISK, "sh", "-c", script, status=2)
-    assert said.splitlines() == ["error: writing: no space left on the device; free some and run again", BENCHMARK]
+    assert said.splitlines() == ["error: writing: no space left on the device; free some and run again", *BENCHMARKS]
     built.run("python", "-m", "stages.card_probes", "occupation-gender")
     assert built.run("git", "status", "--short") == ""

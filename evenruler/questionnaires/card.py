@@ -1,0 +1,56 @@
+"""What the card of a questionnaire benchmark says about questionnaires."""
+
+from evenruler.declaration import QuestionnaireSource
+
+READING = (
+    "For each item, a model says how far a premise with a term entails a hypothesis with an intensifier; the scores of "
+    "an item are normalised over terms and then over intensifiers, weighted by intensifier, and averaged over the "
+    "terms that keep the stance of the question (EMPALC, section 3.2). The score of the scale is the mean over items: "
+    "{direction}. Inverse terms enter the normalisation, not the score."
+)
+
+FIGURES = (
+    (
+        "answer",
+        "answer",
+        "mean weight that the model gives to the source terms, on the scale itself (interval: bootstrap over items)",
+    ),
+    (
+        "silhouette",
+        "SC",
+        "mean silhouette of source against inverse terms, from -1 to 1; below 0 a model does not tell them apart",
+    ),
+    (
+        "intensifier_order",
+        "order of intensifiers",
+        "Spearman correlation of an intensifier's declared level with how much more source terms take of it",
+    ),
+)
+
+OF_ANY_MODEL = (
+    ("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
+    ("similarity", "SS", "mean cosine between a question and its source prompts, 0.5 asked of each item"),
+    ("similarity_to_paraphrase", "SS to paraphrase", "mean cosine between our paraphrase and the source prompts"),
+)
+
+LIMITS = (
+    "Entailment is a proxy: a score says what a model takes to follow from what, not that a model feels anything.",
+    "Scores of models of different kinds (a classifier's head, a verbaliser) are not on one scale.",
+)
+
+COLUMNS = {
+    "polarity": "`source`: the term keeps the stance of the question; `inverse`: it turns it around",
+    "level": "step of the scale that the intensifier means, 1 is the lowest",
+    "weight": "what PSS of the intensifier counts in the score",
+    "keying": "-1 where more of what the source terms say is less of the construct, else +1",
+}
+
+
+def reading(source: QuestionnaireSource) -> str:
+    """How a score is read, its direction in words."""
+    return READING.format(direction=source.direction)
+
+
+def limits(source: QuestionnaireSource) -> list[str]:
+    """What a questionnaire does not show; the limits of every one first."""
+    return [*LIMITS, *source.limits]

@@ -1,0 +1,59 @@
+"""Put a questionnaire benchmark together: built rows and figures -> `benchmarks/nli-{q}/`."""
+
+import json
+
+from evenruler.declaration import load_changelog, load_params, load_questionnaire
+from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.questionnaires import card
+from evenruler.tables import read_table
+from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
+
+
+def main(questionnaire: str) -> None:
+    """Write the benchmark's folder, whole or not at all."""
+    params = load_params()
+    source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{questionnaire}.yaml", SOURCES / "scales")
+    built = BUILT / "questionnaires" / questionnaire
+    name = f"nli-{questionnaire}"
+    metrics = json.loads((DIAGNOSIS / "questionnaires" / "metrics.json").read_text(encoding="utf-8"))
+    benchmark = Benchmark(
+        name=name,
+        title=source.title,
+        version=params.benchmarks[name].version,
+        language=source.language,
+        task_categories=["text-classification"],
+        tags=["psychometrics", "natural-language-inference", "questionnaire", "evaluation"],
+        construct=source.construct_,
+        warning=source.warning,
+        reading=card.reading(source),
+        limits=card.limits(source),
+        citations=source.citations,
+        configs=[
+            Config(
+                "prompts",
+                "a premise and a hypothesis: item x term x intensifier",
+                read_table(built / "prompts.parquet"),
+                card.COLUMNS,
+            ),
+            Config("items", "an item with its templates", read_table(built / "items.parquet")),
+            Config("terms", "a term of an item", read_table(built / "terms.parquet")),
+        ],
+        n_rejected=read_table(built / "rejected.parquet").num_rows,
+        parameters={
+            **params.questionnaires[questionnaire].model_dump(),
+            "scale": {word: level.weight for level in scale.levels for word in level.words},
+        },
+        quality=[Quality(*figure) for figure in card.FIGURES],
+        quality_of_any=[Quality(*figure) for figure in card.OF_ANY_MODEL],
+        evidence=metrics[questionnaire],
+        models=params.origins(params.active.entailment),
+        command=f"dvc repro card-questionnaires@{questionnaire}",
+        harness={},
+        harness_task=None,
+        changelog=load_changelog(SOURCES / "changelogs" / f"{name}.yaml"),
+    )
+    write_benchmark(benchmark, BENCHMARKS / name)
+
+
+if __name__ == "__main__":
+    run(main)
