@@ -27,10 +27,10 @@ repro: setup ## Check the declaration, then build whatever is out of date
 	dvc repro
 
 test: setup ## Run the tests but the slow ones
-	python -m pytest -m "not slow" --numprocesses 2 --dist loadgroup
+	python -m pytest -m "not slow" --numprocesses 2
 
 test-slow: setup ## Run the slow tests: kills, releases, a third model
-	python -m pytest -m slow --numprocesses 2 --dist loadgroup
+	python -m pytest -m slow --numprocesses 2
 
 lint: setup ## Style and types
 	ruff check .

@@ -13,6 +13,9 @@ from stages.running import BUILT, DIAGNOSIS, SCORES, run
 
 FOLDER = DIAGNOSIS / "questionnaires"
 
+KINDS = {"verbaliser": "causal", "head": "nli"}
+"""What kind of model answers in which way."""
+
 
 def main() -> None:
     """Write the tables of the diagnosis and the tracked figures."""
@@ -23,7 +26,7 @@ def main() -> None:
     scores = pd.concat(
         [read_frame(SCORES / "questionnaires" / f"{model}.parquet") for model in params.active.entailment]
     )
-    scores["kind"] = scores["model"].map(lambda model: params.models[model].kind)
+    scores["kind"] = scores["configuration"].map(KINDS)
     embedder = load_embedder(params.diagnosis.embedder, params)
     texts = sorted({*items["original"], *questionnaires.source_prompts(prompts)["whole"]})
     diagnosis = questionnaires.diagnose(

@@ -6,9 +6,11 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from evenruler.declaration import Params, load_params
 from evenruler.errors import UserError
@@ -71,9 +73,12 @@ def error_of() -> Callable[..., str]:
     return run
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers, a file stays on one of them, and so do all tests that use the built clone."""
-    for item in items:
-        with_clone = "built" in getattr(item, "fixturenames", ())
-        group = "pipeline" if with_clone else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """With several workers, a file stays on one of them, and so do all tests of the built clone."""
+    return ByFile(config, log)
+
+
+class ByFile(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::")[0]
+        return "pipeline" if "stages/" in file and "killing" not in file else file

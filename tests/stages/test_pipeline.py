@@ -70,6 +70,7 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
         "score@tiny-c",
         "diagnose-probes",
         "card-probes@occupation-gender",
+        "card-questionnaires@gad-7",  # names where models come from
         "report",
     ]
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
