@@ -34,13 +34,11 @@ def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(metavar="probes")],
+    kind: Annotated[str, typer.Argument(metavar="probes|questionnaire")],
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
-    """Start a probe domain: write a commented source that passes the checks, and its line in params.yaml."""
-    if kind != "probes":
-        raise UserError(f"nothing of the kind {kind!r} can be started", remedy=nearest(kind, ["probes"]))
-    for line in starting.new_probes(Path(), name):
+    """Start something of your own: write a commented source that passes the checks, and its line in params.yaml."""
+    for line in starting.start(Path(), kind, name):
         typer.echo(line)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenruler import cli
-from evenruler.declaration import load_params, load_probe_source
+from evenruler.declaration import load_params, load_probe_source, load_questionnaire
 
 ROOT = Path(__file__).parents[1]
 
@@ -102,3 +102,12 @@ def test_a_new_domain_passes_the_checks(repository, monkeypatch, capsys) -> None
     assert status == 0
     assert "; probe domains occupation-gender, age-competence; " in out
     assert set(before.splitlines()) - set((repository / "params.yaml").read_text().splitlines()) == set()
+
+
+def test_a_new_questionnaire_passes_the_checks(repository, monkeypatch, capsys) -> None:
+    status, out, _ = run(monkeypatch, capsys, "new", "questionnaire", "good-mood")
+    assert (status, out.splitlines()[1]) == (0, "params.yaml: questionnaires now holds good-mood")
+    source, _ = load_questionnaire(Path("data/sources/questionnaires/good-mood.yaml"), Path("data/sources/scales"))
+    assert source.title == "good-mood"
+    status, out, _ = run(monkeypatch, capsys, "check")
+    assert (status, out.endswith("trust-in-people, good-mood\n")) == (0, True)

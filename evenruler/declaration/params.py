@@ -74,6 +74,13 @@ class ModelEntry(Strict):
             raise ValueError("only the file of a package can come in parts")
         return source
 
+    @field_validator("labels")
+    @classmethod
+    def _all_three(cls, labels: list[str] | None) -> list[str] | None:
+        if labels is not None and sorted(labels) != ["contradiction", "entailment", "neutral"]:
+            raise ValueError(f"found {labels}, expected entailment, neutral and contradiction in the model's order")
+        return labels
+
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
@@ -122,7 +129,7 @@ class ProbeSettings(Strict):
 class QuestionnaireSettings(Strict):
     """How one questionnaire is scored."""
 
-    temperature: float = Field(default=1.0, gt=0)
+    temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Of the two-way normalisation: above 1 evens out, below 1 sharpens."""
     three_way: bool = False
     """Take entailment's share of all three answers; by default neutral is left out."""

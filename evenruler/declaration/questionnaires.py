@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Annotated
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,13 +20,14 @@ OTHER_PERSONS = {"i", "you", "we", "they"}
 OF_ANY_PERSON = {"can", "could", "will", "would", "may", "might", "must", "should", "had", "did"}
 THIRD_ONLY = {"is", "has", "does"}
 ENDS_LIKE_THIRD = {"focus", "bus", "gas", "bias", "canvas"}
-ENDS_LIKE_PAST = {"need", "feed", "succeed", "exceed", "proceed", "speed", "breed", "bleed", "heed", "weed", "seed"}
+ENDS_LIKE_PAST = {"need", "feed", "succeed", "exceed", "proceed", "speed", "breed", "bleed", "shed", "wed", "embed"}
+ADVERBS = {"still", "also", "just", "even", "not", "again"}
 
 
 class Level(Strict):
     """One step of a scale."""
 
-    weight: float
+    weight: float = Field(allow_inf_nan=False)
     words: Words
     """The intensifiers that mean this step."""
 
@@ -44,7 +45,8 @@ class Scale(Strict):
         weights = [level.weight for level in self.levels]
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
-        twice = [slug for slug, count in Counter(self.intensifiers).items() if count > 1]
+        spelled = [word.lower() for level in self.levels for word in level.words.values()]
+        twice = [word for words in (self.intensifiers, spelled) for word, count in Counter(words).items() if count > 1]
         if twice:
             raise ValueError(f"{twice[0]!r} stands at two levels")
         return self
@@ -118,7 +120,7 @@ class Original(Strict):
     reference: Text
     stem: Text | None = None
     """What every item is introduced by."""
-    wording: Annotated[str, Field(pattern="^(held|paraphrased)$")]
+    wording: Literal["held", "paraphrased"]
     """`held`: `original` of each item is its wording; `paraphrased`: it is ours."""
 
 
@@ -162,7 +164,7 @@ def disagreement(template: str) -> str | None:
     if not match:
         return None
     subject, verb = match[1].lower(), match[2].lower()
-    if verb in OF_ANY_PERSON or subject not in THIRD_PERSON | OTHER_PERSONS:
+    if verb in OF_ANY_PERSON | ADVERBS or verb.endswith("ly") or subject not in THIRD_PERSON | OTHER_PERSONS:
         return None
     if verb.endswith("ed") and verb not in ENDS_LIKE_PAST:
         return f"{match[0]!r}: a habit is told in the present, not as {match[2]!r}"

@@ -1,6 +1,7 @@
 """What `evenruler new` does: a commented file that passes the checks, and its line in params.yaml."""
 
 import re
+from dataclasses import dataclass
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
@@ -8,36 +9,59 @@ from typing import Any
 
 from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import load_params
-from evenruler.errors import UserError
+from evenruler.errors import UserError, nearest
 
 
-def new_probes(root: Path, name: str) -> list[str]:
-    """Start a probe domain.
+@dataclass(frozen=True)
+class Kind:
+    """Something that can be started."""
+
+    section: str
+    """Of params.yaml."""
+    folder: str
+    """Under data/sources."""
+    starter: str
+    what: str
+
+
+KINDS = {
+    "probes": Kind("probes", "probes", "starter_probes.yaml", "probe domain"),
+    "questionnaire": Kind("questionnaires", "questionnaires", "starter_questionnaire.yaml", "questionnaire"),
+}
+
+
+def start(root: Path, kind: str, name: str) -> list[str]:
+    """Start a probe domain or a questionnaire.
 
     Args:
         root: The repository.
-        name: Slug of the domain.
+        kind: One of `KINDS`.
+        name: Its slug.
 
     Returns:
         Lines that say what was written.
 
     Raises:
-        UserError: The name is no slug, or is taken.
+        UserError: There is no such kind, the name is no slug, or is taken.
     """
+    if kind not in KINDS:
+        raise UserError(f"nothing of the kind {kind!r} can be started", remedy=nearest(kind, KINDS))
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise UserError(
-            f"{name!r} is no slug",
-            remedy="use lower-case letters, digits and single hyphens",
-        )
-    params, source = root / "params.yaml", root / "data/sources/probes" / f"{name}.yaml"
-    if source.exists() or name in load_params(params, in_step=False).probes:
-        raise UserError(f"the probe domain {name!r} is there already", where=str(source), remedy="take another name")
+        raise UserError(f"{name!r} is no slug", remedy="use lower-case letters, digits and single hyphens")
+    chosen = KINDS[kind]
+    params, source = root / "params.yaml", root / "data/sources" / chosen.folder / f"{name}.yaml"
+    declared = load_params(params, in_step=False)
+    taken: dict[str, Any] = getattr(declared, chosen.section)
+    if source.exists() or name in taken:
+        raise UserError(f"the {chosen.what} {name!r} is there already", where=str(source), remedy="take another name")
     document = params_yaml().load(params.read_text(encoding="utf-8"))
-    settings: dict[str, Any] = document["probes"]
-    settings[name] = {}
+    document.setdefault(chosen.section, {})[name] = {}
     text = StringIO()
     params_yaml().dump(document, text)
-    starter = files("evenruler.declaration").joinpath("starter_probes.yaml").read_text(encoding="utf-8")
-    replace(source, starter.replace("NAME", name, 1))
+    starter = files("evenruler.declaration").joinpath(chosen.starter).read_text(encoding="utf-8")
+    replace(source, starter.replace("NAME", name))
     replace(params, text.getvalue())
-    return [f"wrote {source.relative_to(root)}; edit it, then `make repro`", f"params.yaml: probes now holds {name}"]
+    return [
+        f"wrote {source.relative_to(root)}; edit it, then `make repro`",
+        f"params.yaml: {chosen.section} now holds {name}",
+    ]

@@ -23,6 +23,9 @@ Pair = tuple[str, str]
 
 BATCH = 32
 
+COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
+"""Models whose first position comes after that of padding."""
+
 INSTRUCTION = (
     "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
     "First: {premise}\nSecond: {hypothesis}\nAnswer:"
@@ -62,13 +65,12 @@ class TransformersEntailment:
             )
         self._model: Any = complete(loaded, name, str(folder)).to(device).eval()
         self._name, self._where, self._device = name, str(folder), device
-        limits = (self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", None))
-        self._longest = min(int(limit) for limit in limits if limit)
+        self._longest = _longest(self._tokenizer, self._model.config)
         n_labels = int(self._model.config.num_labels)
         if n_labels != len(LABELS):
             raise UserError(f"{name} has {n_labels} labels, expected 3", where=str(folder), remedy="see its `source`")
-        order = order_of(labels or list(self._model.config.id2label.values()))
-        self._order = order or self._detected()
+        names = self._model.config.id2label
+        self._order = order_of(labels or [names[i] for i in range(n_labels)]) or self._detected()
 
     def entailments(
         self, pairs: Sequence[Pair], wanted: frozenset[int]
@@ -141,6 +143,14 @@ class TransformersEntailment:
                 remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]",
             )
         return order[0], order[1], order[2]
+
+
+def _longest(tokenizer: Any, config: Any) -> int:
+    """Tokens that the model takes."""
+    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    if config.model_type in COUNT_FROM_PADDING:
+        positions -= config.pad_token_id + 1
+    return int(min(tokenizer.model_max_length, positions))
 
 
 def order_of(names: Sequence[str]) -> tuple[int, int, int] | None:

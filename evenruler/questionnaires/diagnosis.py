@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
 from evenruler import measurement
+from evenruler.errors import UserError
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import correlated
+from evenruler.measurement.figures import correlated, finite
 from evenruler.questionnaires.population import WHOLE, scale_scores
 from evenruler.questionnaires.scoring import entailment_share, item_effect, item_score, two_way_of_logs
 
@@ -63,13 +64,29 @@ def diagnose(
 
     Raises:
         ValueError: A model lacks the score of a prompt.
+        UserError: An item lost prompts to `rejected.parquet`.
     """
+    _require_whole(prompts, items)
     cells = _cells(prompts, scores, settings)
     scored = _item_scores(cells, items)
     scales = scale_scores(scored)
     content = _content(prompts, items, embeddings)
     figures = pd.concat([_of_models(scored, cells, resampling), _of_population(scored, scales, content, resampling)])
     return Diagnosis(cells, scored, scales, content, figures)
+
+
+def _require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
+    """Every item has every term with every intensifier, and a term that keeps its stance."""
+    by_item = dict(iter(prompts.groupby(["questionnaire", "item"])))
+    for key in items[["questionnaire", "item"]].itertuples(index=False, name=None):
+        rows = by_item.get(key)
+        whole = rows is not None and len(rows) == rows["term"].nunique() * rows["intensifier"].nunique()
+        if rows is None or not whole or "source" not in set(rows["polarity"]):
+            raise UserError(
+                "prompts were rejected, so that it cannot be normalised",
+                where=f"{key[0]}, item {key[1]}",
+                remedy="see rejected.parquet and mend its templates or terms",
+            )
 
 
 def source_prompts(prompts: pd.DataFrame) -> pd.DataFrame:
@@ -226,6 +243,8 @@ def _alpha(x: NDArray[np.float64], resampling: Resampling) -> Figure:
     if reason:
         return Figure("alpha", None, n, "lineages", reason=reason)
     alpha = measurement.cronbach_alpha(x)
+    if finite(alpha) is None:
+        return Figure("alpha", None, n, "lineages", reason="undefined for these values")
     interval = measurement.feldt_interval(alpha, n, k, resampling.level)
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 

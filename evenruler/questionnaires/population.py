@@ -5,6 +5,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
+from evenruler.measurement.checks import constant_columns
+
 WHOLE = "all"
 """The subscale that is the whole scale."""
 
@@ -34,8 +36,10 @@ def scale_scores(items: pd.DataFrame) -> pd.DataFrame:
 
 def standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Z of each score over the population; nan below three models or where all are equal."""
-    spread = scores.std(ddof=1) if len(scores) >= FEWEST_MODELS else 0.0
-    return (scores - scores.mean()) / spread if spread > 0 else np.full(len(scores), np.nan)
+    if len(scores) < FEWEST_MODELS or constant_columns(scores[:, None]).any():
+        return np.full(len(scores), np.nan)
+    found: NDArray[np.float64] = (scores - scores.mean()) / scores.std(ddof=1)
+    return found
 
 
 def normal_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:

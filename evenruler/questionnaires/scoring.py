@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, logsumexp
 
+from evenruler.measurement.checks import constant_columns
+
 
 def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[np.float64]:
     """Logarithm of the entailment score of each prompt.
@@ -20,7 +22,7 @@ def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[n
         ValueError: A logit is not a number.
     """
     values = np.asarray(logits, dtype=np.float64)
-    if np.isnan(values).any():
+    if not np.isfinite(values).all():
         raise ValueError("a logit is not a number")
     chosen = values if three_way else values[..., [0, 2]]
     shares: NDArray[np.float64] = chosen[..., 0] - logsumexp(chosen, axis=-1)
@@ -53,7 +55,7 @@ def two_way(p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
 
 def two_way_of_logs(log_p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
     """`two_way` of the logarithms of the scores, which holds scores too small for a number."""
-    if not temperature > 0:
+    if not 0 < temperature < np.inf:
         raise ValueError(f"temperature is {temperature}, expected more than 0")
     over_terms = _normalised(np.asarray(log_p, dtype=np.float64) / temperature, axis=0)
     over_intensifiers = _normalised(over_terms / temperature, axis=1)
@@ -88,8 +90,9 @@ def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> floa
 def item_effect(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
     """Mean over standard deviation of the weighted PSS of the source cells; nan where all are equal."""
     weighted = _weighted(pss, is_source, weights)
-    spread = float(weighted.std(ddof=1)) if weighted.size > 1 else 0.0
-    return float(weighted.mean()) / spread if spread > 0 else float("nan")
+    if weighted.size < 2 or constant_columns(weighted.reshape(-1, 1)).any():
+        return float("nan")
+    return float(weighted.mean() / weighted.std(ddof=1))
 
 
 def _weighted(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
