@@ -111,3 +111,16 @@ def test_a_new_questionnaire_passes_the_checks(repository, monkeypatch, capsys) 
     assert source.title == "good-mood"
     status, out, _ = run(monkeypatch, capsys, "check")
     assert (status, out.endswith("trust-in-people, good-mood\n")) == (0, True)
+
+
+def test_check_removes_undeclared_benchmarks_and_nothing_else(repository, monkeypatch, capsys) -> None:
+    for name in ("probes-gone", "nli-gone", ".probes-occupation-gender.old", "mine"):
+        (repository / "benchmarks" / name).mkdir(parents=True)
+    status, out, _ = run(monkeypatch, capsys, "check")
+    assert status == 0
+    assert [line for line in out.splitlines() if "gone" in line] == [
+        "removed benchmarks/nli-gone",
+        "removed benchmarks/probes-gone",
+    ]
+    assert (repository / "benchmarks/.probes-occupation-gender.old").is_dir()
+    assert (repository / "benchmarks/mine").is_dir()

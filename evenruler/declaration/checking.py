@@ -20,6 +20,9 @@ from evenruler.declaration.questionnaires import load_questionnaire
 from evenruler.declaration.versions import load_changelog
 from evenruler.errors import UserError, nearest
 
+BENCHMARK_PREFIXES = ("probes", "nli")
+"""What the names of benchmark folders begin with, by family."""
+
 
 def check(root: Path) -> list[str]:
     """Validate params and sources, bring `active` in step with the catalogue, prune what is not declared.
@@ -109,7 +112,9 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
         "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
     }
     stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
-    stale += [path for path in (root / "benchmarks").glob("*") if path.name not in params.benchmarks]
+    # By our own prefixes: what else lies there, as the old folder that a killed card stage left, is not ours to remove.
+    ours = [path for prefix in BENCHMARK_PREFIXES for path in (root / "benchmarks").glob(f"{prefix}-*")]
+    stale += [path for path in ours if path.name not in params.benchmarks]
     for path in sorted(stale):
         if path.is_dir():
             shutil.rmtree(path)

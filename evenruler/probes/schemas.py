@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from evenruler.tables.schemas import COMMON, required
+from evenruler.tables.schemas import COMMON, figures_of, required
 
 PROBES = pa.schema(
     [
@@ -105,19 +105,5 @@ CORRELATIONS = pa.schema(
 )
 """One row per pair of templates and model: Pearson correlation of their biases over attributes."""
 
-FIGURES = pa.schema(
-    [
-        required("benchmark", pa.string()),
-        required("set", pa.string()),
-        pa.field("model", pa.string()),
-        required("figure", pa.string()),
-        pa.field("value", pa.float64()),
-        pa.field("low", pa.float64()),
-        pa.field("high", pa.float64()),
-        pa.field("p", pa.float64()),
-        required("n", pa.int64()),
-        required("unit", pa.string()),
-        pa.field("reason", pa.string()),
-    ]
-)
+FIGURES = figures_of("set")
 """One row per figure of quality. `unit`: what n counts. `reason`: why a value is null."""

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from evenruler.tables.schemas import COMMON, required
+from evenruler.tables.schemas import COMMON, figures_of, required
 
 ITEMS = pa.schema(
     [
@@ -114,19 +114,5 @@ CONTENT = pa.schema(
 """One row an item. `similarity` (SS): mean cosine between the original question and its n source prompts;
 `similarity_to_paraphrase` where the original wording is not held."""
 
-FIGURES = pa.schema(
-    [
-        required("benchmark", pa.string()),
-        required("subscale", pa.string()),
-        pa.field("model", pa.string()),
-        required("figure", pa.string()),
-        pa.field("value", pa.float64()),
-        pa.field("low", pa.float64()),
-        pa.field("high", pa.float64()),
-        pa.field("p", pa.float64()),
-        required("n", pa.int64()),
-        required("unit", pa.string()),
-        pa.field("reason", pa.string()),
-    ]
-)
+FIGURES = figures_of("subscale")
 """One row per figure of quality; `subscale` is `all` for the whole scale."""

@@ -38,3 +38,22 @@ SCORES = pa.schema(
 ANSWERS = pa.schema([field for field in SCORES if field.name != "n_tokens"])
 """One row per prompt, model and measure, of answers that have no length: logits of entailment, neutral and
 contradiction."""
+
+
+def figures_of(part: str) -> pa.Schema:
+    """Columns of figures of quality; `part` names the column that says which part of a benchmark one is of."""
+    return pa.schema(
+        [
+            required("benchmark", pa.string()),
+            required(part, pa.string()),
+            pa.field("model", pa.string()),
+            required("figure", pa.string()),
+            pa.field("value", pa.float64()),
+            pa.field("low", pa.float64()),
+            pa.field("high", pa.float64()),
+            pa.field("p", pa.float64()),
+            required("n", pa.int64()),
+            required("unit", pa.string()),
+            pa.field("reason", pa.string()),
+        ]
+    )
