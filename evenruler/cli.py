@@ -43,6 +43,23 @@ def new(
 
 
 @app.command()
+def finetune(
+    name: Annotated[str, typer.Argument(help="An entry of kind encoder under `models` in params.yaml.")],
+    again: Annotated[bool, typer.Option("--again", help="Fit again although the adapter is there.")] = False,
+) -> None:
+    """Fit an adapter and a head on an encoder: data/adapters/NAME. A run that breaks off goes on at its last epoch."""
+    from evenruler.declaration import load_params
+    from evenruler.training.finetuning import finetune as fit
+
+    record = fit(name, load_params(in_step=False), again=again)
+    place = "below" if record.below_bar else "not below"
+    typer.echo(
+        f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} the bar of "
+        f"{record.recipe['bar']:.2f}; data/adapters/{name}"
+    )
+
+
+@app.command()
 def publish(
     name: Annotated[str, typer.Argument(help="A folder under benchmarks/.")],
     to: Annotated[str, typer.Option(metavar="USER/REPO", help="The data set on the Hub.")],

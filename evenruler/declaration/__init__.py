@@ -1,14 +1,19 @@
 """What users write in YAML, read strictly: `params.yaml` and the files under `data/sources/`."""
 
+from evenruler.declaration.adapters import ADAPTERS, AdapterRecord, read_adapter
 from evenruler.declaration.criterion import Criterion, read_criterion
 from evenruler.declaration.params import ModelEntry, Params, ProbeSettings, load_params
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
 from evenruler.declaration.questionnaires import QuestionnaireSource, Scale, load_questionnaire
+from evenruler.declaration.training import Finetune, TrainingData
 from evenruler.declaration.versions import Changelog, Release, load_changelog
 
 __all__ = [
+    "ADAPTERS",
+    "AdapterRecord",
     "Changelog",
     "Criterion",
+    "Finetune",
     "ModelEntry",
     "Params",
     "ProbeSettings",
@@ -17,9 +22,11 @@ __all__ = [
     "Release",
     "Scale",
     "TemplateEntry",
+    "TrainingData",
     "load_changelog",
     "load_params",
     "load_probe_source",
     "load_questionnaire",
+    "read_adapter",
     "read_criterion",
 ]

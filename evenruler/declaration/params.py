@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
+from evenruler.declaration.training import NLI_LABELS, Finetune, TrainingData
 from evenruler.declaration.versions import Version
 from evenruler.errors import UserError, nearest
 
@@ -38,8 +39,9 @@ class Active(Strict):
 class ModelEntry(Strict):
     """A model of the catalogue."""
 
-    kind: Literal["causal", "nli", "embedder"]
-    """`causal`: next tokens; `nli`: a classifier of premise and hypothesis; `embedder`: sentences as vectors."""
+    kind: Literal["causal", "nli", "classifier", "encoder", "embedder"]
+    """`causal`: next tokens; `nli`: a classifier of premise and hypothesis; `classifier`: of one text; `encoder`: a
+    base that `finetune` gives a head, which makes it one of these two; `embedder`: sentences as vectors."""
     source: Text | list[Text]
     """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`."""
     revision: Text | None = None
@@ -57,6 +59,8 @@ class ModelEntry(Strict):
     """Of an `nli` model, in its own order, where its configuration does not name them."""
     entailment: bool | None = None
     """Whether it answers questionnaires: every `nli` model does; a `causal` one where this says so."""
+    finetune: Finetune | None = None
+    """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     lineage: Slug | None = None
     """Models that share weights share this name; a model of its own by default."""
     scale: Literal["quick", "paper", "none"] | None = None
@@ -77,13 +81,17 @@ class ModelEntry(Strict):
     @field_validator("labels")
     @classmethod
     def _all_three(cls, labels: list[str] | None) -> list[str] | None:
-        if labels is not None and sorted(labels) != ["contradiction", "entailment", "neutral"]:
+        if labels is not None and sorted(labels) != sorted(NLI_LABELS):
             raise ValueError(f"found {labels}, expected entailment, neutral and contradiction in the model's order")
         return labels
 
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
+        if (self.kind == "encoder") != (self.finetune is not None):
+            raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
+        if self.kind == "encoder" and self.lineage is None:
+            raise ValueError("lineage is missing, the name that all models on this encoder share")
         if scheme == "hub" and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
             raise ValueError(f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits")
         if scheme == "package" and self.is_file and self.sha256 is None:
@@ -91,11 +99,6 @@ class ModelEntry(Strict):
         if self.sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise ValueError(f"sha256 is {self.sha256!r}, expected 64 hex digits")
         return self
-
-    @property
-    def entails(self) -> bool:
-        """Whether the model answers questionnaires."""
-        return self.kind == "nli" if self.entailment is None else self.entailment
 
     @property
     def scheme(self) -> str:
@@ -161,6 +164,8 @@ class Params(Strict):
     models: dict[Slug, ModelEntry]
     probes: dict[Slug, ProbeSettings]
     questionnaires: dict[Slug, QuestionnaireSettings] = Field(default_factory=dict)
+    training: dict[Slug, TrainingData] = Field(default_factory=dict)
+    """Labelled data that `evenruler finetune` fits heads on."""
     diagnosis: DiagnosisSettings
     versions: dict[Slug, Version] = Field(default_factory=dict)
     """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
@@ -181,7 +186,19 @@ class Params(Strict):
 
     def entailing(self, scale: Scale) -> list[str]:
         """The models of a scale that answer questionnaires, in the order of the catalogue."""
-        return [name for name, entry in self.models.items() if entry.entails and entry.scale in (None, scale)]
+        return [name for name, entry in self.models.items() if self.entails(name) and entry.scale in (None, scale)]
+
+    def entails(self, name: str) -> bool:
+        """Whether a model answers questionnaires."""
+        entry = self.models[name]
+        if entry.entailment is not None:
+            return entry.entailment
+        return entry.kind == "nli" or (entry.kind == "encoder" and set(self.labels(name)) == set(NLI_LABELS))
+
+    def labels(self, name: str) -> list[str]:
+        """What the head of an encoder tells apart, in the order of its outputs."""
+        recipe = self.models[name].finetune
+        return list(self.training[recipe.validation].labels) if recipe else []
 
     def origins(self, models: Sequence[str]) -> dict[str, str]:
         """Where models come from, in words, with their licence."""
@@ -217,6 +234,7 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
             where=f"{path}: diagnosis.embedder",
             remedy="name a model of kind embedder",
         )
+    _check_recipes(params, path)
     for name in params.versions:
         if name not in params.benchmarks:
             raise UserError(
@@ -251,3 +269,27 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
                 remedy="run `evenruler check`, which writes it from the catalogue",
             )
     return params
+
+
+def _check_recipes(params: Params, path: Path) -> None:
+    """Every encoder is fitted on data that is declared, with one set of labels."""
+    for name, entry in params.models.items():
+        recipe = entry.finetune
+        if recipe is None:
+            continue
+        where = f"{path}: models.{name}.finetune"
+        for data in [*recipe.data, recipe.validation]:
+            if data not in params.training:
+                raise UserError(
+                    f"no training data {data!r}",
+                    where=where,
+                    remedy=f"add it under `training`, or mend the name ({nearest(data, params.training)})",
+                )
+            own, first = params.training[data], params.training[recipe.validation]
+            if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
+                raise UserError(
+                    f"{data!r} has labels {own.labels} on {len(own.columns)} columns, the validation data "
+                    f"{first.labels} on {len(first.columns)}",
+                    where=where,
+                    remedy="fit on data of one kind",
+                )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from evenruler.declaration import ModelEntry
 from evenruler.models import engine
 from evenruler.models.causal import Request, TransformersCausal
+from evenruler.models.classification import TransformersClassifier
 from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.entailment import LABELS, OPTIONS, Pair, TransformersEntailment, verbalised
 from evenruler.models.generation import Prompt
@@ -31,7 +32,13 @@ class Answering(Generic[Backend]):
     """A model of the catalogue, loaded only when the store misses something."""
 
     def __init__(
-        self, name: str, entry: ModelEntry, folder: Path, store: RowStore, load: Callable[[str], Backend]
+        self,
+        name: str,
+        entry: ModelEntry,
+        folder: Path,
+        store: RowStore,
+        load: Callable[[str], Backend],
+        adapter: Path | None = None,
     ) -> None:
         """Name the model; nothing is loaded.
 
@@ -41,13 +48,14 @@ class Answering(Generic[Backend]):
             folder: Its files.
             store: Where answers are kept.
             load: Loads it on a device.
+            adapter: Folder of its adapter, for an encoder.
         """
         self.name, self.entry = name, entry
         self.asked = 0
         """Questions that the model itself had to answer so far."""
         self._store = store
         self._device = engine.device()
-        self._engine = engine.describe(folder, entry, store, self._device)
+        self._engine = engine.describe(folder, entry, store, self._device, adapter)
         self._load = load
         self._backend: Backend | None = None
 
@@ -233,6 +241,27 @@ class StoredEntailment(Answering[TransformersEntailment]):
         stored = self._answers(f"entailment/1:{self.entry.labels}", [list(pair) for pair in distinct], ask)
         logits = {pair: np.frombuffer(answer, dtype="<f8") for pair, answer in zip(distinct, stored, strict=True)}
         return np.array([logits[pair] for pair in pairs], dtype=np.float64).reshape(len(pairs), len(LABELS))
+
+
+class StoredClassifier(Answering[TransformersClassifier]):
+    """A classifier of texts whose answers are kept."""
+
+    @property
+    def labels(self) -> list[str]:
+        """What its outputs mean, in order."""
+        return self.backend.labels
+
+    def classify(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """[n, labels] logits of each text."""
+        distinct = list(dict.fromkeys(texts))
+
+        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            for batch in self.backend.batches([(text,) for text in distinct], missing):
+                yield [(i, logits.astype("<f8").tobytes()) for i, logits in batch]
+
+        stored = self._answers("classification/1", distinct, ask)
+        logits = {text: np.frombuffer(answer, dtype="<f8") for text, answer in zip(distinct, stored, strict=True)}
+        return np.stack([logits[text] for text in texts]) if texts else np.zeros((0, len(self.labels)))
 
 
 class StoredEmbedder(Answering[TransformersEmbedder]):

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
-from evenruler.declaration import ModelEntry, Params, load_params
+from evenruler.declaration import ADAPTERS, ModelEntry, Params, load_params, read_adapter
 from evenruler.errors import UserError, nearest
 from evenruler.models import sources
-from evenruler.models.answering import StoredCausal, StoredEmbedder, StoredEntailment
+from evenruler.models.adapters import Adapter
+from evenruler.models.answering import StoredCausal, StoredClassifier, StoredEmbedder, StoredEntailment
 from evenruler.models.causal import TransformersCausal
+from evenruler.models.classification import TransformersClassifier
 from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.engine import dtype_on
 from evenruler.models.entailment import TransformersEntailment
@@ -18,7 +19,7 @@ from evenruler.models.store import RowStore
 
 def load(
     name: str, params: Params | None = None, *, store: RowStore | None = None
-) -> StoredCausal | StoredEntailment | StoredEmbedder:
+) -> StoredCausal | StoredEntailment | StoredClassifier | StoredEmbedder:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
     Args:
@@ -28,7 +29,8 @@ def load(
 
     Returns:
         What its kind answers: `loglikelihood`, `continuations`, `generate` and `entailment` of a causal model,
-        `entailment` of an nli model, `embed` of an embedder. Its weights are loaded when the store misses something.
+        `entailment` of an nli model, `classify` of a classifier, one of these two of an encoder with a head of ours,
+        `embed` of an embedder. Its weights are loaded when the store misses something.
 
     Raises:
         UserError: No such model, or its files are missing or not what was declared.
@@ -39,12 +41,15 @@ def load(
         raise _unknown("", name, params.models)
     if entry.kind == "causal":
         return load_causal(name, params, store=store)
-    return (load_entailment if entry.kind == "nli" else load_embedder)(name, params, store=store)
+    if entry.kind == "embedder":
+        return load_embedder(name, params, store=store)
+    entails = entry.kind == "nli" or params.entails(name)
+    return (load_entailment if entails else load_classifier)(name, params, store=store)
 
 
 def load_causal(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredCausal:
     """A causal model of the catalogue; arguments and errors as for `load`."""
-    entry, folder, store = _find(name, "causal", params, store)
+    entry, folder, store = _find(name, ("causal",), params, store)
 
     def loaded(device: str) -> TransformersCausal:
         return TransformersCausal(name, folder, device, dtype_on(entry, device))
@@ -59,27 +64,58 @@ def load_entailment(
     params = params or load_params()
     if name in params.models and params.models[name].kind == "causal":
         return load_causal(name, params, store=store)
-    entry, folder, store = _find(name, "nli", params, store)
+    entry, folder, store = _find(name, ("nli", "encoder"), params, store)
+    adapter = _adapter(name, entry, folder, store)
 
     def loaded(device: str) -> TransformersEntailment:
-        return TransformersEntailment(name, folder, device, dtype_on(entry, device), entry.labels)
+        return TransformersEntailment(name, folder, device, dtype_on(entry, device), entry.labels, adapter)
 
-    return StoredEntailment(name, entry, folder, store, loaded)
+    return StoredEntailment(name, entry, folder, store, loaded, adapter.folder if adapter else None)
+
+
+def load_classifier(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredClassifier:
+    """A classifier of texts; arguments and errors as for `load`."""
+    entry, folder, store = _find(name, ("classifier", "encoder"), params, store)
+    adapter = _adapter(name, entry, folder, store)
+
+    def loaded(device: str) -> TransformersClassifier:
+        return TransformersClassifier(name, folder, device, dtype_on(entry, device), adapter)
+
+    return StoredClassifier(name, entry, folder, store, loaded, adapter.folder if adapter else None)
+
+
+def base_sha256(folder: Path, store: RowStore) -> str:
+    """Checksum of an encoder's weights; of several files, of the first by name."""
+    return store.file_sha256(min(folder.glob("*.safetensors")))
+
+
+def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> Adapter | None:
+    """An encoder's adapter, which must have been fitted on these weights."""
+    if entry.kind != "encoder":
+        return None
+    record = read_adapter(name)
+    if record.base != base_sha256(folder, store):
+        raise UserError(
+            "fitted on other weights than `source` has",
+            where=str(ADAPTERS / name),
+            remedy=f"run `evenruler finetune {name}`",
+        )
+    return Adapter(ADAPTERS / name, record.labels)
 
 
 def load_embedder(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredEmbedder:
     """An embedder of the catalogue, answering through the row store; arguments and errors as for `load`."""
-    entry, folder, store = _find(name, "embedder", params, store)
+    entry, folder, store = _find(name, ("embedder",), params, store)
     return StoredEmbedder(name, entry, folder, store, partial(TransformersEmbedder, name, folder))
 
 
 def _find(
-    name: str, kind: Literal["causal", "nli", "embedder"], params: Params | None, store: RowStore | None
+    name: str, kinds: tuple[str, ...], params: Params | None, store: RowStore | None
 ) -> tuple[ModelEntry, Path, RowStore]:
     params = params or load_params()
-    of_kind = {other: entry for other, entry in params.models.items() if entry.kind == kind}
+    of_kind = {other: entry for other, entry in params.models.items() if entry.kind in kinds}
     if name not in of_kind:
-        raise _unknown(f"{kind} ", name, of_kind)
+        raise _unknown(f"{kinds[0]} ", name, of_kind)
     store = store or RowStore()
     return of_kind[name], sources.locate(name, of_kind[name], store), store
 

@@ -43,7 +43,7 @@ def dtype_on(entry: ModelEntry, on: str) -> Dtype:
     return "float32" if on == "cpu" else entry.dtype
 
 
-def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str) -> str:
+def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str, adapter: Path | None = None) -> str:
     """The engine string of a model in a folder.
 
     Args:
@@ -51,6 +51,7 @@ def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str) -> str:
         entry: Its declaration.
         store: Remembers the checksums of large files.
         on: `cpu` or `cuda`.
+        adapter: Folder of the adapter, for an encoder.
 
     Returns:
         Canonical JSON: backend, attention kernel, device class, dtype, quantisation, sha256 of weights,
@@ -62,7 +63,7 @@ def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str) -> str:
         "device": "cpu" if on == "cpu" else device_class(),
         "dtype": dtype_on(entry, on),
         "quantisation": None,
-        "adapter": None,
+        "adapter": adapter and _sha256(adapter, store, "*.safetensors", "*.json"),
         "weights": _sha256(folder, store, "*.safetensors", "*.bin", "*/*.safetensors", "*/*.bin"),
         "config": _sha256(folder, store, "*config*.json", "modules.json", "*/config.json"),
         "tokenizer": _sha256(folder, store, *_TOKENIZER_FILES),

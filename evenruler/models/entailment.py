@@ -4,27 +4,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
+from evenruler.models.adapters import Adapter
+from evenruler.models.classification import TransformersClassifier
 from evenruler.models.engine import Dtype
-from evenruler.models.loading import complete, loading
-from evenruler.progress import note
 
 LABELS = ("entailment", "neutral", "contradiction")
 """The order of all logits that leave this module."""
 
 Pair = tuple[str, str]
 """Premise and hypothesis."""
-
-BATCH = 32
-
-COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
-"""Models whose first position comes after that of padding."""
 
 INSTRUCTION = (
     "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
@@ -39,98 +33,53 @@ CONTENT_FREE = "N/A"
 """The premise that shows what a model answers whatever it is told."""
 
 
-class TransformersEntailment:
-    """A sequence classifier with three labels, in memory."""
+class TransformersEntailment(TransformersClassifier):
+    """A classifier of premise and hypothesis with three labels, in memory."""
 
-    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype, labels: Sequence[str] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        device: str,
+        dtype: Dtype,
+        labels: Sequence[str] | None = None,
+        adapter: Adapter | None = None,
+    ) -> None:
         """Load it.
 
         Args:
             name: In the catalogue.
-            folder: Its files.
+            folder: Its files, or those of its encoder.
             device: Where to.
             dtype: What it computes in.
             labels: What its outputs mean, if params say so.
+            adapter: What was fitted on it, for an encoder.
 
         Raises:
             UserError: It does not load, has not three labels, or they cannot be told apart.
         """
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-        with loading(name, str(folder)):
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-            loaded: Any = AutoModelForSequenceClassification.from_pretrained(
-                folder, dtype=getattr(torch, dtype), output_loading_info=True
+        super().__init__(name, folder, device, dtype, adapter)
+        if len(self.labels) != len(LABELS):
+            raise UserError(
+                f"{name} has {len(self.labels)} labels, expected 3", where=str(folder), remedy="see its `source`"
             )
-        self._model: Any = complete(loaded, name, str(folder)).to(device).eval()
-        self._name, self._where, self._device = name, str(folder), device
-        self._longest = _longest(self._tokenizer, self._model.config)
-        n_labels = int(self._model.config.num_labels)
-        if n_labels != len(LABELS):
-            raise UserError(f"{name} has {n_labels} labels, expected 3", where=str(folder), remedy="see its `source`")
-        names = self._model.config.id2label
-        self._order = order_of(labels or [names[i] for i in range(n_labels)]) or self._detected()
+        self._order = order_of(labels or self.labels) or self._detected()
 
     def entailments(
         self, pairs: Sequence[Pair], wanted: frozenset[int]
     ) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
-        """Classify every batch of pairs that holds a wanted one, whole; batches are of pairs of like length.
+        """Classify every batch of pairs that holds a wanted one, whole.
 
         Yields:
             By batch: (index, [3] logits in the order of `LABELS`).
         """
-        order = sorted(range(len(pairs)), key=lambda i: (sum(map(len, pairs[i])), pairs[i]))
-        for first in range(0, len(order), BATCH):
-            batch = order[first : first + BATCH]
-            if wanted.isdisjoint(batch):
-                continue
-            logits = self._logits([pairs[i] for i in batch])[:, list(self._order)]
-            yield list(zip(batch, logits, strict=True))
-
-    def _logits(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """[n, 3] in the model's own order."""
-        import torch
-
-        encoded = self._encode(pairs)
-        with torch.inference_mode():
-            logits: NDArray[np.float64] = self._model(**encoded.to(self._device)).logits.double().cpu().numpy()
-        if not np.isfinite(logits).all():
-            broken = pairs[int(np.flatnonzero(~np.isfinite(logits).all(axis=1))[0])]
-            raise UserError(
-                f"{self._name} answers with what is no number", where=repr(broken), remedy="take another dtype or model"
-            )
-        return logits
-
-    def _encode(self, pairs: Sequence[Pair]) -> Any:
-        """Tokens; a premise that is too long is cut, and that is said."""
-        premises, hypotheses = ([pair[side] for pair in pairs] for side in (0, 1))
-        lengths = [len(ids) for ids in self._tokenizer(premises, hypotheses)["input_ids"]]
-        if max(lengths) <= self._longest:
-            return self._tokenizer(premises, hypotheses, padding=True, return_tensors="pt")
-        alone = [len(ids) for ids in self._tokenizer([""] * len(pairs), hypotheses)["input_ids"]]
-        for hypothesis, length in zip(hypotheses, alone, strict=True):
-            if length >= self._longest:
-                raise UserError(
-                    f"a hypothesis of {length} tokens, {self._name} takes {self._longest}",
-                    where=repr(hypothesis[:40]),
-                    remedy="shorten it",
-                )
-        cut = sum(length > self._longest for length in lengths)
-        note(f"{self._name}: {cut} premises cut to fit into {self._longest} tokens")
-        return self._tokenizer(
-            premises,
-            hypotheses,
-            padding=True,
-            truncation="only_first",
-            max_length=self._longest,
-            return_tensors="pt",
-        )
+        for batch in self.batches(pairs, wanted):
+            yield [(i, logits[list(self._order)]) for i, logits in batch]
 
     def _detected(self) -> tuple[int, int, int]:
         """The order of labels that have no names, from what the model says of pairs whose answer is plain."""
         sample = labelled_sample()
-        logits = self._logits([pair for pair, _ in sample])
+        logits = self.logits([pair for pair, _ in sample])
         said: dict[str, Counter[int]] = {label: Counter() for label in LABELS}
         for (_, label), row in zip(sample, logits, strict=True):
             said[label][int(row.argmax())] += 1
@@ -143,14 +92,6 @@ class TransformersEntailment:
                 remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]",
             )
         return order[0], order[1], order[2]
-
-
-def _longest(tokenizer: Any, config: Any) -> int:
-    """Tokens that the model takes."""
-    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
-    if config.model_type in COUNT_FROM_PADDING:
-        positions -= config.pad_token_id + 1
-    return int(min(tokenizer.model_max_length, positions))
 
 
 def order_of(names: Sequence[str]) -> tuple[int, int, int] | None:

@@ -1,6 +1,5 @@
 """A benchmark folder, written beside the old one and swapped in whole."""
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.declaration.versions import Changelog
+from evenruler.folders import swapped
 from evenruler.publish import manifest
 from evenruler.publish.card import render_card
 from evenruler.publish.croissant import render_croissant
@@ -99,20 +99,8 @@ def data_file(config: str) -> str:
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
     """Write the folder; until everything is there, the old one stays untouched."""
-    working, old = folder.with_name(f".{folder.name}.partial"), folder.with_name(f".{folder.name}.old")
-    if old.exists() and not folder.exists():  # killed between the two renames below
-        old.rename(folder)
-    for leftover in (working, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    try:
+    with swapped(folder) as working:
         _fill(working, benchmark)
-    except BaseException:
-        shutil.rmtree(working, ignore_errors=True)
-        raise
-    if folder.exists():
-        folder.rename(old)
-    working.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _fill(folder: Path, benchmark: Benchmark) -> None:

@@ -161,7 +161,7 @@ REFUSED = [
         "kind: embedder",
         "kind: embeder",
         "models.minilm.kind",
-        ["'embeder'", "'causal', 'nli' or 'embedder'"],
+        ["'embeder'", "'causal', 'nli', 'classifier', 'encoder' or 'embedder'"],
         id="kind",
     ),
     pytest.param("scale: paper", "scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"),

@@ -218,7 +218,7 @@ class AnswersThatAreGiven:
         """By label, the columns that its pairs get in turn."""
         turns = {label: itertools.cycle(of_label) for label, of_label in columns.items()}
         said = {pair: next(turns[label]) for pair, label in labelled_sample()}
-        monkeypatch.setattr(TransformersEntailment, "_logits", lambda _, pairs: np.eye(3)[[said[p] for p in pairs]])
+        monkeypatch.setattr(TransformersEntailment, "logits", lambda _, pairs: np.eye(3)[[said[p] for p in pairs]])
 
 
 class TestDetection:
@@ -258,7 +258,7 @@ class TestDetection:
         assert self.REFUSED in error_of(loaded(unnamed).entailment, PAIRS[:1])
 
     def test_names_are_believed_unasked(self, folder, loaded, monkeypatch) -> None:
-        monkeypatch.setattr(TransformersEntailment, "_logits", lambda *_: pytest.fail("the model was asked"))
+        monkeypatch.setattr(TransformersEntailment, "logits", lambda *_: pytest.fail("the model was asked"))
         assert loaded(folder).backend._order == (0, 1, 2)
 
     def test_the_sample_has_some_of_each(self) -> None:

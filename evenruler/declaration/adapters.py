@@ -1,0 +1,55 @@
+"""What an adapter of ours says about itself: `data/adapters/{model}/training.json`, written by `evenruler finetune`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenruler.errors import UserError
+
+ADAPTERS = Path("data/adapters")
+"""Where adapters lie, by the name of their model."""
+
+RECORD = "training.json"
+
+
+@dataclass(frozen=True)
+class AdapterRecord:
+    """How an adapter was fitted, and how good it is."""
+
+    labels: list[str]
+    """Of the head's outputs, in order."""
+    base: str
+    """Checksum of the encoder's weights."""
+    recipe: dict[str, Any]
+    """`finetune` of the model's entry in params.yaml, defaults filled in."""
+    accuracy: float
+    """On held-out data."""
+    n_held_out: int
+    content: dict[str, Any]
+    """The whole file."""
+
+    @property
+    def below_bar(self) -> bool:
+        """Whether the model is less accurate than its recipe asks."""
+        return self.accuracy < float(self.recipe["bar"])
+
+
+def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
+    """The record of a model's adapter.
+
+    Args:
+        name: Of the model.
+        folder: That holds the adapters.
+
+    Raises:
+        UserError: It has not been fitted.
+    """
+    path = folder / name / RECORD
+    if not path.exists():
+        raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    held_out = content["held_out"]
+    return AdapterRecord(
+        content["labels"], content["base"], content["recipe"], held_out["accuracy"], held_out["n"], content
+    )

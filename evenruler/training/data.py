@@ -1,0 +1,163 @@
+"""Labelled data sets: reading them, and keeping some apart to measure accuracy on."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evenruler.declaration import Finetune, TrainingData
+from evenruler.errors import UserError
+from evenruler.hub import talking_about
+
+Texts = tuple[str, ...]
+"""One text, or two."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows of a labelled data set."""
+
+    texts: list[Texts]
+    labels: list[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
+    """The rows of a data set, and what a card says of it.
+
+    A row without a label, or without text, is left out and counted.
+
+    Raises:
+        UserError: It cannot be read, or lacks a column; it holds a label that is not declared, or no row.
+    """
+    where = f"params.yaml: training.{name}"
+    frame = _frame(declared, where)
+    for column in [*declared.columns, declared.label]:
+        if column not in frame.columns:
+            raise UserError(f"no column {column!r}", where=where, remedy=f"it has {', '.join(map(str, frame.columns))}")
+    labels = _named(frame[declared.label], declared.labels, where)
+    texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
+    known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
+    rows = Labelled(
+        [tuple(map(str, row)) for row in texts[known].itertuples(index=False, name=None)], labels[known].tolist()
+    )
+    if not len(rows):
+        raise UserError("holds no labelled row", where=where, remedy="see its `source`")
+    described = {
+        "rows": len(rows),
+        "left_out": int(len(frame) - len(rows)),
+        "labels": dict(sorted(Counter(rows.labels).items())),
+        "sha256": _sha256(rows),
+        "licence": declared.licence,
+        "origin": declared.origin,
+    }
+    return rows, described
+
+
+def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
+    scheme, _, rest = declared.source.partition(":")
+    if scheme == "hub":
+        from datasets import load_dataset
+
+        with talking_about(rest, revision=declared.revision, where=where):
+            loaded = load_dataset(rest, declared.config, split=declared.split, revision=declared.revision)
+        frame = loaded.to_pandas()
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(f"{where}: found {type(frame).__name__}, expected a frame")
+        return frame
+    path = Path(rest).expanduser()
+    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
+        ".parquet": pd.read_parquet,
+        ".jsonl": lambda file: pd.read_json(file, lines=True),
+        ".csv": pd.read_csv,
+    }
+    if path.suffix not in readers:
+        raise UserError(f"cannot read {path.suffix!r}", where=where, remedy=f"expected {', '.join(readers)}")
+    if not path.exists():
+        raise UserError(f"no file {path}", where=where, remedy=f"put it there ({declared.origin}) or mend `source`")
+    try:
+        return readers[path.suffix](path)
+    except (OSError, ValueError) as error:
+        reason = str(error).split("\n")[0]
+        raise UserError(f"cannot be read ({reason})", where=f"{where}: {path}", remedy="mend the file") from None
+
+
+def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
+    """Labels by name; null where a row has none (-1 is the usual mark for it)."""
+    if pd.api.types.is_numeric_dtype(column):
+        names: dict[Any, str] = dict(enumerate(labels))
+        unlabelled = column.isna() | (column == -1)
+    else:
+        names = {label: label for label in labels}
+        unlabelled = column.isna() | (column == "")
+    found = column.map(names)
+    if (strange := found.isna() & ~unlabelled).any():
+        raise UserError(
+            f"label {column[strange].iloc[0]!r} in row {int(strange.to_numpy().argmax()) + 1}",
+            where=where,
+            remedy=f"`labels` has {', '.join(labels)}",
+        )
+    return found
+
+
+def _sha256(rows: Labelled) -> str:
+    digest = hashlib.sha256()
+    for texts, label in zip(rows.texts, rows.labels, strict=True):
+        digest.update("\x1f".join([*texts, label]).encode() + b"\x1e")
+    return digest.hexdigest()
+
+
+def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labelled]:
+    """Rows to fit on, and rows to measure accuracy on.
+
+    Which rows are kept apart depends on their first text alone, so that all pairs of a premise stand on one side, and
+    models fitted with other seeds or on other halves are measured on the same rows.
+
+    Args:
+        data: By name: those that the recipe names.
+        recipe: How many rows are held out, and which half is fitted on.
+
+    Raises:
+        UserError: Nothing is left to fit on.
+    """
+    validation = data[recipe.validation]
+    order = sorted({texts[0] for texts in validation.texts}, key=_place)
+    count = Counter(texts[0] for texts in validation.texts)
+    kept: set[str] = set()
+    rows = 0
+    for text in order:
+        if rows >= recipe.held_out:
+            break
+        kept.add(text)
+        rows += count[text]
+    held_out = _where(validation, [texts[0] in kept for texts in validation.texts])
+    parts = [data[name] for name in recipe.data]
+    together = Labelled([t for part in parts for t in part.texts], [x for part in parts for x in part.labels])
+    chosen = [texts[0] not in kept and _in_half(texts[0], recipe.half) for texts in together.texts]
+    fitted_on = _where(together, chosen)
+    if not len(fitted_on):
+        raise UserError(
+            f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on",
+            where="params.yaml: finetune.held_out",
+            remedy="hold out fewer",
+        )
+    return fitted_on, held_out
+
+
+def _place(text: str) -> str:
+    return hashlib.sha256(f"held out {text}".encode()).hexdigest()
+
+
+def _in_half(text: str, half: int | None) -> bool:
+    return half is None or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == half - 1
+
+
+def _where(rows: Labelled, chosen: Sequence[bool]) -> Labelled:
+    kept = [i for i, here in enumerate(chosen) if here]
+    return Labelled([rows.texts[i] for i in kept], [rows.labels[i] for i in kept])

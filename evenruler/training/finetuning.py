@@ -1,0 +1,239 @@
+"""Fitting a head on an encoder: one mechanism for every task (EMPALC, section 3.2: entailment on MNLI)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenruler.declaration import ADAPTERS, Finetune, ModelEntry, Params
+from evenruler.declaration.adapters import RECORD, AdapterRecord, read_adapter
+from evenruler.declaration.training import NLI_LABELS
+from evenruler.errors import UserError, nearest
+from evenruler.folders import swapped
+from evenruler.models import engine, sources
+from evenruler.models.adapters import WEIGHTS, Adapter
+from evenruler.models.catalogue import base_sha256
+from evenruler.models.classification import TransformersClassifier
+from evenruler.models.entailment import LABELS, TransformersEntailment, labelled_sample
+from evenruler.models.loading import loading
+from evenruler.models.store import RowStore
+from evenruler.tables.ids import content_sha256
+from evenruler.training import card, data, trainer
+from evenruler.training.data import Labelled
+
+Backend = TypeVar("Backend", bound=TransformersClassifier)
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """All that one fit needs."""
+
+    name: str
+    entry: ModelEntry
+    recipe: Finetune
+    labels: list[str]
+    base: Path
+    fitted_on: Labelled
+    held_out: Labelled
+
+
+def finetune(name: str, params: Params, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
+    """Fit the adapter and head of an encoder, and write them with their record and card.
+
+    A run that was broken off goes on after the last epoch that it finished.
+
+    Args:
+        name: An entry of kind `encoder`.
+        params: The declaration.
+        again: Fit again even if the adapter that is there follows the same recipe.
+        store: Under whose folder the run is kept until it is done; the one under `cache_root()` by default.
+
+    Raises:
+        UserError: No such encoder, or data or weights are not what was declared.
+    """
+    encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
+    entry = encoders.get(name)
+    if entry is None or entry.finetune is None:
+        raise UserError(
+            f"no encoder {name!r}",
+            where="params.yaml: models",
+            remedy=f"mend the name ({nearest(name, encoders)}) or add an entry",
+        )
+    store = store or RowStore()
+    base = sources.locate(name, entry, store)
+    base_sum = base_sha256(base, store)
+    if not again and (ADAPTERS / name / RECORD).exists():
+        there = read_adapter(name)
+        if there.recipe == entry.finetune.model_dump() and there.base == base_sum:
+            return there
+    read = {
+        d: data.read(d, params.training[d]) for d in dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
+    }
+    rows = {d: labelled for d, (labelled, _) in read.items()}
+    described = {d: words for d, (_, words) in read.items()}
+    fitting = _Fitting(name, entry, entry.finetune, params.labels(name), base, *data.split(rows, entry.finetune))
+    identity = content_sha256(
+        entry.finetune.model_dump(), base_sum, {d: words["sha256"] for d, words in described.items()}
+    )
+    run = store.root / "finetune" / f"{name}-{identity[:16]}"
+    history = _fit(fitting, run)
+    with swapped(ADAPTERS / name) as folder:
+        _keep(fitting, run / "done", folder)
+        record = {
+            "labels": fitting.labels,
+            "source": entry.source,
+            "base": base_sum,
+            "recipe": entry.finetune.model_dump(),
+            "data": described,
+            "rows_fitted_on": len(fitting.fitted_on),
+            "history": history,
+            **_measured(fitting, folder),
+        }
+        (folder / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / "README.md").write_text(card.render(name, entry, record), encoding="utf-8")
+    trainer.clear(run)
+    return read_adapter(name)
+
+
+def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
+    """Fit, or go on fitting; the result lies in `run / "done"`.
+
+    Returns:
+        By epoch: loss, and accuracy on the held-out rows.
+    """
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    recipe = fitting.recipe
+    torch.manual_seed(recipe.seed)
+    with loading(fitting.name, str(fitting.base)):
+        tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base)
+        model: Any = AutoModelForSequenceClassification.from_pretrained(
+            fitting.base,
+            num_labels=len(fitting.labels),
+            id2label=dict(enumerate(fitting.labels)),
+            label2id={label: i for i, label in enumerate(fitting.labels)},
+        )
+    model = _to_fit(model, recipe)
+    encode = trainer.encoder(tokenizer, model.config, fitting.labels)
+    return trainer.train(
+        fitting.name,
+        model,
+        tokenizer,
+        encode(fitting.fitted_on),
+        encode(fitting.held_out),
+        recipe,
+        run,
+    )
+
+
+def _to_fit(model: Any, recipe: Finetune) -> Any:
+    """The model with only that trainable which the recipe wants fitted."""
+    if recipe.fit == "whole":
+        return model
+    from peft import LoraConfig, get_peft_model
+    from peft.utils.constants import DUMMY_TARGET_MODULES
+
+    head = _head(model)
+    inside = [
+        name
+        for name, module in model.named_modules()
+        if type(module).__name__ == "Linear" and not set(name.split(".")) & set(head)
+    ]
+    config = LoraConfig(
+        task_type="SEQ_CLS",
+        r=recipe.rank,
+        lora_alpha=recipe.rank,
+        target_modules=inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES,
+        modules_to_save=head,
+    )
+    return get_peft_model(model, config)
+
+
+def _head(model: Any) -> list[str]:
+    """Names of the modules after the encoder: its pooler, where it has one, and what comes on top."""
+    encoder = model.base_model_prefix
+    top = [
+        name for name, module in model.named_children() if name != encoder and any(True for _ in module.parameters())
+    ]
+    pooler = ["pooler"] if getattr(getattr(model, encoder), "pooler", None) is not None else []
+    return [*pooler, *top]
+
+
+def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
+    """Copy what was fitted; an adapter in half precision, without the path of this machine's encoder."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    folder.mkdir(parents=True)
+    for path in sorted(done.iterdir()):
+        if fitting.recipe.fit == "whole" or path.name == "adapter_config.json":
+            (folder / path.name).write_bytes(path.read_bytes())
+    if fitting.recipe.fit == "whole":
+        return
+    tensors = load_file(done / WEIGHTS)
+    save_file({name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS)
+    config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
+    config["base_model_name_or_path"] = "+".join(rest for _, rest in fitting.entry.locations)
+    config["target_modules"] = (
+        sorted(config["target_modules"]) if fitting.recipe.fit == "adapter" else config["target_modules"]
+    )
+    (folder / "adapter_config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
+    """Accuracy of what lies in the folder, loaded as users load it; and of an entailment model, the sense checks."""
+    model = _loaded(TransformersClassifier, fitting, folder)
+    said = _predicted(model, fitting.held_out.texts)
+    right = said == np.array([fitting.labels.index(label) for label in fitting.held_out.labels])
+    by_label = {
+        label: round(float(right[[own == label for own in fitting.held_out.labels]].mean()), 4)
+        for label in sorted(set(fitting.held_out.labels))
+    }
+    held_out = {
+        "data": fitting.recipe.validation,
+        "n": len(right),
+        "accuracy": round(float(right.mean()), 4),
+        "by_label": by_label,
+    }
+    if set(fitting.labels) != set(NLI_LABELS):
+        return {"held_out": held_out}
+    return {"held_out": held_out, "sense_checks": sense_checks(_loaded(TransformersEntailment, fitting, folder))}
+
+
+def _loaded(kind: type[Backend], fitting: _Fitting, folder: Path) -> Backend:
+    return kind(fitting.name, fitting.base, engine.device(), "float32", adapter=Adapter(folder, fitting.labels))
+
+
+def _predicted(model: TransformersClassifier, texts: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
+    said = np.zeros(len(texts), dtype=np.int64)
+    for batch in model.batches(texts, frozenset(range(len(texts)))):
+        for i, logits in batch:
+            said[i] = logits.argmax()
+    return said
+
+
+def sense_checks(model: TransformersEntailment) -> list[dict[str, Any]]:
+    """What an entailment model says of hand-written pairs whose answer is plain.
+
+    Returns:
+        By pair: premise, hypothesis, the plain answer (`expected`), the model's (`said`), and `entailment`, the share
+        that it gives to entailment against contradiction.
+    """
+    sample = labelled_sample()
+    pairs = [pair for pair, _ in sample]
+    logits = {i: row for batch in model.entailments(pairs, frozenset(range(len(pairs)))) for i, row in batch}
+    return [
+        {
+            "premise": pair[0],
+            "hypothesis": pair[1],
+            "expected": expected,
+            "said": LABELS[int(logits[i].argmax())],
+            "entailment": round(float(1 / (1 + np.exp(logits[i][2] - logits[i][0]))), 3),
+        }
+        for i, (pair, expected) in enumerate(sample)
+    ]

@@ -1,0 +1,140 @@
+"""The transformers trainer with our settings: epochs that can be resumed, progress in our words."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenruler.declaration import Finetune
+from evenruler.models.classification import longest
+from evenruler.progress import note, progress
+from evenruler.training.data import Labelled
+
+LONGEST = 128
+"""Tokens of a row that are fitted on, as in the script that the paper used."""
+
+WARMUP = 0.06
+"""Share of the steps in which the learning rate rises."""
+
+WEIGHT_DECAY = 0.01
+
+Rows = list[dict[str, Any]]
+
+
+def encoder(tokenizer: Any, config: Any, labels: Sequence[str]) -> Callable[[Labelled], Rows]:
+    """Turns labelled texts into what the trainer reads; the first of two texts is cut if they are too long."""
+    places = {label: i for i, label in enumerate(labels)}
+    limit = min(LONGEST, longest(tokenizer, config))
+
+    def encode(rows: Labelled) -> Rows:
+        sides = [list(side) for side in zip(*rows.texts, strict=True)]
+        encoded = tokenizer(*sides, truncation="only_first", max_length=limit)
+        names = list(encoded)
+        return [
+            {**{name: encoded[name][i] for name in names}, "labels": places[label]}
+            for i, label in enumerate(rows.labels)
+        ]
+
+    return encode
+
+
+def train(
+    name: str, model: Any, tokenizer: Any, fitted_on: Rows, held_out: Rows, recipe: Finetune, run: Path
+) -> list[dict[str, float]]:
+    """Fit a model, or go on after the last whole epoch that lies under `run`; saves it as `run / "done"`.
+
+    Returns:
+        By epoch: loss, and accuracy on the held-out rows.
+    """
+    from transformers import DataCollatorWithPadding, Trainer
+    from transformers.trainer_callback import PrinterCallback
+    from transformers.trainer_utils import get_last_checkpoint
+
+    checkpoints = run / "checkpoints"
+    fitter = Trainer(
+        model=model,
+        args=_arguments(recipe, checkpoints),
+        train_dataset=fitted_on,
+        eval_dataset=held_out,
+        data_collator=DataCollatorWithPadding(tokenizer),
+        compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
+        callbacks=[_told(name, recipe.epochs)],
+    )
+    fitter.remove_callback(PrinterCallback)  # ours says it
+    last = get_last_checkpoint(str(checkpoints)) if checkpoints.exists() else None  # type: ignore[no-untyped-call]
+    if last:
+        note(f"{name}: going on from {Path(last).name}")
+    fitter.train(resume_from_checkpoint=last)
+    model.save_pretrained(run / "done")
+    tokenizer.save_pretrained(run / "done")
+    return _history(fitter.state.log_history)
+
+
+def clear(run: Path) -> None:
+    """Remove what a finished run kept to be resumed."""
+    shutil.rmtree(run, ignore_errors=True)
+
+
+def _arguments(recipe: Finetune, checkpoints: Path) -> Any:
+    import torch
+    from transformers import TrainingArguments
+
+    cuda = torch.cuda.is_available()
+    return TrainingArguments(
+        output_dir=str(checkpoints),
+        num_train_epochs=recipe.epochs,
+        learning_rate=recipe.learning_rate,
+        per_device_train_batch_size=recipe.batch,
+        per_device_eval_batch_size=64,
+        warmup_steps=WARMUP,
+        weight_decay=WEIGHT_DECAY,
+        seed=recipe.seed,
+        data_seed=recipe.seed,
+        bf16=torch.cuda.is_bf16_supported() if cuda else bool(torch.cpu.get_capabilities().get("avx512_bf16")),
+        use_cpu=not cuda,
+        train_sampling_strategy="group_by_length",
+        remove_unused_columns=False,
+        dataloader_pin_memory=cuda,
+        save_strategy="epoch",
+        save_total_limit=1,
+        eval_strategy="epoch",
+        logging_strategy="epoch",
+        report_to="none",
+        disable_tqdm=True,
+    )
+
+
+def _told(name: str, epochs: int) -> Any:
+    """Progress: a bar over the steps, and a line an epoch."""
+    from transformers import TrainerCallback
+
+    class Told(TrainerCallback):
+        bar: Any = None
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.bar = progress(state.max_steps, f"{name}: finetune", "step")
+            self.bar.update(state.global_step)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.bar.update(1)
+
+        def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            accuracy = kwargs["metrics"]["eval_accuracy"]
+            note(f"{name}: epoch {state.epoch:.0f} of {epochs}, accuracy {accuracy:.3f} on held-out rows")
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.bar.close()
+
+    return Told()
+
+
+def _history(log: Sequence[dict[str, float]]) -> list[dict[str, float]]:
+    epochs: dict[int, dict[str, float]] = {}
+    for entry in log:
+        here = epochs.setdefault(round(entry["epoch"]), {"epoch": round(entry["epoch"])})
+        for source, target in (("loss", "loss"), ("eval_accuracy", "accuracy")):
+            if source in entry:
+                here[target] = round(float(entry[source]), 4)
+    return [epochs[number] for number in sorted(epochs)]
