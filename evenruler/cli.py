@@ -42,6 +42,29 @@ def new(
         typer.echo(line)
 
 
+@app.command("draft-terms")
+def draft_terms(
+    questionnaire: Annotated[str, typer.Argument(help="A file under data/sources/questionnaires.")],
+    item: Annotated[str | None, typer.Option(metavar="SLUG", help="One of its items; all by default.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A causal model; by default the first in use that chats.")
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="Terms to propose at most, for each side of an item.")] = 5,
+) -> None:
+    """Propose terms for the items of a questionnaire: YAML to read and to paste. Nothing is written into a file."""
+    from evenruler.declaration import load_params, load_questionnaire
+    from evenruler.models import load_causal
+    from evenruler.questionnaires import drafting
+
+    path = Path("data/sources/questionnaires") / f"{questionnaire}.yaml"
+    source, scale = load_questionnaire(path, Path("data/sources/scales"))
+    items = drafting.chosen(source, item, path)
+    params = load_params(in_step=False)
+    name = model or drafting.first_that_chats(params)
+    drafts = drafting.draft(load_causal(name, params), source, scale, items, n)
+    typer.echo(drafting.as_yaml(drafts, source, path, name), nl=False)
+
+
 @app.command()
 def finetune(
     name: Annotated[str, typer.Argument(help="An entry of kind encoder under `models` in params.yaml.")],

@@ -2,14 +2,17 @@
 
 import json
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from evenruler import questionnaires
-from evenruler.declaration import Params, load_params
+from evenruler.declaration import ADAPTERS, Params, load_corpus, load_params, read_adapter
+from evenruler.errors import UserError
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.questionnaires import schemas
 from evenruler.tables import read_frame, write_table
-from stages.running import BUILT, DIAGNOSIS, SCORES, run
+from stages.running import BUILT, DIAGNOSIS, SCORES, SOURCES, run
 
 FOLDER = DIAGNOSIS / "questionnaires"
 
@@ -19,34 +22,30 @@ KINDS = {"verbaliser": "causal", "head": "nli"}
 
 def main() -> None:
     """Write the tables of the diagnosis and the tracked figures."""
-    from evenruler.models import load_embedder
-
     params = load_params()
     prompts, items = _built(params, "prompts"), _built(params, "items")
-    scores = pd.concat(
-        [read_frame(SCORES / "questionnaires" / f"{model}.parquet") for model in params.active.entailment]
-    )
-    scores["kind"] = scores["configuration"].map(KINDS)
-    embedder = load_embedder(params.diagnosis.embedder, params)
-    texts = sorted({*items["original"], *questionnaires.source_prompts(prompts)["whole"]})
+    population = _population(params)
     diagnosis = questionnaires.diagnose(
         prompts,
         items,
-        scores,
-        dict(zip(texts, embedder.embed(texts), strict=True)),
-        {
-            name: questionnaires.Settings(entry.temperature, entry.three_way)
-            for name, entry in params.questionnaires.items()
-        },
-        Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed),
+        _scores(params),
+        _embeddings(params, prompts, items),
+        _settings(params),
+        _resampling(params),
+        population.loc[population["member"], "model"].tolist(),
+        _acceptability(params, prompts),
     )
+    write_table(population, schemas.POPULATION, FOLDER / "population.parquet")
     write_table(diagnosis.cells, schemas.CELLS, FOLDER / "cells.parquet")
     write_table(diagnosis.items, schemas.ITEM_SCORES, FOLDER / "items.parquet")
     write_table(diagnosis.scales, schemas.SCALE_SCORES, FOLDER / "scales.parquet")
     write_table(diagnosis.content, schemas.CONTENT, FOLDER / "content.parquet")
+    write_table(diagnosis.quality, schemas.QUALITY, FOLDER / "quality.parquet")
     write_table(diagnosis.figures[schemas.FIGURES.names], schemas.FIGURES, FOLDER / "figures.parquet")
     metrics = json.dumps(as_metrics(diagnosis.figures, "subscale"), indent=2, sort_keys=True)
     (FOLDER / "metrics.json").write_text(metrics + "\n", encoding="utf-8")
+    _refuse_poor(params, diagnosis.quality)
+    _write_interventions(params, prompts, items)
 
 
 def _built(params: Params, table: str) -> pd.DataFrame:
@@ -55,6 +54,117 @@ def _built(params: Params, table: str) -> pd.DataFrame:
         for name in params.questionnaires
     ]
     return pd.concat(frames, ignore_index=True)
+
+
+def _scores(params: Params) -> pd.DataFrame:
+    frames = [read_frame(SCORES / "questionnaires" / f"{model}.parquet") for model in params.active.entailment]
+    scores = pd.concat(frames)
+    return scores.assign(kind=scores["configuration"].map(KINDS))
+
+
+def _embeddings(params: Params, prompts: pd.DataFrame, items: pd.DataFrame) -> dict[str, NDArray[np.float32]]:
+    from evenruler.models import load_embedder
+
+    texts = sorted({*items["original"], *questionnaires.source_prompts(prompts)["whole"]})
+    return dict(zip(texts, load_embedder(params.diagnosis.embedder, params).embed(texts), strict=True))
+
+
+def _acceptability(params: Params, prompts: pd.DataFrame) -> pd.DataFrame | None:
+    """How acceptable the sentences are, by a causal model or a classifier, where one is named."""
+    from evenruler.models import load_causal, load_classifier
+
+    judge = params.diagnosis.acceptability
+    if judge is None:
+        return None
+    texts = questionnaires.sentences(prompts)
+    if params.models[judge].kind == "causal":
+        values = load_causal(judge, params).slor(texts)
+        return questionnaires.acceptability(prompts, dict(zip(texts, values, strict=True)), questionnaires.SLOR)
+    classifier = load_classifier(judge, params)
+    shares = questionnaires.probability_of_acceptable(classifier.classify(texts), classifier.labels, judge)
+    return questionnaires.acceptability(prompts, dict(zip(texts, shares, strict=True)), questionnaires.ACCEPTABILITY)
+
+
+def _settings(params: Params) -> dict[str, questionnaires.Settings]:
+    return {
+        name: questionnaires.Settings(entry.temperature, entry.three_way)
+        for name, entry in params.questionnaires.items()
+    }
+
+
+def _resampling(params: Params) -> Resampling:
+    return Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed)
+
+
+def _population(params: Params) -> pd.DataFrame:
+    """The models that were asked, and whether they count: one fitted here must reach its bar."""
+    rows = []
+    for model in params.active.entailment:
+        kind = params.models[model].kind
+        row: dict[str, object] = {
+            "model": model,
+            "lineage": params.lineage(model),
+            "kind": KINDS["verbaliser" if kind == "causal" else "head"],
+            "configuration": "verbaliser" if kind == "causal" else "head",
+            "accuracy": None,
+            "bar": None,
+            "n_held_out": None,
+            "member": True,
+            "standing": "counts",
+        }
+        if kind == "encoder":
+            record = read_adapter(model, ADAPTERS)
+            row |= {
+                "accuracy": record.accuracy,
+                "bar": record.bar,
+                "n_held_out": record.n_held_out,
+                "member": not record.below_bar,
+                "standing": "below its bar, does not count" if record.below_bar else "counts",
+            }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _refuse_poor(params: Params, quality: pd.DataFrame) -> None:
+    """Stop at a poor item of a questionnaire that asks for it."""
+    poor = quality[quality["verdict"] == "poor"]
+    for record in poor.to_dict("records"):
+        if params.questionnaires[record["questionnaire"]].stop_below:
+            raise UserError(
+                f"{record['measure']} is {record['value']:.2f}",
+                where=f"{record['questionnaire']}, item {record['item']}",
+                remedy=f"{record['advice']}; or take `stop_below` out of params.yaml",
+            )
+
+
+def _write_interventions(params: Params, prompts: pd.DataFrame, items: pd.DataFrame) -> None:
+    """Scores on the way through every corpus, and the first against the last."""
+    folders = [SCORES / "interventions" / model for model in params.active.interventions]
+    answered = pd.concat([read_frame(folder / "answers.parquet") for folder in folders])
+    answered["kind"] = answered["configuration"].map(KINDS)
+    scored = pd.concat(
+        [
+            questionnaires.score_items(prompts, items, rows, _settings(params)).assign(
+                corpus=rows["corpus"].iloc[0], epoch=rows["epoch"].iloc[0]
+            )
+            for _, rows in answered.groupby(["corpus", "epoch"], sort=True)
+        ]
+    )
+    corpora = {name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.interventions}
+    interventions = {name: questionnaires.Intervention(corpus.role, corpus.expect) for name, corpus in corpora.items()}
+    write_table(
+        questionnaires.trajectories(scored, _resampling(params)), schemas.TRAJECTORIES, FOLDER / "trajectories.parquet"
+    )
+    write_table(
+        questionnaires.changes(scored, interventions, params.diagnosis.level)[schemas.CHANGES.names],
+        schemas.CHANGES,
+        FOLDER / "changes.parquet",
+    )
+    write_table(
+        pd.concat([read_frame(folder / "course.parquet") for folder in folders]),
+        schemas.COURSE,
+        FOLDER / "course.parquet",
+    )
 
 
 if __name__ == "__main__":

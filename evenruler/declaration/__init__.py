@@ -1,8 +1,9 @@
 """What users write in YAML, read strictly: `params.yaml` and the files under `data/sources/`."""
 
 from evenruler.declaration.adapters import ADAPTERS, AdapterRecord, read_adapter
+from evenruler.declaration.corpora import CorpusSource, load_corpus
 from evenruler.declaration.criterion import Criterion, read_criterion
-from evenruler.declaration.params import ModelEntry, Params, ProbeSettings, load_params
+from evenruler.declaration.params import InterventionSettings, ModelEntry, Params, ProbeSettings, load_params
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
 from evenruler.declaration.questionnaires import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.declaration.training import Finetune, TrainingData
@@ -12,8 +13,10 @@ __all__ = [
     "ADAPTERS",
     "AdapterRecord",
     "Changelog",
+    "CorpusSource",
     "Criterion",
     "Finetune",
+    "InterventionSettings",
     "ModelEntry",
     "Params",
     "ProbeSettings",
@@ -24,6 +27,7 @@ __all__ = [
     "TemplateEntry",
     "TrainingData",
     "load_changelog",
+    "load_corpus",
     "load_params",
     "load_probe_source",
     "load_questionnaire",

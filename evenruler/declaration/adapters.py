@@ -30,9 +30,14 @@ class AdapterRecord:
     """The whole file."""
 
     @property
+    def bar(self) -> float:
+        """Accuracy that its recipe asks for."""
+        return float(self.recipe["bar"])
+
+    @property
     def below_bar(self) -> bool:
         """Whether the model is less accurate than its recipe asks."""
-        return self.accuracy < float(self.recipe["bar"])
+        return self.accuracy < self.bar
 
 
 def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
@@ -43,13 +48,18 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
         folder: That holds the adapters.
 
     Raises:
-        UserError: It has not been fitted.
+        UserError: It has not been fitted, or its record is damaged.
     """
     path = folder / name / RECORD
     if not path.exists():
         raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
-    content = json.loads(path.read_text(encoding="utf-8"))
-    held_out = content["held_out"]
-    return AdapterRecord(
-        content["labels"], content["base"], content["recipe"], held_out["accuracy"], held_out["n"], content
-    )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        held_out = content["held_out"]
+        return AdapterRecord(
+            content["labels"], content["base"], content["recipe"], held_out["accuracy"], held_out["n"], content
+        )
+    except (ValueError, KeyError, TypeError):
+        raise UserError(
+            f"no record of how {name} was fitted", where=str(path), remedy=f"run `evenruler finetune {name} --again`"
+        ) from None

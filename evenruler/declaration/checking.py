@@ -12,6 +12,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 
 from evenruler.declaration import artifacts
+from evenruler.declaration.adapters import ADAPTERS, read_adapter
+from evenruler.declaration.corpora import load_corpus
 from evenruler.declaration.criterion import read_criterion
 from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import Params, Scale, load_params
@@ -38,6 +40,7 @@ def check(root: Path) -> list[str]:
     """
     params = load_params(root / "params.yaml", in_step=False)
     _check_sources(root, params)
+    _check_adapters(root, params)
     lines = _bring_in_step(root / "params.yaml", params, params.active.scale)
     params = load_params(root / "params.yaml")
     lines += artifacts.bring_in_step(root, params)
@@ -47,6 +50,7 @@ def check(root: Path) -> list[str]:
         "models": [*params.active.models, *params.active.entailment],
         "probe domains": params.probes,
         "questionnaires": params.questionnaires,
+        "corpora": params.interventions,
     }
     listed = "; ".join(f"{what} {', '.join(dict.fromkeys(names))}" for what, names in counted.items() if names)
     return [*lines, f"checked: scale {params.active.scale}; {listed}"]
@@ -77,13 +81,42 @@ def _check_sources(root: Path, params: Params) -> None:
         read_criterion(source, root / "data/sources/criteria")
     for name in params.questionnaires:
         load_questionnaire(root / "data/sources/questionnaires" / f"{name}.yaml", root / "data/sources/scales")
+    _check_corpora(root, params)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
 
 
+def _check_corpora(root: Path, params: Params) -> None:
+    for name in params.interventions:
+        path = root / "data/sources/corpora" / f"{name}.yaml"
+        for questionnaire in load_corpus(path).expect:
+            if questionnaire not in params.questionnaires:
+                raise UserError(
+                    f"no questionnaire {questionnaire!r}",
+                    where=f"{path}: expect",
+                    remedy=nearest(questionnaire, params.questionnaires),
+                )
+
+
+def _check_adapters(root: Path, params: Params) -> None:
+    """What is in use has been fitted, and as params.yaml says."""
+    for name in params.entailing(params.active.scale):
+        recipe = params.models[name].finetune
+        if recipe is not None and read_adapter(name, root / ADAPTERS).recipe != recipe.model_dump():
+            raise UserError(
+                f"{name} was fitted by another recipe than `finetune` gives",
+                where=f"{root / ADAPTERS / name}",
+                remedy=f"run `evenruler finetune {name}`, or put the recipe back",
+            )
+
+
 def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
     """Write what a scale uses into `active`, comments and order of the file kept."""
-    used = {"models": params.in_use(scale), "entailment": params.entailing(scale)}
+    used = {
+        "models": params.in_use(scale),
+        "entailment": params.entailing(scale),
+        "interventions": params.intervened(scale),
+    }
     if params.active.model_dump() == {"scale": scale, **used}:
         return []
     yaml = params_yaml()
@@ -110,6 +143,7 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
         "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
         "data/built/questionnaires": set(params.questionnaires),
         "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
+        "data/scores/interventions": set(params.active.interventions),
     }
     stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
     # By our own prefixes: what else lies there, as the old folder that a killed card stage left, is not ours to remove.

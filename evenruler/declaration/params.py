@@ -34,6 +34,8 @@ class Active(Strict):
     """The causal models."""
     entailment: list[Slug] = Field(default_factory=list)
     """The models that answer questionnaires."""
+    interventions: list[Slug] = Field(default_factory=list)
+    """Those of them that are adapted to corpora."""
 
 
 class ModelEntry(Strict):
@@ -55,12 +57,14 @@ class ModelEntry(Strict):
     licence: Text
     origin: Text
     """Where the weights come from, for the card and the README."""
-    labels: list[Text] | None = Field(default=None, min_length=3, max_length=3)
-    """Of an `nli` model, in its own order, where its configuration does not name them."""
+    labels: list[Text] | None = Field(default=None, min_length=2)
+    """Of an `nli` model or a `classifier`, in its own order, where its configuration does not name them."""
     entailment: bool | None = None
     """Whether it answers questionnaires: every `nli` model does; a `causal` one where this says so."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
+    intervention: Literal["every", "last"] | None = None
+    """Whether it is adapted to the corpora of `interventions`, and answers after every epoch or after the last."""
     lineage: Slug | None = None
     """Models that share weights share this name; a model of its own by default."""
     scale: Literal["quick", "paper", "none"] | None = None
@@ -78,18 +82,17 @@ class ModelEntry(Strict):
             raise ValueError("only the file of a package can come in parts")
         return source
 
-    @field_validator("labels")
-    @classmethod
-    def _all_three(cls, labels: list[str] | None) -> list[str] | None:
-        if labels is not None and sorted(labels) != sorted(NLI_LABELS):
-            raise ValueError(f"found {labels}, expected entailment, neutral and contradiction in the model's order")
-        return labels
-
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
         if (self.kind == "encoder") != (self.finetune is not None):
             raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
+        if self.labels is not None and self.kind not in ("nli", "classifier"):
+            raise ValueError("`labels` belongs to the kinds nli and classifier")
+        if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(NLI_LABELS):
+            raise ValueError(
+                f"labels are {self.labels}, expected entailment, neutral and contradiction in the model's order"
+            )
         if self.kind == "encoder" and self.lineage is None:
             raise ValueError("lineage is missing, the name that all models on this encoder share")
         if scheme == "hub" and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
@@ -136,6 +139,24 @@ class QuestionnaireSettings(Strict):
     """Of the two-way normalisation: above 1 evens out, below 1 sharpens."""
     three_way: bool = False
     """Take entailment's share of all three answers; by default neutral is left out."""
+    stop_below: bool = False
+    """Stop the diagnosis where an item is poor, rather than only say so."""
+
+
+class InterventionSettings(Strict):
+    """How models are adapted to one corpus (EMPALC, section 4.4)."""
+
+    epochs: dict[Scale, int] = Field(default={"quick": 3, "paper": 20})
+    learning_rate: float = Field(default=2e-5, gt=0, allow_inf_nan=False)
+    batch: int = Field(default=8, ge=1)
+    seed: int = Field(default=0, ge=0)
+
+    @field_validator("epochs")
+    @classmethod
+    def _for_each_scale(cls, epochs: dict[Scale, int]) -> dict[Scale, int]:
+        if set(epochs) != {"quick", "paper"} or min(epochs.values()) < 1:
+            raise ValueError(f"found {epochs}, expected a number of epochs for quick and for paper")
+        return epochs
 
 
 @dataclass(frozen=True)
@@ -151,7 +172,10 @@ class DiagnosisSettings(Strict):
     """How figures of quality are computed."""
 
     embedder: Slug
-    """The embedder of semantic diversity."""
+    """The embedder of semantic diversity and of content."""
+    acceptability: Slug | None = None
+    """What says how acceptable the sentences of questionnaires are: a causal model (SLOR), or a classifier fitted on
+    CoLA."""
     level: float = Field(default=0.95, gt=0, lt=1)
     resamples: int = Field(default=2000, ge=100)
     seed: int = 0
@@ -164,6 +188,8 @@ class Params(Strict):
     models: dict[Slug, ModelEntry]
     probes: dict[Slug, ProbeSettings]
     questionnaires: dict[Slug, QuestionnaireSettings] = Field(default_factory=dict)
+    interventions: dict[Slug, InterventionSettings] = Field(default_factory=dict)
+    """By corpus."""
     training: dict[Slug, TrainingData] = Field(default_factory=dict)
     """Labelled data that `evenruler finetune` fits heads on."""
     diagnosis: DiagnosisSettings
@@ -187,6 +213,10 @@ class Params(Strict):
     def entailing(self, scale: Scale) -> list[str]:
         """The models of a scale that answer questionnaires, in the order of the catalogue."""
         return [name for name, entry in self.models.items() if self.entails(name) and entry.scale in (None, scale)]
+
+    def intervened(self, scale: Scale) -> list[str]:
+        """The models of a scale that are adapted to corpora, in the order of the catalogue."""
+        return [name for name in self.entailing(scale) if self.models[name].intervention is not None]
 
     def entails(self, name: str) -> bool:
         """Whether a model answers questionnaires."""
@@ -234,6 +264,13 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
             where=f"{path}: diagnosis.embedder",
             remedy="name a model of kind embedder",
         )
+    judge = params.models.get(params.diagnosis.acceptability or "")
+    if params.diagnosis.acceptability and (judge is None or judge.kind not in ("causal", "classifier", "encoder")):
+        raise UserError(
+            f"{params.diagnosis.acceptability!r} is no causal model and no classifier of the catalogue",
+            where=f"{path}: diagnosis.acceptability",
+            remedy="name one",
+        )
     _check_recipes(params, path)
     for name in params.versions:
         if name not in params.benchmarks:
@@ -256,11 +293,19 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
             where=f"{path}: models",
             remedy="give a causal model `entailment: true`, or add an nli model",
         )
+    intervened = params.intervened(params.active.scale)
+    if params.interventions and not intervened:
+        raise UserError(
+            f"no model is adapted to corpora at the scale {params.active.scale!r}",
+            where=f"{path}: models",
+            remedy="give one that answers questionnaires `intervention: every`",
+        )
     if not in_step:
         return params
     for key, found, used in (
         ("models", params.active.models, expected),
         ("entailment", params.active.entailment, entailing),
+        ("interventions", params.active.interventions, intervened),
     ):
         if found != used:
             raise UserError(

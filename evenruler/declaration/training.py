@@ -1,5 +1,6 @@
 """What small models of ours are fitted on, and how: labelled data sets and the recipe of an adapter."""
 
+import re
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -39,7 +40,7 @@ class TrainingData(Strict):
         scheme, _, rest = self.source.partition(":")
         if scheme not in ("hub", "local") or not rest:
             raise ValueError(f"source is {self.source!r}, expected hub:org/name or local:path")
-        if scheme == "hub" and (len(self.revision or "") != 40 or self.split is None):
+        if scheme == "hub" and (not re.fullmatch("[0-9a-f]{40}", self.revision or "") or self.split is None):
             raise ValueError("a Hub data set needs `revision` (a commit of 40 hex digits) and `split`")
         return self
 

@@ -1,17 +1,19 @@
 """Answers through the row store: what is there is read, what is missing is asked, and nothing is paid twice."""
 
+import copy
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from evenruler.declaration import ModelEntry
+from evenruler.errors import UserError
 from evenruler.models import engine
 from evenruler.models.causal import Request, TransformersCausal
 from evenruler.models.classification import TransformersClassifier
@@ -21,9 +23,13 @@ from evenruler.models.generation import Prompt
 from evenruler.models.protocol import LogLikelihoods, Sampling
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import note, progress
+from evenruler.tables.ids import canonical, content_sha256
 
 LIKELIHOOD = struct.Struct("<dq")
 """A likelihood as it is stored: nats, number of tokens."""
+
+NUMBER = struct.Struct("<d")
+"""A number as it is stored."""
 
 Backend = TypeVar("Backend")
 
@@ -55,7 +61,8 @@ class Answering(Generic[Backend]):
         """Questions that the model itself had to answer so far."""
         self._store = store
         self._device = engine.device()
-        self._engine = engine.describe(folder, entry, store, self._device, adapter)
+        self.engine = engine.describe(folder, entry, store, self._device, adapter)
+        """All that an answer depends on but the question."""
         self._load = load
         self._backend: Backend | None = None
 
@@ -65,6 +72,18 @@ class Answering(Generic[Backend]):
         if self._backend is None:
             self._backend = self._load(self._device)
         return self._backend
+
+    def adapted(self, state: object, load: Callable[[str], Backend]) -> Self:
+        """The same model in another state, with answers of its own.
+
+        Args:
+            state: All that the state depends on, beside the model itself.
+            load: Brings the model there; called when the store misses something.
+        """
+        other = copy.copy(self)
+        other.engine = canonical([self.engine, state]).decode()
+        other.asked, other._load, other._backend = 0, load, None
+        return other
 
     def _answers(
         self,
@@ -79,7 +98,7 @@ class Answering(Generic[Backend]):
             questions: The whole input of each.
             ask: Given the indices that are missing, yields answers batch by batch (more than asked are welcome).
         """
-        keys = Keys(self._engine, operation)
+        keys = Keys(self.engine, operation)
         by_index = [keys.key(question) for question in questions]
         found = self._store.get(by_index)
         if len(found) < len(by_index):
@@ -168,6 +187,38 @@ class StoredCausal(Answering[TransformersCausal]):
         answers = {request: LIKELIHOOD.unpack(answer) for request, answer in zip(distinct, stored, strict=True)}
         return [answers[request] for request in requests]
 
+    def slor(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Acceptability of each text as a sentence: how much likelier it is than its tokens without order, per token.
+
+        SLOR (Pauls and Klein 2012; Lau, Clark and Lappin 2017): log-likelihood minus log-probability by unigrams,
+        divided by the number of tokens, so that neither rare words nor length count. The unigrams are the mean of the
+        model's next-token distributions over all positions of the distinct texts, for want of the corpus that the
+        model was trained on: a text's figure holds in the company of the others. It is stored under its text and
+        the checksum of the whole set, so figures of another set are never taken for these.
+
+        Args:
+            texts: n texts; order does not matter, repeats count once.
+
+        Returns:
+            [n] nats per token; higher is more acceptable.
+
+        Raises:
+            ValueError: A text has no token.
+        """
+        distinct = sorted(set(texts))
+        likelihoods = self.loglikelihood(distinct)  # before the lease below is held, which this takes too
+        if not likelihoods.tokens.all():
+            raise ValueError("a text has no token")
+
+        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            values = (likelihoods.nats - self.backend.unigram_nats(distinct)) / likelihoods.tokens
+            yield [(i, NUMBER.pack(value)) for i, value in enumerate(values)]
+
+        company = content_sha256(*distinct)
+        stored = self._answers("slor/1", [[text, company] for text in distinct], ask)
+        found = {text: NUMBER.unpack(answer)[0] for text, answer in zip(distinct, stored, strict=True)}
+        return np.array([found[text] for text in texts], dtype=np.float64)
+
     def generate(
         self,
         prompts: Sequence[str],
@@ -248,8 +299,17 @@ class StoredClassifier(Answering[TransformersClassifier]):
 
     @property
     def labels(self) -> list[str]:
-        """What its outputs mean, in order."""
-        return self.backend.labels
+        """What its outputs mean, in order: as params say, else its own configuration."""
+        own = self.entry.labels
+        if own is None:
+            return self.backend.labels
+        if self._backend is not None and len(own) != len(self._backend.labels):
+            raise UserError(
+                f"{len(own)} labels for a head of {len(self._backend.labels)}",
+                where=f"params.yaml: models.{self.name}.labels",
+                remedy="name every output of the head, in order",
+            )
+        return own
 
     def classify(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[n, labels] logits of each text."""

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenruler.errors import UserError
 from evenruler.models.engine import Dtype
 from evenruler.models.generation import Prompt, generate_batch
 from evenruler.models.likelihood import LikelihoodScorer
 from evenruler.models.loading import complete, loading
-from evenruler.models.trie import TokenSequence
+from evenruler.models.trie import Tokens, TokenSequence
 from evenruler.progress import note
 
 
@@ -30,6 +33,9 @@ class Capacity:
     sequences: int
 
 
+POSITIONS = 32
+"""Next-token distributions that are held in float64 at a time."""
+
 CAPACITY = {"cpu": Capacity(nodes=512, sequences=16), "cuda": Capacity(nodes=4096, sequences=64)}
 
 
@@ -46,21 +52,21 @@ class TransformersCausal:
         from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
         with loading(name, str(folder)):
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder, dtype=getattr(torch, dtype), output_loading_info=True
             )
         model = complete(loaded, name, str(folder))
-        self._model: Any = model.to(device).eval()
+        self.model: Any = model.to(device).eval()
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = model.generation_config.eos_token_id
-        self._model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
-            eos_token_id=self._tokenizer.eos_token_id if ends is None else ends
+        self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._capacity = CAPACITY[device]
         self._start = self._start_token(name)
         self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        self._scorer = LikelihoodScorer(self._model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
+        self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
         if self._scorer.plain_because:
             note(f"{name}: likelihoods in plain batches, prefixes not shared: {self._scorer.plain_because}")
 
@@ -109,9 +115,67 @@ class TransformersCausal:
                 continue
             tokens = [self._tokens(texts[i]) for i in batch]
             replies = generate_batch(
-                self._model, self._tokenizer, [(self._start, *t) for t in tokens], [prompts[i] for i in batch]
+                self.model, self.tokenizer, [(self._start, *t) for t in tokens], [prompts[i] for i in batch]
             )
             yield list(zip(batch, replies, strict=True))
+
+    def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The model's own unigram distribution: the mean of its next-token distributions over all positions of texts.
+
+        A token's frequency would be counted in what the model was trained on, which is not at hand; what the model
+        expects over the sentences at hand takes its place. Hence it is relative to them. Every position that a token
+        of a text is read off counts once, and a text as often as it is given.
+
+        Args:
+            texts: In any order; at least one has a token.
+
+        Returns:
+            [vocabulary] log-probabilities; nothing in them depends on the order of the texts.
+
+        Raises:
+            ValueError: No text has a token.
+            UserError: A text is longer than the model's context.
+        """
+        import torch
+
+        contexts = [self._encode(Request(text)).tokens[:-1] for text in texts]  # nothing is read off the last token
+        contexts.sort(key=lambda tokens: (-len(tokens), tokens))
+        if not contexts or not contexts[0]:
+            raise ValueError("no text has a token")
+        total = torch.zeros(1, dtype=torch.float64, device=self.model.device)
+        with torch.inference_mode():
+            for batch in self._of_like_length([tokens for tokens in contexts if tokens]):
+                logits = self._logits(batch)
+                for row, tokens in enumerate(batch):
+                    for part in logits[row, : len(tokens)].split(POSITIONS):
+                        total = total + part.double().softmax(-1).sum(0)
+        found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
+        return found
+
+    def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all these texts."""
+        by_token = self.marginal(texts)
+        return np.array([by_token[list(self._encode(Request(text)).tokens[1:])].sum() for text in texts])
+
+    def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[Tokens]]:
+        """Batches of sequences, given longest first, that with their padding are no more than `Capacity.nodes`."""
+        first = 0
+        while first < len(sequences):
+            room = max(1, self._capacity.nodes // len(sequences[first]))
+            yield sequences[first : first + room]
+            first += room
+
+    def _logits(self, batch: Sequence[Tokens]) -> Any:
+        """[sequences, longest, vocabulary] of one batch, padded on the right."""
+        import torch
+
+        ids = torch.zeros((len(batch), max(map(len, batch))), dtype=torch.int64)
+        mask = torch.zeros_like(ids)
+        for row, tokens in enumerate(batch):
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = 1
+        device = self.model.device
+        return self.model(input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False).logits
 
     def _encode(self, request: Request) -> TokenSequence:
         """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""
@@ -135,14 +199,14 @@ class TransformersCausal:
             )
 
     def _tokens(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
     def _rendered(self, prompt: Prompt) -> str:
         """The text that the model reads: the prompt, or the chat that holds it."""
         if not prompt.chat:
             return f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
-        if not self._tokenizer.chat_template:
+        if not self.tokenizer.chat_template:
             raise UserError(
                 "a chat is asked of a model without a chat template",
                 where=repr(prompt.text[:40]),
@@ -150,13 +214,13 @@ class TransformersCausal:
             )
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [*system, {"role": "user", "content": prompt.text}]
-        rendered: str = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        bos = self._tokenizer.bos_token
+        rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        bos = self.tokenizer.bos_token
         return rendered.removeprefix(bos) if bos else rendered  # every sequence gets its start token once
 
     def _start_token(self, name: str) -> int:
         """The beginning-of-sequence token, or, for a tokenizer without one, the end-of-sequence token."""
-        for token in (self._tokenizer.bos_token_id, self._tokenizer.eos_token_id):
+        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id):
             if token is not None:
                 return int(token)
         raise UserError(f"the tokenizer of {name} has no start and no end token", remedy="set bos_token in its config")

@@ -1,6 +1,6 @@
 """The transformers backend for classifiers of one text or of two."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.adapters import Adapter, load_adapted
 from evenruler.models.engine import Dtype
-from evenruler.models.loading import complete, loading
+from evenruler.models.loading import complete, loading, quiet
 from evenruler.progress import note
 
 Texts = tuple[str, ...]
 """One text, or two."""
 
-BATCH = 32
+Encoded = Mapping[str, Sequence[Sequence[int]]]
+"""Tokens and what else a model reads, by name, of each of some texts; not padded."""
+
+CAPACITY = {"cpu": 1024, "cuda": 8192}
+"""Tokens of a batch, padding included."""
 
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
 """Models whose first position comes after that of padding."""
@@ -42,38 +46,39 @@ class TransformersClassifier:
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         if adapter is not None and adapter.is_whole:
+            adapter.require_weights(name)
             folder, adapter = adapter.folder, None
-        with loading(name, str(folder)):
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+        with quiet(), loading(name, str(folder)):
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         if adapter is None:
-            with loading(name, str(folder)):
+            with quiet(), loading(name, str(folder)):
                 loaded: Any = AutoModelForSequenceClassification.from_pretrained(
                     folder, dtype=getattr(torch, dtype), output_loading_info=True
                 )
             model = complete(loaded, name, str(folder))
         else:
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
-        self._model: Any = model.to(device).eval()
+        self.model: Any = model.to(device).eval()
         self._name, self._where, self._device = name, str(folder), device
-        self._longest = longest(self._tokenizer, self._model.config)
-        names = self._model.config.id2label
-        self.labels: list[str] = [str(names[i]) for i in range(int(self._model.config.num_labels))]
+        self._longest = longest(self.tokenizer, self.model.config)
+        names = self.model.config.id2label
+        self.labels: list[str] = [str(names[i]) for i in range(int(self.model.config.num_labels))]
         """What the outputs mean, as the configuration says."""
 
     def batches(
         self, texts: Sequence[Texts], wanted: frozenset[int]
     ) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
-        """Classify every batch that holds a wanted one, whole; batches are of texts of like length.
+        """Classify every batch that holds a wanted one, whole; the texts alone determine the batches (`packs`).
 
         Yields:
             By batch: (index, [k] logits in the order of `labels`).
         """
-        order = sorted(range(len(texts)), key=lambda i: (sum(map(len, texts[i])), texts[i]))
-        for first in range(0, len(order), BATCH):
-            batch = order[first : first + BATCH]
-            if wanted.isdisjoint(batch):
-                continue
-            yield list(zip(batch, self.logits([texts[i] for i in batch]), strict=True))
+        if not texts:
+            return
+        encoded = self._encode(texts)
+        for batch in packs(encoded["input_ids"], texts, CAPACITY[self._device]):
+            if not wanted.isdisjoint(batch):
+                yield list(zip(batch, self._classify(texts, encoded, batch), strict=True))
 
     def logits(self, texts: Sequence[Texts]) -> NDArray[np.float64]:
         """[n, k] logits of one batch.
@@ -81,40 +86,39 @@ class TransformersClassifier:
         Raises:
             UserError: One is not a number.
         """
+        return self._classify(texts, self._encode(texts), range(len(texts)))
+
+    def _classify(self, texts: Sequence[Texts], encoded: Encoded, batch: Sequence[int]) -> NDArray[np.float64]:
         import torch
 
-        encoded = self._encode(texts)
+        rows = {name: [values[i] for i in batch] for name, values in encoded.items()}
+        padded = self.tokenizer.pad(rows, return_tensors="pt").to(self._device)
         with torch.inference_mode():
-            logits: NDArray[np.float64] = self._model(**encoded.to(self._device)).logits.double().cpu().numpy()
+            logits: NDArray[np.float64] = self.model(**padded).logits.double().cpu().numpy()
         if not np.isfinite(logits).all():
-            broken = texts[int(np.flatnonzero(~np.isfinite(logits).all(axis=1))[0])]
+            broken = texts[batch[int(np.flatnonzero(~np.isfinite(logits).all(axis=1))[0])]]
             raise UserError(
                 f"{self._name} answers with what is no number", where=repr(broken), remedy="take another dtype or model"
             )
         return logits
 
-    def _encode(self, texts: Sequence[Texts]) -> Any:
+    def _encode(self, texts: Sequence[Texts]) -> Encoded:
         """Tokens; a (first) text that is too long is cut, and that is said."""
         sides = [list(side) for side in zip(*texts, strict=True)]
-        lengths = [len(ids) for ids in self._tokenizer(*sides)["input_ids"]]
-        if max(lengths) <= self._longest:
-            return self._tokenizer(*sides, padding=True, return_tensors="pt")
+        encoded: Encoded = self.tokenizer(*sides)
+        too_long = [i for i, ids in enumerate(encoded["input_ids"]) if len(ids) > self._longest]
+        if not too_long:
+            return encoded
         if len(sides) == 2:
-            self._require_room(sides[1])
-        cut = sum(length > self._longest for length in lengths)
+            self._require_room([sides[1][i] for i in too_long])
         what = "premises" if len(sides) == 2 else "texts"
-        note(f"{self._name}: {cut} {what} cut to fit into {self._longest} tokens")
-        return self._tokenizer(
-            *sides,
-            padding=True,
-            truncation="only_first",
-            max_length=self._longest,
-            return_tensors="pt",
-        )
+        note(f"{self._name}: {len(too_long)} {what} cut to fit into {self._longest} tokens")
+        cut: Encoded = self.tokenizer(*sides, truncation="only_first", max_length=self._longest)
+        return cut
 
     def _require_room(self, hypotheses: list[str]) -> None:
         """A hypothesis is never cut."""
-        alone = [len(ids) for ids in self._tokenizer([""] * len(hypotheses), hypotheses)["input_ids"]]
+        alone = [len(ids) for ids in self.tokenizer([""] * len(hypotheses), hypotheses)["input_ids"]]
         for hypothesis, length in zip(hypotheses, alone, strict=True):
             if length >= self._longest:
                 raise UserError(
@@ -122,6 +126,25 @@ class TransformersClassifier:
                     where=repr(hypothesis[:40]),
                     remedy="shorten it",
                 )
+
+
+def packs(tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int) -> list[list[int]]:
+    """Cut texts into batches of like length, so that hardly anything is padded.
+
+    Args:
+        tokens: Of each text.
+        texts: What is the same length is ordered by what it says.
+        capacity: Tokens of a batch, padding included; a longer text is a batch of its own.
+
+    Returns:
+        Indices, by batch.
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(texts)), key=lambda i: (len(tokens[i]), texts[i])):
+        if not batches or (len(batches[-1]) + 1) * len(tokens[i]) > capacity:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
 
 
 def longest(tokenizer: Any, config: Any) -> int:

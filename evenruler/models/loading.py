@@ -1,5 +1,7 @@
 """Loading saved weights: an error of the user where the files are wrong, and nothing made up."""
 
+import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -8,12 +10,31 @@ from evenruler.errors import UserError
 
 
 @contextmanager
-def loading(name: str, where: str) -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Neither bars nor remarks of the libraries; errors are raised as ever."""
+    from transformers.utils import logging as library
+
+    level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        library.set_verbosity(logging.ERROR)
+        library.disable_progress_bar()  # type: ignore[no-untyped-call]
+        try:
+            yield
+        finally:
+            library.set_verbosity(level)
+            if bars:
+                library.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator[None]:
     """Turn what the libraries raise about unusable files into a line for the user.
 
     Args:
         name: Of the model.
         where: Its folder.
+        remedy: What to do about it.
 
     Raises:
         UserError: The files hold no model that can be loaded.
@@ -26,7 +47,7 @@ def loading(name: str, where: str) -> Iterator[None]:
         if isinstance(error, RuntimeError) and "mismatch" not in str(error):
             raise
         reason = str(error).split("\n")[0]
-        raise UserError(f"{name} does not load ({reason})", where=where, remedy="see its `source`") from None
+        raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
 
 
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:

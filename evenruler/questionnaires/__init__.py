@@ -1,6 +1,14 @@
 """Questionnaires as prompts for natural-language inference, and how well they measure (EMPALC)."""
 
-from evenruler.questionnaires.diagnosis import Diagnosis, Settings, diagnose, source_prompts
+from evenruler.questionnaires.acceptability import (
+    ACCEPTABILITY,
+    SLOR,
+    acceptability,
+    probability_of_acceptable,
+    sentences,
+)
+from evenruler.questionnaires.diagnosis import Diagnosis, Settings, diagnose, score_items, source_prompts
+from evenruler.questionnaires.intervening import Intervention, changes, trajectories
 from evenruler.questionnaires.scoring import (
     entailment_share,
     item_effect,
@@ -11,14 +19,23 @@ from evenruler.questionnaires.scoring import (
 from evenruler.questionnaires.translating import Translated, translate
 
 __all__ = [
+    "ACCEPTABILITY",
+    "SLOR",
     "Diagnosis",
+    "Intervention",
     "Settings",
     "Translated",
+    "acceptability",
+    "changes",
     "diagnose",
     "entailment_share",
     "item_effect",
     "item_score",
+    "probability_of_acceptable",
+    "score_items",
+    "sentences",
     "source_prompts",
+    "trajectories",
     "translate",
     "two_way",
     "two_way_of_logs",

@@ -30,6 +30,12 @@ FIGURES = (
 OF_ANY_MODEL = (
     ("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
     ("similarity", "SS", "mean cosine between a question and its source prompts, 0.5 asked of each item"),
+    (
+        "slor",
+        "SLOR",
+        "how likely the sentences are beyond their words alone, nats a token by a causal model; to compare items",
+    ),
+    ("acceptability", "LA", "mean probability that the sentences are acceptable English, by a classifier"),
     ("similarity_to_paraphrase", "SS to paraphrase", "mean cosine between our paraphrase and the source prompts"),
 )
 

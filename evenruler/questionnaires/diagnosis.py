@@ -1,6 +1,6 @@
 """Scores of models on questionnaires, and how well each questionnaire measures (EMPALC, section 3.3)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
@@ -14,13 +14,11 @@ from evenruler.errors import UserError
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite
-from evenruler.questionnaires.population import WHOLE, scale_scores
+from evenruler.questionnaires.population import FEWEST_LINEAGES, WHOLE, scale_scores
+from evenruler.questionnaires.quality import quality
 from evenruler.questionnaires.scoring import entailment_share, item_effect, item_score, two_way_of_logs
 
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
-
-FEWEST_LINEAGES = 5
-"""Lineages below which nothing is said about a population of models."""
 
 LOGITS = ["entailment", "neutral", "contradiction"]
 
@@ -41,6 +39,7 @@ class Diagnosis:
     items: pd.DataFrame
     scales: pd.DataFrame
     content: pd.DataFrame
+    quality: pd.DataFrame
     figures: pd.DataFrame
 
 
@@ -51,6 +50,8 @@ def diagnose(
     embeddings: Mapping[str, NDArray[np.float32]],
     settings: Mapping[str, Settings],
     resampling: Resampling,
+    members: Collection[str] | None = None,
+    acceptability: pd.DataFrame | None = None,
 ) -> Diagnosis:
     """Score every model on every questionnaire, and validate the questionnaires.
 
@@ -61,6 +62,8 @@ def diagnose(
         embeddings: By text: originals, and source prompts (premise and hypothesis with a space between).
         settings: By questionnaire.
         resampling: How intervals are computed.
+        members: The models that figures over the population rest on; all by default.
+        acceptability: Of the items, where a model was asked (`evenruler.questionnaires.acceptability`).
 
     Raises:
         ValueError: A model lacks the score of a prompt.
@@ -69,10 +72,21 @@ def diagnose(
     _require_whole(prompts, items)
     cells = _cells(prompts, scores, settings)
     scored = _item_scores(cells, items)
-    scales = scale_scores(scored)
-    content = _content(prompts, items, embeddings)
-    figures = pd.concat([_of_models(scored, cells, resampling), _of_population(scored, scales, content, resampling)])
-    return Diagnosis(cells, scored, scales, content, figures)
+    scales = scale_scores(scored, members)
+    content = pd.concat([_content(prompts, items, embeddings), acceptability])
+    of_models = _of_models(scored, cells, resampling)
+    counted = set(scored["model"]) if members is None else members
+    of_population = _of_population(scored, scales, content, resampling, counted)
+    figures = pd.concat([of_models, of_population])
+    return Diagnosis(cells, scored, scales, content, quality(scored, content), figures)
+
+
+def score_items(
+    prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]
+) -> pd.DataFrame:
+    """Item scores alone; arguments and errors as for `diagnose`."""
+    _require_whole(prompts, items)
+    return _item_scores(_cells(prompts, scores, settings), items)
 
 
 def _require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
@@ -211,21 +225,26 @@ def _intensifier_order(cells: pd.DataFrame, resampling: Resampling) -> Figure:
 
 
 def _of_population(
-    items: pd.DataFrame, scales: pd.DataFrame, content: pd.DataFrame, resampling: Resampling
+    items: pd.DataFrame,
+    scales: pd.DataFrame,
+    content: pd.DataFrame,
+    resampling: Resampling,
+    members: Collection[str],
 ) -> pd.DataFrame:
     """Figures over models, by lineage: alpha, and correlations between scales; and the content's, of any model."""
     rows: list[dict[str, object]] = []
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
     for (questionnaire, subscale), part in both.groupby(["questionnaire", "subscale"], sort=True):
-        matrix = part.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean").to_numpy()
-        figure = _alpha(matrix, resampling)
+        counted = part[part["model"].isin(members)]
+        matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
+        figure = _alpha(matrix.reindex(columns=sorted(part["item"].unique())).to_numpy(), resampling)
         rows.append({"benchmark": questionnaire, "subscale": subscale, "model": None, **asdict(figure)})
-    for questionnaire, part in content.groupby("questionnaire", sort=True):
-        figure = _mean(str(part["measure"].iloc[0]), part["value"].to_numpy(), resampling)
+    for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
+        figure = _mean(str(measure), part["value"].to_numpy(), resampling)
         rows.append({"benchmark": questionnaire, "subscale": WHOLE, "model": None, **asdict(figure)})
     rows += [
         {"benchmark": own, "subscale": WHOLE, "model": None, **asdict(figure)}
-        for own, figure in _between_scales(scales, resampling)
+        for own, figure in _between_scales(scales, resampling, members)
     ]
     return pd.DataFrame(rows)
 
@@ -249,11 +268,15 @@ def _alpha(x: NDArray[np.float64], resampling: Resampling) -> Figure:
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 
 
-def _between_scales(scales: pd.DataFrame, resampling: Resampling) -> Iterator[tuple[str, Figure]]:
+def _between_scales(
+    scales: pd.DataFrame, resampling: Resampling, members: Collection[str]
+) -> Iterator[tuple[str, Figure]]:
     """Spearman between the scores of two questionnaires over lineages, on the first of the two."""
     whole = scales[scales["subscale"] == WHOLE]
-    table = whole.pivot_table(index="lineage", columns="questionnaire", values="score", aggfunc="mean")
-    for own, other in combinations(sorted(table.columns), 2):
+    counted = whole[whole["model"].isin(members)]
+    table = counted.pivot_table(index="lineage", columns="questionnaire", values="score", aggfunc="mean")
+    table = table.reindex(columns=sorted(whole["questionnaire"].unique()))
+    for own, other in combinations(table.columns, 2):
         pairs = table[[own, other]].dropna().to_numpy()
         name = f"rho_with_{other}"
         if len(pairs) < FEWEST_LINEAGES:

@@ -1,5 +1,7 @@
 """Scores of scales over a population of models (EMPALC, section 3.2)."""
 
+from collections.abc import Callable, Collection
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -13,12 +15,19 @@ WHOLE = "all"
 FEWEST_MODELS = 3
 """Models below which a place in the population says nothing."""
 
+Place = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Scores of a population -> the place of each in it."""
 
-def scale_scores(items: pd.DataFrame) -> pd.DataFrame:
+FEWEST_LINEAGES = 5
+"""Lineages of models below which nothing is said about a population."""
+
+
+def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) -> pd.DataFrame:
     """Mean item score of every scale and subscale, with the model's place in the population.
 
     Args:
         items: By `evenruler.questionnaires.schemas.ITEM_SCORES`.
+        members: The models that make the population, all by default; others get no place in it.
 
     Returns:
         By `evenruler.questionnaires.schemas.SCALE_SCORES`.
@@ -27,11 +36,20 @@ def scale_scores(items: pd.DataFrame) -> pd.DataFrame:
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
     scores = both.groupby([*model, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
     scores = scores.rename(columns={"mean": "score", "size": "n"})
-    by_scale = scores.groupby(["questionnaire", "subscale", "configuration", "framing"])["score"]
+    own = scores["score"] if members is None else scores["score"].where(scores["model"].isin(members))
+    by_scale = own.groupby([scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")])
     return scores.assign(
-        z=by_scale.transform(lambda s: standardised(s.to_numpy())),
-        normal=by_scale.transform(lambda s: normal_scores(s.to_numpy())),
+        z=by_scale.transform(lambda s: _among(s, standardised)),
+        normal=by_scale.transform(lambda s: _among(s, normal_scores)),
     )
+
+
+def _among(scores: "pd.Series[float]", place: Place) -> NDArray[np.float64]:
+    """The place of each score among those that are there; nan for one that is not."""
+    known = scores.notna().to_numpy()
+    found = np.full(len(scores), np.nan)
+    found[known] = place(np.asarray(scores[known], dtype=np.float64))
+    return found
 
 
 def standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:

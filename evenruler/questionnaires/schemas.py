@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from evenruler.tables.schemas import COMMON, figures_of, required
+from evenruler.tables.schemas import ANSWERS, COMMON, figures_of, required
 
 ITEMS = pa.schema(
     [
@@ -111,8 +111,94 @@ CONTENT = pa.schema(
         required("n", pa.int64()),
     ]
 )
-"""One row an item. `similarity` (SS): mean cosine between the original question and its n source prompts;
-`similarity_to_paraphrase` where the original wording is not held."""
+"""One row an item and measure. `similarity` (SS): mean cosine between the original question and its n source prompts;
+`similarity_to_paraphrase` where the original wording is not held. LA, over n sentences: `slor`, nats a token by a
+causal model; `acceptability`, probability by a classifier."""
+
+QUALITY = pa.schema(
+    [
+        required("questionnaire", pa.string()),
+        required("item", pa.string()),
+        required("measure", pa.string()),
+        pa.field("model", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("threshold", pa.float64()),
+        required("verdict", pa.string()),
+        pa.field("advice", pa.string()),
+    ]
+)
+"""Every figure of every item: good, weak or poor against its threshold (`told`: it has none), and what to change."""
+
+POPULATION = pa.schema(
+    [
+        required("model", pa.string()),
+        required("lineage", pa.string()),
+        required("kind", pa.string()),
+        required("configuration", pa.string()),
+        pa.field("accuracy", pa.float64()),
+        pa.field("bar", pa.float64()),
+        pa.field("n_held_out", pa.int64()),
+        required("member", pa.bool_()),
+        required("standing", pa.string()),
+    ]
+)
+"""One row a model. `accuracy`: on held-out pairs, null where it was not fitted here; `member`: whether it counts in
+figures over the population; `standing`: the same in words."""
+
+INTERVENED = pa.schema([*ANSWERS, required("corpus", pa.string()), required("epoch", pa.int8())])
+"""Answers of a model on its way through a corpus; epoch 0 is the model as it was."""
+
+COURSE = pa.schema(
+    [
+        required("model", pa.string()),
+        required("corpus", pa.string()),
+        required("epoch", pa.int8()),
+        required("measure", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("text", pa.string()),
+        required("n", pa.int64()),
+    ]
+)
+"""How an adaptation went, by epoch. `loss`: mean of the epoch, nats a token, over n sentences; `plain_pairs`: share of
+n hand-written pairs whose plain answer the model gives; `reply`: what a chat model answers to a message (`text`)."""
+
+TRAJECTORIES = pa.schema(
+    [
+        *_MODEL,
+        required("corpus", pa.string()),
+        required("epoch", pa.int8()),
+        required("score", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""Score of a scale after every measured epoch: mean of n items, with its bootstrap interval over items."""
+
+CHANGES = pa.schema(
+    [
+        required("questionnaire", pa.string()),
+        required("corpus", pa.string()),
+        required("role", pa.string()),
+        required("expected", pa.string()),
+        pa.field("model", pa.string()),
+        required("unit", pa.string()),
+        required("n", pa.int64()),
+        pa.field("before_mean", pa.float64()),
+        pa.field("before_sd", pa.float64()),
+        pa.field("after_mean", pa.float64()),
+        pa.field("after_sd", pa.float64()),
+        pa.field("difference", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("t", pa.float64()),
+        pa.field("p", pa.float64()),
+        pa.field("dz", pa.float64()),
+        pa.field("p_equivalence", pa.float64()),
+        required("verdict", pa.string()),
+    ]
+)
+"""T0 against T1 (EMPALC, table 3). A row of one model compares its items; a row without a model compares lineages."""
 
 FIGURES = figures_of("subscale")
 """One row per figure of quality; `subscale` is `all` for the whole scale."""

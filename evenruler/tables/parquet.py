@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 
-IDENTITY = ("id", "measure")
+IDENTITY = ("id", "corpus", "epoch", "measure")
 """The columns that tell rows apart, in order."""
 
 

@@ -38,9 +38,10 @@ def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
     """
     where = f"params.yaml: training.{name}"
     frame = _frame(declared, where)
+    held = ", ".join(map(str, frame.columns)) or "none; mend the file"
     for column in [*declared.columns, declared.label]:
         if column not in frame.columns:
-            raise UserError(f"no column {column!r}", where=where, remedy=f"it has {', '.join(map(str, frame.columns))}")
+            raise UserError(f"no column {column!r}", where=where, remedy=f"it has {held}")
     labels = _named(frame[declared.label], declared.labels, where)
     texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
     known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
@@ -63,19 +64,14 @@ def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
 def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
     scheme, _, rest = declared.source.partition(":")
     if scheme == "hub":
-        from datasets import load_dataset
-
-        with talking_about(rest, revision=declared.revision, where=where):
-            loaded = load_dataset(rest, declared.config, split=declared.split, revision=declared.revision)
-        frame = loaded.to_pandas()
-        if not isinstance(frame, pd.DataFrame):
-            raise TypeError(f"{where}: found {type(frame).__name__}, expected a frame")
-        return frame
+        return _from_hub(rest, declared, where)
     path = Path(rest).expanduser()
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".parquet": pd.read_parquet,
-        ".jsonl": lambda file: pd.read_json(file, lines=True),
-        ".csv": pd.read_csv,
+        ".jsonl": lambda file: pd.read_json(file, lines=True, dtype=False).infer_objects(),
+        ".csv": lambda file: pd.read_csv(
+            file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(declared.columns, str)
+        ),  # "None" and "007" are texts
     }
     if path.suffix not in readers:
         raise UserError(f"cannot read {path.suffix!r}", where=where, remedy=f"expected {', '.join(readers)}")
@@ -86,6 +82,24 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         reason = str(error).split("\n")[0]
         raise UserError(f"cannot be read ({reason})", where=f"{where}: {path}", remedy="mend the file") from None
+
+
+def _from_hub(repo: str, declared: TrainingData, where: str) -> pd.DataFrame:
+    from datasets import load_dataset
+    from datasets.exceptions import DatasetsError
+
+    try:
+        with talking_about(repo, revision=declared.revision, where=where):
+            loaded = load_dataset(repo, declared.config, split=declared.split, revision=declared.revision)
+    except (OSError, ValueError, DatasetsError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        away = isinstance(error, ConnectionError)
+        remedy = "try again with a network" if away else "mend `source`, `revision`, `config` or `split`"
+        raise UserError(f"{repo} cannot be read ({reason})", where=where, remedy=remedy) from None
+    frame = loaded.to_pandas()
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"{where}: found {type(frame).__name__}, expected a frame")
+    return frame
 
 
 def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
@@ -99,7 +113,7 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
     found = column.map(names)
     if (strange := found.isna() & ~unlabelled).any():
         raise UserError(
-            f"label {column[strange].iloc[0]!r} in row {int(strange.to_numpy().argmax()) + 1}",
+            f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}",
             where=where,
             remedy=f"`labels` has {', '.join(labels)}",
         )

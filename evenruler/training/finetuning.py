@@ -15,11 +15,11 @@ from evenruler.declaration.training import NLI_LABELS
 from evenruler.errors import UserError, nearest
 from evenruler.folders import swapped
 from evenruler.models import engine, sources
-from evenruler.models.adapters import WEIGHTS, Adapter
+from evenruler.models.adapters import WEIGHTS, Adapter, head_of, load_with_head, require_all
 from evenruler.models.catalogue import base_sha256
 from evenruler.models.classification import TransformersClassifier
 from evenruler.models.entailment import LABELS, TransformersEntailment, labelled_sample
-from evenruler.models.loading import loading
+from evenruler.models.loading import loading, quiet
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
 from evenruler.training import card, data, trainer
@@ -66,26 +66,28 @@ def finetune(name: str, params: Params, *, again: bool = False, store: RowStore 
     store = store or RowStore()
     base = sources.locate(name, entry, store)
     base_sum = base_sha256(base, store)
-    if not again and (ADAPTERS / name / RECORD).exists():
+    labels = params.labels(name)
+    if not again and (ADAPTERS / name / RECORD).exists() and any((ADAPTERS / name).glob("*.safetensors")):
         there = read_adapter(name)
-        if there.recipe == entry.finetune.model_dump() and there.base == base_sum:
+        if (there.recipe, there.base, there.labels) == (entry.finetune.model_dump(), base_sum, labels):
             return there
     read = {
         d: data.read(d, params.training[d]) for d in dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
     }
     rows = {d: labelled for d, (labelled, _) in read.items()}
     described = {d: words for d, (_, words) in read.items()}
-    fitting = _Fitting(name, entry, entry.finetune, params.labels(name), base, *data.split(rows, entry.finetune))
+    fitting = _Fitting(name, entry, entry.finetune, labels, base, *data.split(rows, entry.finetune))
     identity = content_sha256(
-        entry.finetune.model_dump(), base_sum, {d: words["sha256"] for d, words in described.items()}
+        entry.finetune.model_dump(), base_sum, labels, {d: words["sha256"] for d, words in described.items()}
     )
     run = store.root / "finetune" / f"{name}-{identity[:16]}"
-    history = _fit(fitting, run)
-    with swapped(ADAPTERS / name) as folder:
+    with quiet():
+        history = _fit(fitting, run)
+    with quiet(), swapped(ADAPTERS / name) as folder:
         _keep(fitting, run / "done", folder)
         record = {
             "labels": fitting.labels,
-            "source": entry.source,
+            "source": "+".join(f"{scheme}:{rest}" for scheme, rest in _places(entry)),
             "base": base_sum,
             "recipe": entry.finetune.model_dump(),
             "data": described,
@@ -106,18 +108,14 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         By epoch: loss, and accuracy on the held-out rows.
     """
     import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoTokenizer
 
     recipe = fitting.recipe
     torch.manual_seed(recipe.seed)
     with loading(fitting.name, str(fitting.base)):
         tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base)
-        model: Any = AutoModelForSequenceClassification.from_pretrained(
-            fitting.base,
-            num_labels=len(fitting.labels),
-            id2label=dict(enumerate(fitting.labels)),
-            label2id={label: i for i, label in enumerate(fitting.labels)},
-        )
+    model, made_up = load_with_head(fitting.name, fitting.base, fitting.labels, torch.float32)
+    require_all(fitting.name, str(fitting.base), made_up, head_of(model), "see its `source`")
     model = _to_fit(model, recipe)
     encode = trainer.encoder(tokenizer, model.config, fitting.labels)
     return trainer.train(
@@ -138,7 +136,7 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
     from peft import LoraConfig, get_peft_model
     from peft.utils.constants import DUMMY_TARGET_MODULES
 
-    head = _head(model)
+    head = head_of(model)
     inside = [
         name
         for name, module in model.named_modules()
@@ -152,16 +150,6 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
         modules_to_save=head,
     )
     return get_peft_model(model, config)
-
-
-def _head(model: Any) -> list[str]:
-    """Names of the modules after the encoder: its pooler, where it has one, and what comes on top."""
-    encoder = model.base_model_prefix
-    top = [
-        name for name, module in model.named_children() if name != encoder and any(True for _ in module.parameters())
-    ]
-    pooler = ["pooler"] if getattr(getattr(model, encoder), "pooler", None) is not None else []
-    return [*pooler, *top]
 
 
 def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
@@ -178,11 +166,16 @@ def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
     tensors = load_file(done / WEIGHTS)
     save_file({name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS)
     config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
-    config["base_model_name_or_path"] = "+".join(rest for _, rest in fitting.entry.locations)
+    config["base_model_name_or_path"] = "+".join(rest for _, rest in _places(fitting.entry))
     config["target_modules"] = (
         sorted(config["target_modules"]) if fitting.recipe.fit == "adapter" else config["target_modules"]
     )
     (folder / "adapter_config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _places(entry: ModelEntry) -> list[tuple[str, str]]:
+    """(scheme, rest) of each part of a source; of a folder outside, its name alone."""
+    return [(s, Path(rest).name if Path(rest).expanduser().is_absolute() else rest) for s, rest in entry.locations]
 
 
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:

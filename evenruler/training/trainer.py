@@ -1,5 +1,6 @@
 """The transformers trainer with our settings: epochs that can be resumed, progress in our words."""
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -50,7 +51,6 @@ def train(
     """
     from transformers import DataCollatorWithPadding, Trainer
     from transformers.trainer_callback import PrinterCallback
-    from transformers.trainer_utils import get_last_checkpoint
 
     checkpoints = run / "checkpoints"
     fitter = Trainer(
@@ -63,10 +63,10 @@ def train(
         callbacks=[_told(name, recipe.epochs)],
     )
     fitter.remove_callback(PrinterCallback)  # ours says it
-    last = get_last_checkpoint(str(checkpoints)) if checkpoints.exists() else None  # type: ignore[no-untyped-call]
+    last = _last_whole(checkpoints)
     if last:
-        note(f"{name}: going on from {Path(last).name}")
-    fitter.train(resume_from_checkpoint=last)
+        note(f"{name}: going on from {last.name}")
+    fitter.train(resume_from_checkpoint=str(last) if last else None)
     model.save_pretrained(run / "done")
     tokenizer.save_pretrained(run / "done")
     return _history(fitter.state.log_history)
@@ -75,6 +75,18 @@ def train(
 def clear(run: Path) -> None:
     """Remove what a finished run kept to be resumed."""
     shutil.rmtree(run, ignore_errors=True)
+
+
+def _last_whole(checkpoints: Path) -> Path | None:
+    """The checkpoint of the last epoch that was saved whole; removes what was broken off later."""
+    for path in sorted(checkpoints.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]), reverse=True):
+        try:
+            json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))  # what the trainer writes last
+        except (OSError, ValueError):
+            shutil.rmtree(path)
+        else:
+            return path
+    return None
 
 
 def _arguments(recipe: Finetune, checkpoints: Path) -> Any:

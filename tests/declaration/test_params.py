@@ -144,7 +144,7 @@ REFUSED = [
         "probes:",
         "1: a\nprobes:",
         "1",
-        ["unknown key '1'", "active, diagnosis, models, probes"],
+        ["unknown key '1'", "active, diagnosis, interventions, models, probes"],
         id="unknown-key-that-is-near-none",
     ),
     pytest.param("diagnosis:", '"diag\\nnosis":', "diag nosis", ["'diagnosis'?"], id="unknown-key-with-a-line-break"),

@@ -70,6 +70,6 @@ def plain_reference() -> Callable[..., np.ndarray]:
 
     def nats(model: StoredCausal, texts: list[str]) -> np.ndarray:
         backend = model.backend
-        return np.array([raw_token_nats(backend._model, backend._tokenizer, text).sum() for text in texts])
+        return np.array([raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts])
 
     return nats

@@ -7,7 +7,7 @@ NATS = 1e-4
 
 
 def raw(model, text: str) -> np.ndarray:
-    return raw_token_nats(model.backend._model, model.backend._tokenizer, text)
+    return raw_token_nats(model.backend.model, model.backend.tokenizer, text)
 
 
 def test_a_continuation_is_the_sum_over_its_own_tokens(llama) -> None:
@@ -31,7 +31,7 @@ def test_prompt_and_continuation_add_up_to_the_whole(llama) -> None:
 
 def test_a_token_across_the_border_belongs_to_the_option(llama) -> None:
     # " t" is the token Ġt alone; with "he" it becomes the one token Ġthe, which is all that counts.
-    tokenizer = llama.backend._tokenizer
+    tokenizer = llama.backend.tokenizer
     assert (tokenizer.tokenize(" t"), tokenizer.tokenize(" the")) == (["Ġt"], ["Ġthe"])
 
     assert llama.continuations([" t"], ["he"])[0, 0] == pytest.approx(raw(llama, " the")[0], abs=NATS)
@@ -82,7 +82,7 @@ def test_a_packaged_model_prefers_what_fits(smollm2) -> None:
     found = smollm2.continuations(prompts, [" Paris", " Rome"])
 
     # One token each, so the last of the whole.
-    assert [len(smollm2.backend._tokenizer.tokenize(option)) for option in (" Paris", " Rome")] == [1, 1]
+    assert [len(smollm2.backend.tokenizer.tokenize(option)) for option in (" Paris", " Rome")] == [1, 1]
     expected = [[raw(smollm2, prompt + option)[-1] for option in (" Paris", " Rome")] for prompt in prompts]
     assert found == pytest.approx(np.array(expected), abs=NATS)
     assert found[0, 0] > found[0, 1]

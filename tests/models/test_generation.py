@@ -18,10 +18,10 @@ def greedy(model, text: str, length: int) -> str:
     backend = model.backend
     ids = torch.tensor([backend._encode(Request(text)).tokens])
     with torch.inference_mode():
-        output = backend._model.generate(
+        output = backend.model.generate(
             input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=length, do_sample=False
         )
-    return backend._tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)
+    return backend.tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)
 
 
 class Ids:
@@ -39,15 +39,15 @@ def first_tokens(model, text: str, sampling: Sampling, n: int) -> np.ndarray:
     backend = model.backend
     sequence = backend._encode(Request(text)).tokens
     prompts = [Prompt(text, sampling, seed) for seed in range(n)]
-    rows = generate_batch(backend._model, Ids(backend._tokenizer), [sequence] * n, prompts)
-    return np.bincount([row[0] for row in rows], minlength=backend._model.config.vocab_size)
+    rows = generate_batch(backend.model, Ids(backend.tokenizer), [sequence] * n, prompts)
+    return np.bincount([row[0] for row in rows], minlength=backend.model.config.vocab_size)
 
 
 def next_token(model, text: str) -> torch.Tensor:
     """[vocabulary] logits of the token after a text, float64."""
     ids = torch.tensor([model.backend._encode(Request(text)).tokens])
     with torch.no_grad():
-        logits = model.backend._model(input_ids=ids).logits[0, -1]
+        logits = model.backend.model(input_ids=ids).logits[0, -1]
     return logits.double()
 
 
@@ -225,14 +225,14 @@ class TestReplies:
         sequences = [backend._encode(Request(text)).tokens for text in PROMPTS]
 
         rows = generate_batch(
-            backend._model, Ids(backend._tokenizer), sequences, [Prompt(text, sampling, 0) for text in PROMPTS]
+            backend.model, Ids(backend.tokenizer), sequences, [Prompt(text, sampling, 0) for text in PROMPTS]
         )
 
         assert {len(row) for row in rows} == {length}
 
     def test_a_reply_ends_with_the_end_token_which_is_not_shown(self, tiny) -> None:
         model = tiny()
-        head, end = model.backend._model.lm_head, model.backend._tokenizer.eos_token_id
+        head, end = model.backend.model.lm_head, model.backend.tokenizer.eos_token_id
         head.bias = torch.nn.Parameter(torch.zeros(head.out_features))
         with torch.no_grad():
             head.bias[end] = 1000.0  # nothing else can come
@@ -242,14 +242,14 @@ class TestReplies:
     def test_so_does_any_other_token_that_the_model_calls_an_end(self, tmp_path, llama) -> None:
         """Chat models end a turn with a token of their own, named in generation_config.json."""
         ids, prompt = llama.backend._encode(Request("The man")).tokens, Prompt("The man", GREEDY, 0)
-        tokenizer = llama.backend._tokenizer
-        (whole,) = generate_batch(llama.backend._model, Ids(tokenizer), [ids], [prompt])
+        tokenizer = llama.backend.tokenizer
+        (whole,) = generate_batch(llama.backend.model, Ids(tokenizer), [ids], [prompt])
         end = next(token for token in whole if token != whole[0])
         folder = save_tiny(tmp_path / "ends", chat=True)
         GenerationConfig(eos_token_id=[tokenizer.eos_token_id, end]).save_pretrained(folder)
 
         model = load("tiny", tiny_params({"tiny": folder}), store=llama._store)
-        (ended,) = generate_batch(model.backend._model, Ids(tokenizer), [ids], [prompt])
+        (ended,) = generate_batch(model.backend.model, Ids(tokenizer), [ids], [prompt])
 
         assert ended == whole[: whole.index(end) + 1]
         assert len(ended) < len(whole) == 8

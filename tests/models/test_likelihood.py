@@ -50,7 +50,7 @@ class TestPackagedModels:
         """Slow with gemma: it is the model with layers of two kinds and a vocabulary of 262,144 that is shipped."""
         expected = plain_reference(packaged, mixed)
         backend = packaged.backend
-        tokenizer = backend._tokenizer
+        tokenizer = backend.tokenizer
         assert packaged.backend.shares_prefixes
 
         found = packaged.loglikelihood(mixed)
@@ -115,7 +115,7 @@ class TestKindsOfModel:
     def test_a_model_that_mistakes_the_mask_falls_back_and_says_by_how_much(self, tiny, plain_reference) -> None:
         """A model whose positions do not follow `position_ids` answers wrongly with a tree: found by trying it."""
         model = tiny()
-        raw = model.backend._model
+        raw = model.backend.model
         forward = raw.base_model.forward
         raw.base_model.forward = lambda *args, position_ids=None, **kwargs: forward(*args, **kwargs)
 
@@ -130,7 +130,7 @@ class TestKindsOfModel:
         assert nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
 
     def test_a_model_that_refuses_the_mask_falls_back(self, tiny) -> None:
-        raw = tiny().backend._model
+        raw = tiny().backend.model
         forward = raw.base_model.forward
 
         def refuses(*args, attention_mask=None, **kwargs):
@@ -158,9 +158,9 @@ class TestKindsOfModel:
 
     def test_an_output_layer_with_a_bias_goes_through_the_whole_model(self, tiny, plain_reference) -> None:
         model = tiny()
-        head = model.backend._model.lm_head
+        head = model.backend.model.lm_head
         head.bias = torch.nn.Parameter(torch.linspace(-3, 3, head.out_features))
-        scorer = LikelihoodScorer(model.backend._model, max_nodes=512, batch=4)
+        scorer = LikelihoodScorer(model.backend.model, max_nodes=512, batch=4)
 
         sequences = [model.backend._encode(Request(text)) for text in TEXTS]
 
@@ -191,7 +191,7 @@ class TestTokens:
 
     def test_a_tokenizer_without_a_start_token_gets_its_end_token(self, tiny, plain_reference) -> None:
         model = tiny(bos=False)
-        tokenizer = model.backend._tokenizer
+        tokenizer = model.backend.tokenizer
         assert tokenizer.bos_token_id is None
 
         assert model.backend._encode(Request("x")).tokens[0] == tokenizer.eos_token_id
