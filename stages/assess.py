@@ -1,48 +1,101 @@
-"""Ask one model every questionnaire: `data/built/questionnaires/` -> `data/scores/questionnaires/{m}.parquet`."""
+"""Ask one model every questionnaire in all its forms: `data/built/questionnaires/` -> `data/scores/questionnaires/`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evenruler.declaration import Params, load_params
+from evenruler.declaration import LIKELIHOODS, Params, load_params
+from evenruler.declaration.questionnaires import INTENSIFIER, TERM
+from evenruler.errors import UserError
 from evenruler.tables import read_frame, schemas, write_table
+from evenruler.text import place
 from stages.running import BUILT, SCORES, run
+
+if TYPE_CHECKING:
+    from evenruler.models import Placed
 
 
 def main(name: str) -> None:
-    """Ask the model whether premises entail hypotheses; all prompts of all questionnaires in one pass."""
+    """Ask the model; all prompts of all questionnaires in one pass a form."""
     params = load_params()
     prompts = prompts_of(params)
+    require_order(params, name, prompts)
 
-    from evenruler.models import load_entailment  # takes seconds: after what a user may have to mend
+    from evenruler.models import load  # takes seconds: after what a user may have to mend
 
-    model = load_entailment(name, params)
+    model = load(name, params)
     write_table(answers(params, name, model, prompts), schemas.ANSWERS, SCORES / "questionnaires" / f"{name}.parquet")
     print(f"{name}: {len(prompts):,} prompts, {model.asked:,} answers asked of the model")
 
 
 def prompts_of(params: Params) -> pd.DataFrame:
-    """The prompts of all questionnaires: id, framing, premise, hypothesis."""
-    built = [
-        read_frame(BUILT / "questionnaires" / questionnaire / "prompts.parquet")
-        for questionnaire in params.questionnaires
-    ]
-    return pd.concat(built)[["id", "framing", "premise", "hypothesis"]]
+    """The prompts of all questionnaires, with `templates` (premise and hypothesis) and the `word` of the term."""
+    found = []
+    for questionnaire in params.questionnaires:
+        prompts, items, terms = (
+            read_frame(BUILT / "questionnaires" / questionnaire / f"{table}.parquet")
+            for table in ("prompts", "items", "terms")
+        )
+        templates = dict(zip(items["item"], zip(items["premise"], items["hypothesis"], strict=True), strict=True))
+        prompts["templates"] = prompts["item"].map(templates)
+        found.append(prompts.merge(terms[["item", "term", "word"]], on=["item", "term"], how="left", validate="m:1"))
+    return pd.concat(found)
+
+
+def require_order(params: Params, name: str, prompts: pd.DataFrame) -> None:
+    """A model that reads from the left can be asked for an intensifier only after the term.
+
+    Raises:
+        UserError: An item has them the other way round, and the model is asked by `clm`.
+    """
+    if "clm" not in params.models[name].configurations:
+        return
+    for prompt in prompts.drop_duplicates(["questionnaire", "item"]).to_dict("records"):
+        text = " ".join(prompt["templates"])
+        if text.index(INTENSIFIER) < text.index(TERM):
+            raise UserError(
+                f"{INTENSIFIER} stands before {TERM}, so that form clm cannot ask it",
+                where=f"{prompt['questionnaire']}, item {prompt['item']}",
+                remedy=f"put {TERM} first, or take clm out of `forms` of {name} in params.yaml",
+            )
 
 
 def answers(params: Params, name: str, model: Any, prompts: pd.DataFrame) -> pd.DataFrame:
-    """What a model answers, by `schemas.ANSWERS`."""
+    """What a model answers in all its forms, by `schemas.ANSWERS`."""
+    found = []
+    for configuration in params.models[name].configurations:
+        ask = _likelihoods if configuration in LIKELIHOODS else _logits
+        for measure, values in ask(model, prompts).items():
+            found.append(prompts[["id", "framing"]].assign(configuration=configuration, measure=measure, value=values))
+    return pd.concat(found).assign(model=name, lineage=params.lineage(name))
+
+
+def _logits(model: Any, prompts: pd.DataFrame) -> dict[str, Any]:
+    """By label, [prompts] whether the premises entail the hypotheses."""
     from evenruler.models import LABELS
 
     logits = model.entailment(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
-    by_label = [
-        prompts[["id", "framing"]].assign(measure=label, value=logits[:, column]) for column, label in enumerate(LABELS)
-    ]
-    return pd.concat(by_label).assign(
-        model=name,
-        lineage=params.lineage(name),
-        configuration="verbaliser" if params.models[name].kind == "causal" else "head",
-    )
+    return dict(zip(LABELS, logits.T, strict=True))
+
+
+def _likelihoods(model: Any, prompts: pd.DataFrame) -> dict[str, Any]:
+    """[prompts] how likely the intensifiers are in their place."""
+    return {schemas.LOG_PROBABILITY: model.in_place([placed(prompt) for prompt in prompts.itertuples()])}
+
+
+def placed(prompt: Any) -> "Placed":
+    """The intensifier of a prompt in its place in premise and hypothesis, which a space parts.
+
+    Args:
+        prompt: A row of `prompts_of`.
+    """
+    from evenruler.models import Placed
+
+    first, second = prompt.templates
+    template, sentence = (first, prompt.premise) if INTENSIFIER in first else (second, prompt.hypothesis)
+    begin, end = place(template, INTENSIFIER, {TERM: prompt.word}, prompt.variant, sentence)
+    before, after = ("", f" {prompt.hypothesis}") if INTENSIFIER in first else (f"{prompt.premise} ", "")
+    return Placed(before + sentence[:begin], sentence[begin:end], sentence[end:] + after)
 
 
 if __name__ == "__main__":

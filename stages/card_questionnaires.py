@@ -2,9 +2,10 @@
 
 import json
 
-from evenruler.declaration import load_changelog, load_params, load_questionnaire
+from evenruler.declaration import Params, load_changelog, load_params, load_questionnaire
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
-from evenruler.questionnaires import card
+from evenruler.questionnaires import card, harness
+from evenruler.questionnaires.forms import named
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 
@@ -14,12 +15,14 @@ def main(questionnaire: str) -> None:
     params = load_params()
     source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{questionnaire}.yaml", SOURCES / "scales")
     built = BUILT / "questionnaires" / questionnaire
+    settings = params.questionnaires[questionnaire]
     name = f"nli-{questionnaire}"
+    version = params.benchmarks[name].version
     metrics = json.loads((DIAGNOSIS / "questionnaires" / "metrics.json").read_text(encoding="utf-8"))
     benchmark = Benchmark(
         name=name,
         title=source.title,
-        version=params.benchmarks[name].version,
+        version=version,
         language=source.language,
         task_categories=["text-classification"],
         tags=["psychometrics", "natural-language-inference", "questionnaire", "evaluation"],
@@ -40,19 +43,35 @@ def main(questionnaire: str) -> None:
         ],
         n_rejected=read_table(built / "rejected.parquet").num_rows,
         parameters={
-            **params.questionnaires[questionnaire].model_dump(),
+            **settings.model_dump(),
             "scale": {word: level.weight for level in scale.levels for word in level.words},
         },
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[Quality(*figure) for figure in card.OF_ANY_MODEL],
         evidence=metrics[questionnaire],
-        models=params.origins(params.active.entailment),
+        models=_origins(params),
         command=f"dvc repro card-questionnaires@{questionnaire}",
-        harness={},
-        harness_task=None,
+        harness=harness.harness_files(
+            questionnaire,
+            source,
+            scale,
+            f"./benchmarks/{name}",
+            version,
+            temperature=settings.temperature,
+            three_way=settings.three_way,
+        ),
+        harness_task=harness.task_name(questionnaire),
         changelog=load_changelog(SOURCES / "changelogs" / f"{name}.yaml"),
     )
     write_benchmark(benchmark, BENCHMARKS / name)
+
+
+def _origins(params: Params) -> dict[str, str]:
+    """Where the models of the evidence come from; one that answers in several forms is there once for each."""
+    origins = params.origins(params.active.entailment)
+    return {
+        named(model, form): origin for model, origin in origins.items() for form in params.models[model].configurations
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Diagnose models and questionnaires: built prompts and their scores -> `data/diagnosis/questionnaires/`."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from stages.running import BUILT, DIAGNOSIS, SCORES, SOURCES, run
 
 FOLDER = DIAGNOSIS / "questionnaires"
 
-KINDS = {"verbaliser": "causal", "head": "nli"}
+KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"}
 """What kind of model answers in which way."""
 
 
@@ -25,6 +26,7 @@ def main() -> None:
     params = load_params()
     prompts, items = _built(params, "prompts"), _built(params, "items")
     population = _population(params)
+    members = population.loc[population["member"], "model"].unique().tolist()
     diagnosis = questionnaires.diagnose(
         prompts,
         items,
@@ -32,7 +34,7 @@ def main() -> None:
         _embeddings(params, prompts, items),
         _settings(params),
         _resampling(params),
-        population.loc[population["member"], "model"].tolist(),
+        members,
         _acceptability(params, prompts),
     )
     write_table(population, schemas.POPULATION, FOLDER / "population.parquet")
@@ -45,7 +47,7 @@ def main() -> None:
     metrics = json.dumps(as_metrics(diagnosis.figures, "subscale"), indent=2, sort_keys=True)
     (FOLDER / "metrics.json").write_text(metrics + "\n", encoding="utf-8")
     _refuse_poor(params, diagnosis.quality)
-    _write_interventions(params, prompts, items)
+    _write_interventions(params, prompts, items, members)
 
 
 def _built(params: Params, table: str) -> pd.DataFrame:
@@ -57,9 +59,13 @@ def _built(params: Params, table: str) -> pd.DataFrame:
 
 
 def _scores(params: Params) -> pd.DataFrame:
-    frames = [read_frame(SCORES / "questionnaires" / f"{model}.parquet") for model in params.active.entailment]
-    scores = pd.concat(frames)
-    return scores.assign(kind=scores["configuration"].map(KINDS))
+    return _answers([SCORES / "questionnaires" / f"{model}.parquet" for model in params.active.entailment])
+
+
+def _answers(files: list[Path]) -> pd.DataFrame:
+    """What models answered, with their kind."""
+    found = pd.concat(map(read_frame, files))
+    return found.assign(kind=found["configuration"].map(KINDS))
 
 
 def _embeddings(params: Params, prompts: pd.DataFrame, items: pd.DataFrame) -> dict[str, NDArray[np.float32]]:
@@ -100,19 +106,17 @@ def _population(params: Params) -> pd.DataFrame:
     """The models that were asked, and whether they count: one fitted here must reach its bar."""
     rows = []
     for model in params.active.entailment:
-        kind = params.models[model].kind
+        entry = params.models[model]
         row: dict[str, object] = {
             "model": model,
             "lineage": params.lineage(model),
-            "kind": KINDS["verbaliser" if kind == "causal" else "head"],
-            "configuration": "verbaliser" if kind == "causal" else "head",
             "accuracy": None,
             "bar": None,
             "n_held_out": None,
             "member": True,
             "standing": "counts",
         }
-        if kind == "encoder":
+        if entry.kind == "encoder":
             record = read_adapter(model, ADAPTERS)
             row |= {
                 "accuracy": record.accuracy,
@@ -121,7 +125,7 @@ def _population(params: Params) -> pd.DataFrame:
                 "member": not record.below_bar,
                 "standing": "below its bar, does not count" if record.below_bar else "counts",
             }
-        rows.append(row)
+        rows += [{**row, "kind": KINDS[form], "configuration": form} for form in entry.configurations]
     return pd.DataFrame(rows)
 
 
@@ -137,11 +141,18 @@ def _refuse_poor(params: Params, quality: pd.DataFrame) -> None:
             )
 
 
-def _write_interventions(params: Params, prompts: pd.DataFrame, items: pd.DataFrame) -> None:
-    """Scores on the way through every corpus, and the first against the last."""
+def _write_interventions(params: Params, prompts: pd.DataFrame, items: pd.DataFrame, members: list[str]) -> None:
+    """Scores on the way through every corpus, and the first against the last; empty tables where there is no corpus."""
+    if not params.active.interventions:
+        for name, schema in (
+            ("trajectories", schemas.TRAJECTORIES),
+            ("changes", schemas.CHANGES),
+            ("course", schemas.COURSE),
+        ):
+            write_table([], schema, FOLDER / f"{name}.parquet")
+        return
     folders = [SCORES / "interventions" / model for model in params.active.interventions]
-    answered = pd.concat([read_frame(folder / "answers.parquet") for folder in folders])
-    answered["kind"] = answered["configuration"].map(KINDS)
+    answered = _answers([folder / "answers.parquet" for folder in folders])
     scored = pd.concat(
         [
             questionnaires.score_items(prompts, items, rows, _settings(params)).assign(
@@ -156,7 +167,7 @@ def _write_interventions(params: Params, prompts: pd.DataFrame, items: pd.DataFr
         questionnaires.trajectories(scored, _resampling(params)), schemas.TRAJECTORIES, FOLDER / "trajectories.parquet"
     )
     write_table(
-        questionnaires.changes(scored, interventions, params.diagnosis.level)[schemas.CHANGES.names],
+        questionnaires.changes(scored, interventions, params.diagnosis.level, members)[schemas.CHANGES.names],
         schemas.CHANGES,
         FOLDER / "changes.parquet",
     )

@@ -1,14 +1,15 @@
 """Adapt one model to corpora and ask it every questionnaire on the way -> `data/scores/interventions/{m}/`."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from evenruler.declaration import Params, load_corpus, load_params
+from evenruler.declaration import load_corpus, load_params
 from evenruler.questionnaires import schemas
 from evenruler.tables import write_table
-from stages.assess import answers, prompts_of
+from stages.assess import answers, prompts_of, require_order
 from stages.running import SCORES, SOURCES, run
 
 MESSAGE = "I think I have a panic attack, can you help me?"
@@ -19,6 +20,7 @@ def main(name: str) -> None:
     """Ask the model before, and after every epoch (or the last) of every corpus, each from the same start."""
     params = load_params()
     prompts = prompts_of(params)
+    require_order(params, name, prompts)
     corpora = {c: load_corpus(SOURCES / "corpora" / f"{c}.yaml").sentences for c in params.interventions}
 
     from evenruler.training.adaptation import Adapted, Recipe
@@ -34,30 +36,29 @@ def main(name: str) -> None:
         for epoch in (0, *measured):
             state = model.at(corpus, epoch)
             answered.append(answers(params, name, state, prompts).assign(corpus=corpus, epoch=epoch))
-            course += _course(params, name, model, corpus, epoch, len(corpora[corpus]))
+            here = {"model": name, "corpus": corpus, "epoch": epoch}
+            course += [{**here, "text": None, **row} for row in _course(params.models[name].chat, state)]
+            if epoch:
+                loss = model.loss(corpus, epoch)
+                course.append({**here, "text": None, "measure": "loss", "value": loss, "n": len(corpora[corpus])})
             asked += state.asked
     write_table(pd.concat(answered), schemas.INTERVENED, SCORES / "interventions" / name / "answers.parquet")
     write_table(course, schemas.COURSE, SCORES / "interventions" / name / "course.parquet")
     print(f"{name}: {len(recipes)} corpora, {asked:,} answers asked of the model")
 
 
-def _course(params: Params, name: str, model: Any, corpus: str, epoch: int, n: int) -> list[dict[str, Any]]:
-    """How the adaptation goes: the loss, plain pairs answered right, and a chat model's reply to a message."""
+def _course(chat: bool, state: Any) -> Iterator[dict[str, Any]]:
+    """How the adaptation goes: plain pairs answered right, and a chat model's reply to a message."""
     from evenruler.models import LABELS, Sampling
     from evenruler.models.entailment import labelled_sample
 
-    here = {"model": name, "corpus": corpus, "epoch": epoch, "text": None}
-    state = model.at(corpus, epoch)
     sample = labelled_sample()
     said = state.entailment([pair for pair, _ in sample]).argmax(axis=1)
     right = float(np.mean([LABELS[column] == label for column, (_, label) in zip(said, sample, strict=True)]))
-    rows = [{**here, "measure": "plain_pairs", "value": right, "n": len(sample)}]
-    if epoch:
-        rows.append({**here, "measure": "loss", "value": model.loss(corpus, epoch), "n": n})
-    if params.models[name].chat:
+    yield {"measure": "plain_pairs", "value": right, "n": len(sample)}
+    if chat:
         reply = state.generate([MESSAGE], sampling=Sampling(max_new_tokens=40, temperature=0))[0]
-        rows.append({**here, "measure": "reply", "value": None, "text": reply, "n": 1})
-    return rows
+        yield {"measure": "reply", "value": None, "text": reply, "n": 1}
 
 
 if __name__ == "__main__":

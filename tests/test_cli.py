@@ -1,25 +1,50 @@
 """The `evenruler` command as a user runs it."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evenruler import cli
-from evenruler.declaration import load_params, load_probe_source, load_questionnaire
+from evenruler.declaration import checking, load_params, load_probe_source, load_questionnaire
+from evenruler.declaration.files import params_yaml
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the command reads, in a folder to stand in."""
+    """What the command reads, in step, in a folder to stand in; every encoder has been fitted as params say."""
     for name in ("params.yaml", "dvc.yaml"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "data/sources", tmp_path / "data/sources")
+    for name, entry in load_params(tmp_path / "params.yaml", in_step=False).models.items():
+        if entry.finetune is not None:
+            record(tmp_path, name, entry.finetune.model_dump())
+    checking.set_scale(tmp_path, "quick")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def record(root: Path, name: str, recipe: dict[str, Any]) -> None:
+    """Say that an adapter was fitted by a recipe."""
+    content = {"labels": [], "base": "", "recipe": recipe, "held_out": {"accuracy": 0.7, "n": 40}}
+    path = root / "data/adapters" / name / "training.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+
+
+def edit(path: Path, *changes: tuple[str, str]) -> str:
+    """Replace each first once; returns what the file was."""
+    before = text = path.read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times"
+        text = text.replace(old, new)
+    path.write_text(text)
+    return before
 
 
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -31,22 +56,176 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *wo
 
 
 def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
+    active = load_params().active
+    models = dict.fromkeys([*active.models, *active.entailment])
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, err) == (0, "")
     assert out == (
-        "checked: scale quick; models smollm2-135m-instruct, gemma-3-270m; probe domains occupation-gender; "
-        "questionnaires gad-7, phq-9, soc-13, trust-in-people\n"
+        f"checked: scale quick; models {', '.join(models)}; probe domains occupation-gender; "
+        "questionnaires gad-7, phq-9, soc-13, trust-in-people; corpora depressive-mood, high-coherence, dull-trouble\n"
     )
 
 
-def test_check_brings_active_in_step(repository, monkeypatch, capsys) -> None:
+def test_check_of_probes_alone_names_no_corpora(repository, monkeypatch, capsys) -> None:
     path = repository / "params.yaml"
-    good = path.read_text()
-    path.write_text(good.replace("[smollm2-135m-instruct, gemma-3-270m]", "[gemma-3-270m]"))
+    document = params_yaml().load(path.read_text())
+    for key in ("questionnaires", "interventions"):
+        del document[key]
+    for name in [name for name in document["versions"] if name.startswith("nli-")]:
+        del document["versions"][name]
+    with path.open("w") as file:
+        params_yaml().dump(document, file)
+    status, out, _ = run(monkeypatch, capsys, "check")
+    assert (status, out.splitlines()[-1].endswith("; probe domains occupation-gender")) == (0, True)
+    assert load_params().active.interventions == []
+
+
+@pytest.mark.parametrize("key", ["models", "entailment", "interventions"])
+def test_check_brings_active_in_step(repository, monkeypatch, capsys, key) -> None:
+    path = repository / "params.yaml"
+    good, used = path.read_text(), getattr(load_params().active, key)
+    (listed,) = [line for line in good.splitlines() if line.startswith(f"  {key}: [")]
+    edit(path, (listed, f"  {key}: [gemma-3-270m, {', '.join(used)}]"))
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
-    assert out.startswith("params.yaml: active is now quick: smollm2-135m-instruct, gemma-3-270m\n")
+    assert out.startswith("params.yaml: active is now quick: smollm2-135m-instruct, gemma-3-270m")
     assert path.read_text() == good
+
+
+def test_check_writes_interventions_where_none_stood(repository, monkeypatch, capsys) -> None:
+    path = repository / "params.yaml"
+    good, used = path.read_text(), load_params().active.interventions
+    (listed,) = [line for line in good.splitlines() if line.startswith("  interventions: [")]
+    edit(path, (f"{listed}\n", ""))
+    status, _, _ = run(monkeypatch, capsys, "check")
+    assert (status, load_params().active.interventions) == (0, used)
+    assert "smollm2-135m-instruct" in used
+    assert path.read_text() == good
+
+
+def test_check_removes_interventions_of_models_that_are_adapted_no_more(repository, monkeypatch, capsys) -> None:
+    kept = "data/scores/interventions/smollm2-135m-instruct/answers.parquet"
+    gone = [f"data/scores/interventions/{name}/answers.parquet" for name in ("gemma-3-270m", "old")]
+    for name in [kept, *gone]:
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).touch()
+    status, out, _ = run(monkeypatch, capsys, "check")
+    assert status == 0
+    assert [line for line in out.splitlines() if line.startswith("removed")] == [
+        "removed data/scores/interventions/gemma-3-270m",
+        "removed data/scores/interventions/old",
+    ]
+    assert [name for name in [kept, *gone] if (repository / name).exists()] == [kept]
+
+
+CORPUS = "data/sources/corpora/depressive-mood.yaml"
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            ("{gad-7: up, ", "{gad7: up, "),
+            f"error: {CORPUS}: expect: no questionnaire 'gad7'; did you mean 'gad-7'?\n",
+        ),
+        (
+            ("role: intervention\n", "role: control\n"),
+            f"error: {CORPUS}: a control moves nothing: every direction in `expect` is none; mend it\n",
+        ),
+        (
+            ("sentences:\n", "file: lines.txt\nsentences:\n"),
+            f"error: {CORPUS}: found both, keep one; mend it\n",
+        ),
+    ],
+)
+def test_a_mistake_in_a_corpus_is_one_line_and_removes_nothing(repository, monkeypatch, capsys, change, line) -> None:
+    (repository / "data/scores/interventions/old").mkdir(parents=True)
+    edit(repository / CORPUS, change)
+    assert run(monkeypatch, capsys, "check") == (2, "", line)
+    assert (repository / "data/scores/interventions/old").exists()
+
+
+def test_a_corpus_without_a_file_is_one_line(repository, monkeypatch, capsys) -> None:
+    (repository / CORPUS).unlink()
+    status, out, err = run(monkeypatch, capsys, "check")
+    assert (status, out, err) == (2, "", f"error: {CORPUS}: no such file; create it or mend the name\n")
+
+
+def test_check_makes_the_folder_that_dvc_wants_to_see(repository, monkeypatch, capsys) -> None:
+    assert not (repository / "data/scores").exists()
+    assert run(monkeypatch, capsys, "check")[0] == 0
+    assert list((repository / "data/scores/interventions").iterdir()) == []
+
+
+def test_a_corpus_that_is_not_declared_is_not_read(repository, monkeypatch, capsys) -> None:
+    (repository / "data/sources/corpora/draft.yaml").write_text("no corpus yet")
+    assert run(monkeypatch, capsys, "check")[0] == 0
+
+
+class TestAdapters:
+    """Of an encoder that answers questionnaires."""
+
+    FOLDER = "data/adapters/minilm-nli-a"
+
+    def test_one_that_was_never_fitted(self, repository, monkeypatch, capsys) -> None:
+        shutil.rmtree(repository / self.FOLDER)
+        status, out, err = run(monkeypatch, capsys, "check")
+        assert (status, out) == (2, "")
+        assert err == (
+            f"error: {self.FOLDER}: minilm-nli-a has no adapter yet; run `evenruler finetune minilm-nli-a`\n"
+        )
+
+    @pytest.mark.parametrize(("key", "value"), [("seed", 17), ("bar", 0.1), ("half", 2), ("data", ["mnli-dev"])])
+    def test_one_that_was_fitted_by_another_recipe(self, repository, monkeypatch, capsys, key, value) -> None:
+        recipe = load_params().models["minilm-nli-a"].finetune.model_dump()
+        assert recipe[key] != value
+        record(repository, "minilm-nli-a", {**recipe, key: value})
+        status, out, err = run(monkeypatch, capsys, "check")
+        assert (status, out) == (2, "")
+        assert err == (
+            f"error: {self.FOLDER}: minilm-nli-a was fitted by another recipe than `finetune` gives; "
+            "run `evenruler finetune minilm-nli-a`, or put the recipe back\n"
+        )
+
+    def test_what_is_not_in_use_need_not_be_fitted(self, repository, monkeypatch, capsys) -> None:
+        shutil.rmtree(repository / self.FOLDER)
+        self.park(repository)
+        assert run(monkeypatch, capsys, "check")[0] == 0
+
+    def test_what_judges_sentences_must_be(self, repository, monkeypatch, capsys) -> None:
+        shutil.rmtree(repository / self.FOLDER)
+        self.park(repository)
+        path = repository / "params.yaml"
+        judge = load_params(path, in_step=False).diagnosis.acceptability
+        edit(path, (f"  acceptability: {judge}", "  acceptability: minilm-nli-a"))
+        status, _, err = run(monkeypatch, capsys, "check")
+        assert (status, "minilm-nli-a has no adapter yet" in err) == (2, True)
+
+    def park(self, repository: Path) -> None:
+        path = repository / "params.yaml"
+        document = params_yaml().load(path.read_text())
+        document["models"]["minilm-nli-a"]["scale"] = "none"
+        with path.open("w") as file:
+            params_yaml().dump(document, file)
+
+
+def test_a_scale_without_a_model_to_adapt_is_refused_and_nothing_written(repository, monkeypatch, capsys) -> None:
+    """Written, it could not be taken back: params.yaml would not be read any more."""
+    path = repository / "params.yaml"
+    document = params_yaml().load(path.read_text())
+    for entry in document["models"].values():
+        if entry.get("scale") != "quick":
+            entry.pop("intervention", None)
+    with path.open("w") as file:
+        params_yaml().dump(document, file)
+    checking.check(repository)
+    before = path.read_text()
+    status, out, err = run(monkeypatch, capsys, "scale", "paper")
+    assert (status, out, path.read_text()) == (2, "", before)
+    assert err == (
+        "error: params.yaml: models: no model is adapted to corpora at the scale 'paper'; "
+        "give one that answers questionnaires `intervention: every`\n"
+    )
 
 
 def test_check_removes_what_is_declared_no_more_and_nothing_else(repository, monkeypatch, capsys) -> None:
@@ -110,7 +289,8 @@ def test_a_new_questionnaire_passes_the_checks(repository, monkeypatch, capsys) 
     source, _ = load_questionnaire(Path("data/sources/questionnaires/good-mood.yaml"), Path("data/sources/scales"))
     assert source.title == "good-mood"
     status, out, _ = run(monkeypatch, capsys, "check")
-    assert (status, out.endswith("trust-in-people, good-mood\n")) == (0, True)
+    assert status == 0
+    assert "; questionnaires gad-7, phq-9, soc-13, trust-in-people, good-mood; corpora " in out
 
 
 def test_check_removes_undeclared_benchmarks_and_nothing_else(repository, monkeypatch, capsys) -> None:

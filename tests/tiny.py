@@ -128,3 +128,43 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
 def tiny_params(folders: Mapping[str, Path], **entry: Any) -> Params:
     """`tiny_declaration`, validated."""
     return Params.model_validate(tiny_declaration(folders, **entry))
+
+
+MASKED = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+LONGEST = 200
+
+
+def save_tiny_masked(folder: Path, kind: str = "bert", seed: int = 0, **config: Any) -> Path:
+    """Save a tiny masked language model with its tokenizer; random, with weights so large that every token matters.
+
+    Args:
+        folder: Made where there is none.
+        kind: `bert` or `roberta`, whose positions count from that of padding.
+        seed: Of the weights.
+        **config: Over what is usual.
+    """
+    import torch
+    from tokenizers.processors import TemplateProcessing
+    from transformers import AutoConfig, AutoModelForMaskedLM
+
+    tokenizer = tiny_tokenizer()
+    tokenizer.add_special_tokens({"mask_token": "<mask>"})
+    tokenizer.model_max_length = LONGEST
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<s> $A </s>",
+        special_tokens=[(word, tokenizer.convert_tokens_to_ids(word)) for word in (BOS, EOS)],
+    )
+    settings = {
+        **MASKED,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": LONGEST + (10 if kind == "roberta" else 0),
+        "initializer_range": 0.3,
+        "pad_token_id": tokenizer.pad_token_id,
+        **config,
+    }
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = AutoModelForMaskedLM.from_config(AutoConfig.for_model(kind, **settings))
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -3,7 +3,14 @@
 from evenruler.declaration.adapters import ADAPTERS, AdapterRecord, read_adapter
 from evenruler.declaration.corpora import CorpusSource, load_corpus
 from evenruler.declaration.criterion import Criterion, read_criterion
-from evenruler.declaration.params import InterventionSettings, ModelEntry, Params, ProbeSettings, load_params
+from evenruler.declaration.params import (
+    LIKELIHOODS,
+    InterventionSettings,
+    ModelEntry,
+    Params,
+    ProbeSettings,
+    load_params,
+)
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
 from evenruler.declaration.questionnaires import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.declaration.training import Finetune, TrainingData
@@ -11,6 +18,7 @@ from evenruler.declaration.versions import Changelog, Release, load_changelog
 
 __all__ = [
     "ADAPTERS",
+    "LIKELIHOODS",
     "AdapterRecord",
     "Changelog",
     "CorpusSource",

@@ -16,7 +16,7 @@ from evenruler.declaration.adapters import ADAPTERS, read_adapter
 from evenruler.declaration.corpora import load_corpus
 from evenruler.declaration.criterion import read_criterion
 from evenruler.declaration.files import params_yaml, replace
-from evenruler.declaration.params import Params, Scale, load_params
+from evenruler.declaration.params import Params, Scale, load_params, require_models
 from evenruler.declaration.probes import load_probe_source
 from evenruler.declaration.questionnaires import load_questionnaire
 from evenruler.declaration.versions import load_changelog
@@ -24,6 +24,9 @@ from evenruler.errors import UserError, nearest
 
 BENCHMARK_PREFIXES = ("probes", "nli")
 """What the names of benchmark folders begin with, by family."""
+
+INTERVENTIONS = "data/scores/interventions"
+"""DVC wants to see it, also where no model is adapted to a corpus and it is empty."""
 
 
 def check(root: Path) -> list[str]:
@@ -46,6 +49,7 @@ def check(root: Path) -> list[str]:
     lines += artifacts.bring_in_step(root, params)
     lines += [f"removed {path}" for path in _prune_files(root, params)]
     lines += [f"removed {stage} from dvc.lock" for stage in _prune_lock(root)]
+    (root / INTERVENTIONS).mkdir(parents=True, exist_ok=True)
     counted = {
         "models": [*params.active.models, *params.active.entailment],
         "probe domains": params.probes,
@@ -60,7 +64,7 @@ def set_scale(root: Path, name: str) -> list[str]:
     """Rewrite `active` for a scale.
 
     Raises:
-        UserError: No such scale, or params.yaml is not valid.
+        UserError: No such scale, params.yaml is not valid, or it has no models for that scale; nothing is written then.
     """
     known: tuple[Scale, ...] = get_args(Scale)
     chosen = next((scale for scale in known if scale == name), None)
@@ -68,10 +72,7 @@ def set_scale(root: Path, name: str) -> list[str]:
         raise UserError(f"no scale {name!r}", remedy=nearest(name, known))
     path = root / "params.yaml"
     params = load_params(path, in_step=False)
-    if not params.in_use(chosen):
-        raise UserError(
-            f"no causal model has the scale {chosen!r}", where=f"{path}: models", remedy="give one that scale"
-        )
+    require_models(params, chosen, path)
     return _bring_in_step(path, params, chosen) or [f"params.yaml is at the scale {chosen} already"]
 
 
@@ -87,20 +88,20 @@ def _check_sources(root: Path, params: Params) -> None:
 
 
 def _check_corpora(root: Path, params: Params) -> None:
+    known = {path.stem for path in (root / "data/sources/questionnaires").glob("*.yaml")}
     for name in params.interventions:
         path = root / "data/sources/corpora" / f"{name}.yaml"
         for questionnaire in load_corpus(path).expect:
-            if questionnaire not in params.questionnaires:
+            if questionnaire not in known:
                 raise UserError(
-                    f"no questionnaire {questionnaire!r}",
-                    where=f"{path}: expect",
-                    remedy=nearest(questionnaire, params.questionnaires),
+                    f"no questionnaire {questionnaire!r}", where=f"{path}: expect", remedy=nearest(questionnaire, known)
                 )
 
 
 def _check_adapters(root: Path, params: Params) -> None:
     """What is in use has been fitted, and as params.yaml says."""
-    for name in params.entailing(params.active.scale):
+    judge = params.diagnosis.acceptability
+    for name in dict.fromkeys([*params.entailing(params.active.scale), *([judge] if judge else [])]):
         recipe = params.models[name].finetune
         if recipe is not None and read_adapter(name, root / ADAPTERS).recipe != recipe.model_dump():
             raise UserError(
@@ -143,7 +144,7 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
         "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
         "data/built/questionnaires": set(params.questionnaires),
         "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
-        "data/scores/interventions": set(params.active.interventions),
+        INTERVENTIONS: set(params.active.interventions),
     }
     stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
     # By our own prefixes: what else lies there, as the old folder that a killed card stage left, is not ours to remove.

@@ -61,7 +61,11 @@ def load_corpus(path: Path) -> CorpusSource:
     lines = Path(corpus.file).expanduser()
     if not lines.is_file():
         raise UserError(f"no file {corpus.file}", where=f"{path}: file", remedy="put it there or mend the name")
-    sentences = list(dict.fromkeys(filter(None, map(str.strip, lines.read_text(encoding="utf-8").splitlines()))))
+    try:
+        text = lines.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"not UTF-8 (byte {error.start})", where=str(lines), remedy="save it as UTF-8") from None
+    sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
     if not sentences:
         raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")
     return corpus.model_copy(update={"sentences": sentences})

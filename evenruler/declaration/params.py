@@ -22,8 +22,14 @@ ArticleSetting = Annotated[
 """For all template sets, or by set."""
 
 
+LIKELIHOODS = ("clm", "mlm")
+"""Forms that ask how likely an intensifier is, not what entails what."""
+
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""
+
+MOST_EPOCHS = 127
+"""Of an adaptation: what the tables hold (int8)."""
 
 
 class Active(Strict):
@@ -41,9 +47,10 @@ class Active(Strict):
 class ModelEntry(Strict):
     """A model of the catalogue."""
 
-    kind: Literal["causal", "nli", "classifier", "encoder", "embedder"]
-    """`causal`: next tokens; `nli`: a classifier of premise and hypothesis; `classifier`: of one text; `encoder`: a
-    base that `finetune` gives a head, which makes it one of these two; `embedder`: sentences as vectors."""
+    kind: Literal["causal", "masked", "nli", "classifier", "encoder", "embedder"]
+    """`causal`: next tokens; `masked`: masked tokens; `nli`: a classifier of premise and hypothesis; `classifier`: of
+    one text; `encoder`: a base that `finetune` gives a head, which makes it one of these two; `embedder`: sentences as
+    vectors."""
     source: Text | list[Text]
     """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`."""
     revision: Text | None = None
@@ -60,7 +67,11 @@ class ModelEntry(Strict):
     labels: list[Text] | None = Field(default=None, min_length=2)
     """Of an `nli` model or a `classifier`, in its own order, where its configuration does not name them."""
     entailment: bool | None = None
-    """Whether it answers questionnaires: every `nli` model does; a `causal` one where this says so."""
+    """Whether it answers questionnaires: every `nli` and `masked` model does; a `causal` one where this or `forms` says
+    so."""
+    forms: list[Literal["verbaliser", "clm"]] | None = Field(default=None, min_length=1)
+    """How a `causal` model is asked. `verbaliser`, the default: yes, no or maybe; `clm`: the probability of the
+    intensifier after what stands before it. A `masked` model is asked for the intensifier in its place (`mlm`)."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None
@@ -93,6 +104,10 @@ class ModelEntry(Strict):
             raise ValueError(
                 f"labels are {self.labels}, expected entailment, neutral and contradiction in the model's order"
             )
+        if self.forms is not None and (self.kind != "causal" or len(set(self.forms)) < len(self.forms)):
+            raise ValueError("`forms` belongs to kind causal, each form once")
+        if self.kind in ("masked", "classifier", "embedder") and self.intervention is not None:
+            raise ValueError("`intervention` belongs to models that answer whether a premise entails a hypothesis")
         if self.kind == "encoder" and self.lineage is None:
             raise ValueError("lineage is missing, the name that all models on this encoder share")
         if scheme == "hub" and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
@@ -102,6 +117,13 @@ class ModelEntry(Strict):
         if self.sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise ValueError(f"sha256 is {self.sha256!r}, expected 64 hex digits")
         return self
+
+    @property
+    def configurations(self) -> list[str]:
+        """The ways in which it answers questionnaires: forms, or `head`."""
+        if self.kind == "causal":
+            return list(self.forms or ["verbaliser"])
+        return ["mlm" if self.kind == "masked" else "head"]
 
     @property
     def scheme(self) -> str:
@@ -154,8 +176,8 @@ class InterventionSettings(Strict):
     @field_validator("epochs")
     @classmethod
     def _for_each_scale(cls, epochs: dict[Scale, int]) -> dict[Scale, int]:
-        if set(epochs) != {"quick", "paper"} or min(epochs.values()) < 1:
-            raise ValueError(f"found {epochs}, expected a number of epochs for quick and for paper")
+        if set(epochs) != {"quick", "paper"} or not all(1 <= number <= MOST_EPOCHS for number in epochs.values()):
+            raise ValueError(f"found {epochs}, expected 1 to {MOST_EPOCHS} epochs for quick and for paper")
         return epochs
 
 
@@ -215,7 +237,9 @@ class Params(Strict):
         return [name for name, entry in self.models.items() if self.entails(name) and entry.scale in (None, scale)]
 
     def intervened(self, scale: Scale) -> list[str]:
-        """The models of a scale that are adapted to corpora, in the order of the catalogue."""
+        """The models of a scale that are adapted to corpora, where there are any, in the order of the catalogue."""
+        if not self.interventions:
+            return []
         return [name for name in self.entailing(scale) if self.models[name].intervention is not None]
 
     def entails(self, name: str) -> bool:
@@ -223,7 +247,9 @@ class Params(Strict):
         entry = self.models[name]
         if entry.entailment is not None:
             return entry.entailment
-        return entry.kind == "nli" or (entry.kind == "encoder" and set(self.labels(name)) == set(NLI_LABELS))
+        if entry.kind in ("nli", "masked") or entry.forms is not None:
+            return True
+        return entry.kind == "encoder" and set(self.labels(name)) == set(NLI_LABELS)
 
     def labels(self, name: str) -> list[str]:
         """What the head of an encoder tells apart, in the order of its outputs."""
@@ -279,41 +305,57 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
                 where=f"{path}: versions",
                 remedy="remove it or mend the name",
             )
-    expected = params.in_use(params.active.scale)
-    if not expected:
-        raise UserError(
-            f"no causal model is in use at the scale {params.active.scale!r}",
-            where=f"{path}: models",
-            remedy="give one of them that scale, or no scale",
-        )
-    entailing = params.entailing(params.active.scale)
-    if params.questionnaires and not entailing:
-        raise UserError(
-            f"no model answers questionnaires at the scale {params.active.scale!r}",
-            where=f"{path}: models",
-            remedy="give a causal model `entailment: true`, or add an nli model",
-        )
-    intervened = params.intervened(params.active.scale)
-    if params.interventions and not intervened:
-        raise UserError(
-            f"no model is adapted to corpora at the scale {params.active.scale!r}",
-            where=f"{path}: models",
-            remedy="give one that answers questionnaires `intervention: every`",
-        )
+    scale = params.active.scale
+    require_models(params, scale, path)
     if not in_step:
         return params
     for key, found, used in (
-        ("models", params.active.models, expected),
-        ("entailment", params.active.entailment, entailing),
-        ("interventions", params.active.interventions, intervened),
+        ("models", params.active.models, params.in_use(scale)),
+        ("entailment", params.active.entailment, params.entailing(scale)),
+        ("interventions", params.active.interventions, params.intervened(scale)),
     ):
         if found != used:
             raise UserError(
-                f"{found} is not what the scale {params.active.scale!r} uses, {used}",
+                f"{found} is not what the scale {scale!r} uses, {used}",
                 where=f"{path}: active.{key}",
                 remedy="run `evenruler check`, which writes it from the catalogue",
             )
     return params
+
+
+def require_models(params: Params, scale: Scale, path: Path) -> None:
+    """A scale uses a causal model, and models for questionnaires and corpora where there are such.
+
+    Args:
+        params: The declaration.
+        scale: Which.
+        path: The file of the declaration.
+
+    Raises:
+        UserError: It uses none.
+    """
+    for needed, used, what, remedy in (
+        (
+            True,
+            params.in_use(scale),
+            "no causal model is in use",
+            "give one of them that scale, or no scale",
+        ),
+        (
+            params.questionnaires,
+            params.entailing(scale),
+            "no model answers questionnaires",
+            "give a causal model `entailment: true`, or add an nli model",
+        ),
+        (
+            params.interventions,
+            params.intervened(scale),
+            "no model is adapted to corpora",
+            "give one that answers questionnaires `intervention: every`",
+        ),
+    ):
+        if needed and not used:
+            raise UserError(f"{what} at the scale {scale!r}", where=f"{path}: models", remedy=remedy)
 
 
 def _check_recipes(params: Params, path: Path) -> None:
@@ -323,7 +365,7 @@ def _check_recipes(params: Params, path: Path) -> None:
         if recipe is None:
             continue
         where = f"{path}: models.{name}.finetune"
-        for data in [*recipe.data, recipe.validation]:
+        for data in [recipe.validation, *recipe.data]:  # what the others are compared with comes first
             if data not in params.training:
                 raise UserError(
                     f"no training data {data!r}",

@@ -1,18 +1,20 @@
-"""What a stage asks of a model: likelihoods, continuations, generations, entailment, embeddings; never paid twice."""
+"""What a stage asks of a model: likelihoods, words in place, generations, entailment, embeddings; never paid twice."""
 
-from evenruler.models.catalogue import load, load_causal, load_classifier, load_embedder, load_entailment
+from evenruler.models.catalogue import load, load_causal, load_classifier, load_embedder, load_entailment, load_masked
 from evenruler.models.entailment import LABELS
-from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Sampling
+from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Placed, Sampling
 
 __all__ = [
     "LABELS",
     "CausalModel",
     "Embedder",
     "LogLikelihoods",
+    "Placed",
     "Sampling",
     "load",
     "load_causal",
     "load_classifier",
     "load_embedder",
     "load_entailment",
+    "load_masked",
 ]

@@ -18,12 +18,14 @@ from evenruler.models import engine
 from evenruler.models.causal import Request, TransformersCausal
 from evenruler.models.classification import TransformersClassifier
 from evenruler.models.embedding import TransformersEmbedder
-from evenruler.models.entailment import LABELS, OPTIONS, Pair, TransformersEntailment, verbalised
+from evenruler.models.entailment import LABELS, Pair, TransformersEntailment
 from evenruler.models.generation import Prompt
-from evenruler.models.protocol import LogLikelihoods, Sampling
+from evenruler.models.masked import TransformersMasked
+from evenruler.models.protocol import LogLikelihoods, Placed, Sampling
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import note, progress
 from evenruler.tables.ids import canonical, content_sha256
+from evenruler.text.verbaliser import OPTIONS, verbalised
 
 LIKELIHOOD = struct.Struct("<dq")
 """A likelihood as it is stored: nats, number of tokens."""
@@ -176,6 +178,24 @@ class StoredCausal(Answering[TransformersCausal]):
         answers = self._likelihoods([Request(option, prompt) for prompt in prompts for option in options])
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
+    def in_place(self, asked: Sequence[Placed]) -> NDArray[np.float64]:
+        """Log-probability of each word after what stands before it; what stands after it is not read.
+
+        The space before a word is the word's: that is how most tokenizers cut.
+
+        Args:
+            asked: n words in their texts.
+
+        Returns:
+            [n] nats per token, so that a word of several tokens is not punished for its length.
+
+        Raises:
+            ValueError: A word has no token.
+        """
+        prompts = [placed.before.rstrip() for placed in asked]
+        words = [placed.before[len(prompt) :] + placed.word for prompt, placed in zip(prompts, asked, strict=True)]
+        return _per_token(self._likelihoods(list(map(Request, words, prompts))))
+
     def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[float, int]]:
         distinct = list(dict.fromkeys(requests))
 
@@ -270,6 +290,29 @@ class StoredCausal(Answering[TransformersCausal]):
         return found
 
 
+class StoredMasked(Answering[TransformersMasked]):
+    """A masked language model whose answers are kept."""
+
+    def in_place(self, asked: Sequence[Placed]) -> NDArray[np.float64]:
+        """Pseudo-log-likelihood of each word in its text, on both sides of which the model reads.
+
+        Args:
+            asked: n words in their texts.
+
+        Returns:
+            [n] nats per token (`TransformersMasked.likelihoods`).
+        """
+        distinct = list(dict.fromkeys(asked))
+
+        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            for batch in self.backend.likelihoods(distinct, missing):
+                yield [(i, LIKELIHOOD.pack(nats, tokens)) for i, nats, tokens in batch]
+
+        stored = self._answers("masked-likelihood/1", [[p.before, p.word, p.after] for p in distinct], ask)
+        answers = {placed: LIKELIHOOD.unpack(answer) for placed, answer in zip(distinct, stored, strict=True)}
+        return _per_token([answers[placed] for placed in asked])
+
+
 class StoredEntailment(Answering[TransformersEntailment]):
     """A classifier of premise and hypothesis whose answers are kept."""
 
@@ -344,3 +387,10 @@ class StoredEmbedder(Answering[TransformersEmbedder]):
         stored = self._answers("embedding/1", distinct, ask)
         vectors = {text: np.frombuffer(answer, dtype="<f4") for text, answer in zip(distinct, stored, strict=True)}
         return np.stack([vectors[text] for text in texts]).astype(np.float32)
+
+
+def _per_token(answers: Sequence[tuple[float, int]]) -> NDArray[np.float64]:
+    """[n] nats over tokens of each likelihood."""
+    if not all(tokens for _, tokens in answers):
+        raise ValueError("a word has no token")
+    return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)

@@ -8,18 +8,25 @@ from evenruler.declaration import ADAPTERS, ModelEntry, Params, load_params, rea
 from evenruler.errors import UserError, nearest
 from evenruler.models import sources
 from evenruler.models.adapters import Adapter
-from evenruler.models.answering import StoredCausal, StoredClassifier, StoredEmbedder, StoredEntailment
+from evenruler.models.answering import (
+    StoredCausal,
+    StoredClassifier,
+    StoredEmbedder,
+    StoredEntailment,
+    StoredMasked,
+)
 from evenruler.models.causal import TransformersCausal
 from evenruler.models.classification import TransformersClassifier
 from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.engine import dtype_on
 from evenruler.models.entailment import TransformersEntailment
+from evenruler.models.masked import TransformersMasked
 from evenruler.models.store import RowStore
 
 
 def load(
     name: str, params: Params | None = None, *, store: RowStore | None = None
-) -> StoredCausal | StoredEntailment | StoredClassifier | StoredEmbedder:
+) -> StoredCausal | StoredMasked | StoredEntailment | StoredClassifier | StoredEmbedder:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
     Args:
@@ -28,9 +35,10 @@ def load(
         store: Where answers are kept; the one under `cache_root()` by default.
 
     Returns:
-        What its kind answers: `loglikelihood`, `continuations`, `generate` and `entailment` of a causal model,
-        `entailment` of an nli model, `classify` of a classifier, one of these two of an encoder with a head of ours,
-        `embed` of an embedder. Its weights are loaded when the store misses something.
+        What its kind answers: `loglikelihood`, `continuations`, `in_place`, `generate` and `entailment` of a causal
+        model, `in_place` of a masked model, `entailment` of an nli model, `classify` of a classifier, one of these two
+        of an encoder with a head of ours, `embed` of an embedder. Its weights are loaded when the store misses
+        something.
 
     Raises:
         UserError: No such model, or its files are missing or not what was declared.
@@ -41,6 +49,8 @@ def load(
         raise _unknown("", name, params.models)
     if entry.kind == "causal":
         return load_causal(name, params, store=store)
+    if entry.kind == "masked":
+        return load_masked(name, params, store=store)
     if entry.kind == "embedder":
         return load_embedder(name, params, store=store)
     entails = entry.kind == "nli" or params.entails(name)
@@ -55,6 +65,16 @@ def load_causal(name: str, params: Params | None = None, *, store: RowStore | No
         return TransformersCausal(name, folder, device, dtype_on(entry, device))
 
     return StoredCausal(name, entry, folder, store, loaded)
+
+
+def load_masked(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredMasked:
+    """A masked language model of the catalogue; arguments and errors as for `load`."""
+    entry, folder, store = _find(name, ("masked",), params, store)
+
+    def loaded(device: str) -> TransformersMasked:
+        return TransformersMasked(name, folder, device, dtype_on(entry, device))
+
+    return StoredMasked(name, entry, folder, store, loaded)
 
 
 def load_entailment(

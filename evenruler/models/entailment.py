@@ -1,4 +1,4 @@
-"""The transformers backend for natural-language inference, and causal models asked by a verbaliser."""
+"""The transformers backend for natural-language inference."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,18 +19,6 @@ LABELS = ("entailment", "neutral", "contradiction")
 
 Pair = tuple[str, str]
 """Premise and hypothesis."""
-
-INSTRUCTION = (
-    "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
-    "First: {premise}\nSecond: {hypothesis}\nAnswer:"
-)
-"""What a causal model reads. Everything that differs between prompts comes late, so that they share beginnings."""
-
-OPTIONS = (" yes", " maybe", " no")
-"""What stands for entailment, neutral and contradiction."""
-
-CONTENT_FREE = "N/A"
-"""The premise that shows what a model answers whatever it is told."""
 
 
 class TransformersEntailment(TransformersClassifier):
@@ -109,10 +97,3 @@ def labelled_sample() -> list[tuple[Pair, str]]:
     text = resources.files("evenruler.models").joinpath("entailment_sample.yaml").read_text(encoding="utf-8")
     sample: Mapping[str, list[list[str]]] = YAML(typ="safe", pure=True).load(text)
     return [((premise, hypothesis), label) for label in LABELS for premise, hypothesis in sample[label]]
-
-
-def verbalised(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
-    """The prompt of each pair for a causal model, and that of its hypothesis after a premise without content."""
-    asked = [INSTRUCTION.format(premise=premise, hypothesis=hypothesis) for premise, hypothesis in pairs]
-    empty = [INSTRUCTION.format(premise=CONTENT_FREE, hypothesis=hypothesis) for _, hypothesis in pairs]
-    return asked, empty

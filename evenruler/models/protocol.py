@@ -19,6 +19,20 @@ class LogLikelihoods:
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A word (or several) in its place in a text."""
+
+    before: str
+    word: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """The whole."""
+        return self.before + self.word + self.after
+
+
+@dataclass(frozen=True)
 class Sampling:
     """How a continuation is drawn."""
 

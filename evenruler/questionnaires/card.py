@@ -6,7 +6,8 @@ READING = (
     "For each item, a model says how far a premise with a term entails a hypothesis with an intensifier; the scores of "
     "an item are normalised over terms and then over intensifiers, weighted by intensifier, and averaged over the "
     "terms that keep the stance of the question (EMPALC, section 3.2). The score of the scale is the mean over items: "
-    "{direction}. Inverse terms enter the normalisation, not the score."
+    "{direction}. Inverse terms enter the normalisation, not the score. The task for lm-evaluation-harness asks a "
+    "causal model to answer yes, maybe or no, and computes the same scores."
 )
 
 FIGURES = (
@@ -29,6 +30,11 @@ FIGURES = (
 
 OF_ANY_MODEL = (
     ("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
+    (
+        "alpha_by_likelihood",
+        "alpha by likelihood",
+        "Cronbach's alpha over lineages of models that are asked how likely the intensifiers are in their place",
+    ),
     ("similarity", "SS", "mean cosine between a question and its source prompts, 0.5 asked of each item"),
     (
         "slor",
@@ -41,7 +47,8 @@ OF_ANY_MODEL = (
 
 LIMITS = (
     "Entailment is a proxy: a score says what a model takes to follow from what, not that a model feels anything.",
-    "Scores of models of different kinds (a classifier's head, a verbaliser) are not on one scale.",
+    "Scores of models of different kinds (a classifier's head, a verbaliser, likelihoods of words) are not on one "
+    "scale.",
 )
 
 COLUMNS = {

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
 from evenruler import measurement
+from evenruler.declaration import LIKELIHOODS
 from evenruler.errors import UserError
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite
+from evenruler.questionnaires.forms import by_measure, named
 from evenruler.questionnaires.population import FEWEST_LINEAGES, WHOLE, scale_scores
 from evenruler.questionnaires.quality import quality
 from evenruler.questionnaires.scoring import entailment_share, item_effect, item_score, two_way_of_logs
+from evenruler.tables.schemas import LOG_PROBABILITY
 
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
@@ -58,7 +61,7 @@ def diagnose(
     Args:
         prompts: By `evenruler.questionnaires.schemas.PROMPTS`.
         items: Items, with a column `questionnaire`.
-        scores: Logits of the prompts, long, `measure` being entailment, neutral or contradiction; with `kind`.
+        scores: Answers to the prompts, long, by `evenruler.tables.schemas.ANSWERS`; with `kind`.
         embeddings: By text: originals, and source prompts (premise and hypothesis with a space between).
         settings: By questionnaire.
         resampling: How intervals are computed.
@@ -78,7 +81,8 @@ def diagnose(
     counted = set(scored["model"]) if members is None else members
     of_population = _of_population(scored, scales, content, resampling, counted)
     figures = pd.concat([of_models, of_population])
-    return Diagnosis(cells, scored, scales, content, quality(scored, content), figures)
+    names = list(map(named, scored["model"], scored["configuration"]))
+    return Diagnosis(cells, scored, scales, content, quality(scored.assign(model=names), content), figures)
 
 
 def score_items(
@@ -111,22 +115,32 @@ def source_prompts(prompts: pd.DataFrame) -> pd.DataFrame:
 
 def _cells(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]) -> pd.DataFrame:
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
-    logits = scores.pivot(index=index, columns="measure", values="value").reset_index()
+    answers = scores.pivot(index=index, columns="measure", values="value").reset_index()
     columns = ["id", "questionnaire", "item", "term", "polarity", "intensifier", "level", "weight"]
-    joined = prompts[columns].merge(logits, on="id", validate="1:m")
-    for model, rows in logits.groupby("model"):
+    joined = prompts[columns].merge(answers, on="id", validate="1:m")
+    for (model, configuration), rows in answers.groupby(["model", "configuration"]):
         if lacking := len(prompts) - prompts["id"].isin(rows["id"]).sum():
-            raise ValueError(f"{model}: {lacking} prompts have no score")
+            raise ValueError(f"{named(str(model), str(configuration))}: {lacking} prompts have no score")
     parts = []
     for (*_, _item), rows in joined.groupby([*MODEL, "item"], sort=True):
         chosen = settings[rows["questionnaire"].iloc[0]]
-        rows = rows.assign(log_p=entailment_share(rows[LOGITS].to_numpy(), three_way=chosen.three_way))
+        rows = rows.assign(log_p=_log_p(rows, chosen))
         table = rows.pivot(index="term", columns="intensifier", values="log_p")
         pss = pd.DataFrame(two_way_of_logs(table.to_numpy(), chosen.temperature), table.index, table.columns)
         long = pss.reset_index().melt(id_vars="term", var_name="intensifier", value_name="pss")
         parts.append(rows.merge(long, on=["term", "intensifier"], validate="1:1"))
     found = pd.concat(parts, ignore_index=True)
-    return found.assign(p=np.exp(found["log_p"])).drop(columns=["id", "log_p", *LOGITS])
+    return found.assign(p=np.exp(found["log_p"])).drop(columns=["id", "log_p", *scores["measure"].unique()])
+
+
+def _log_p(rows: pd.DataFrame, settings: Settings) -> NDArray[np.float64]:
+    """[rows] logarithm of the score of each prompt of one model, in the form that it was asked in."""
+    if rows["configuration"].iloc[0] not in LIKELIHOODS:
+        return entailment_share(rows[LOGITS].to_numpy(), three_way=settings.three_way)
+    found: NDArray[np.float64] = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("a log-probability is not a number")
+    return found
 
 
 def _item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
@@ -194,14 +208,17 @@ def _of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling)
     itself.
     """
     rows = []
-    for (questionnaire, model), of_model in items.groupby(["questionnaire", "model"], sort=True):
-        own = cells[(cells["questionnaire"] == questionnaire) & (cells["model"] == model)]
+    by_model = ["questionnaire", "model", "configuration"]
+    own_cells = dict(iter(cells.groupby(by_model)))
+    for (questionnaire, model, configuration), of_model in items.groupby(by_model, sort=True):
+        own = own_cells[questionnaire, model, configuration]
         found = [
             _mean("silhouette", of_model["silhouette"].to_numpy(), resampling),
             _mean("answer", of_model["score"].to_numpy() * own["intensifier"].nunique(), resampling),
             _intensifier_order(own, resampling),
         ]
-        rows += [{"benchmark": questionnaire, "subscale": WHOLE, "model": model, **asdict(figure)} for figure in found]
+        here = {"benchmark": questionnaire, "subscale": WHOLE, "model": named(str(model), str(configuration))}
+        rows += [{**here, **asdict(figure)} for figure in found]
     return pd.DataFrame(rows)
 
 
@@ -233,19 +250,23 @@ def _of_population(
 ) -> pd.DataFrame:
     """Figures over models, by lineage: alpha, and correlations between scales; and the content's, of any model."""
     rows: list[dict[str, object]] = []
-    both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
-    for (questionnaire, subscale), part in both.groupby(["questionnaire", "subscale"], sort=True):
-        counted = part[part["model"].isin(members)]
-        matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
-        figure = _alpha(matrix.reindex(columns=sorted(part["item"].unique())).to_numpy(), resampling)
-        rows.append({"benchmark": questionnaire, "subscale": subscale, "model": None, **asdict(figure)})
+
+    def add(questionnaire: object, subscale: object, figure: Figure, ending: str = "") -> None:
+        row = {"benchmark": questionnaire, "subscale": subscale, "model": None, **asdict(figure)}
+        rows.append({**row, "figure": figure.figure + ending})
+
+    for ending, asked in by_measure(items):
+        both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
+        for (questionnaire, subscale), part in both.groupby(["questionnaire", "subscale"], sort=True):
+            counted = part[part["model"].isin(members)]
+            matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
+            matrix = matrix.reindex(columns=sorted(part["item"].unique()))
+            add(questionnaire, subscale, _alpha(matrix.to_numpy(), resampling), ending)
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
-        figure = _mean(str(measure), part["value"].to_numpy(), resampling)
-        rows.append({"benchmark": questionnaire, "subscale": WHOLE, "model": None, **asdict(figure)})
-    rows += [
-        {"benchmark": own, "subscale": WHOLE, "model": None, **asdict(figure)}
-        for own, figure in _between_scales(scales, resampling, members)
-    ]
+        add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling))
+    for ending, asked in by_measure(scales):
+        for own, figure in _between_scales(asked, resampling, members):
+            add(own, WHOLE, figure, ending)
     return pd.DataFrame(rows)
 
 

@@ -1,6 +1,6 @@
 """Before and after an adaptation: does a scale move when it should? (EMPALC, sections 3.3.5 and 4.4, table 3)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -8,7 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
+from evenruler.declaration import LIKELIHOODS
 from evenruler.measurement import Paired, Resampling
+from evenruler.questionnaires.forms import named
 from evenruler.questionnaires.population import FEWEST_LINEAGES
 
 SIGNIFICANT = 0.05
@@ -52,34 +54,41 @@ def trajectories(items: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def changes(items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float) -> pd.DataFrame:
+def changes(
+    items: pd.DataFrame,
+    interventions: Mapping[str, Intervention],
+    level: float,
+    members: Collection[str] | None = None,
+) -> pd.DataFrame:
     """The first state of every model against its last, by corpus and questionnaire.
 
     Args:
         items: As for `trajectories`.
         interventions: By corpus.
         level: Of the intervals.
+        members: The models that the rows of lineages rest on; all by default.
 
     Returns:
         By `evenruler.questionnaires.schemas.CHANGES`: models first, lineages after.
     """
-    return pd.DataFrame([*_of_models(items, interventions, level), *_of_lineages(items, interventions, level)])
+    counted = set(items["model"]) if members is None else members
+    return pd.DataFrame([*_of_models(items, interventions, level), *_of_lineages(items, interventions, level, counted)])
 
 
 def _of_models(
     items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float
 ) -> Iterator[dict[str, object]]:
-    for (questionnaire, corpus, model), part in items.groupby(["questionnaire", "corpus", "model"], sort=True):
-        before, after = _ends(part, "item")
-        yield _row(
-            str(questionnaire), str(corpus), interventions[str(corpus)], str(model), "items", before, after, level
-        )
+    by_model = ["questionnaire", "corpus", "model", "configuration"]
+    for (questionnaire, corpus, model, configuration), part in items.groupby(by_model, sort=True):
+        name, intervention = named(str(model), str(configuration)), interventions[str(corpus)]
+        yield _row(str(questionnaire), str(corpus), intervention, name, "items", *_ends(part, "item"), level)
 
 
 def _of_lineages(
-    items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float
+    items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float, members: Collection[str]
 ) -> Iterator[dict[str, object]]:
-    for (questionnaire, corpus), part in items.groupby(["questionnaire", "corpus"], sort=True):
+    for (questionnaire, corpus), of_all in items.groupby(["questionnaire", "corpus"], sort=True):
+        part = of_all[of_all["model"].isin(members) & ~of_all["configuration"].isin(LIKELIHOODS)]
         last = part.groupby("model")["epoch"].transform("max")
         ends = part[(part["epoch"] == 0) | (part["epoch"] == last)].assign(epoch=lambda rows: rows["epoch"] > 0)
         scales = ends.groupby(["lineage", "epoch"], sort=True)["score"].mean().reset_index()
@@ -89,6 +98,8 @@ def _of_lineages(
 
 def _ends(part: pd.DataFrame, unit: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[n] scores of the units before, and after the last epoch."""
+    if part.empty:
+        return np.zeros(0), np.zeros(0)
     table = part.pivot(index=unit, columns="epoch", values="score")
     return table[table.columns.min()].to_numpy(dtype=np.float64), table[table.columns.max()].to_numpy(dtype=np.float64)
 

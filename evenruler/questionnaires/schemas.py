@@ -58,6 +58,8 @@ _MODEL = [
     required("configuration", pa.string()),
     required("framing", pa.string()),
 ]
+"""`model`: its name in the catalogue. One that answers in several forms has rows of each `configuration`; tables
+without that column name the form instead, as in "bert (mlm)"."""
 
 CELLS = pa.schema(
     [
@@ -72,7 +74,8 @@ CELLS = pa.schema(
         required("pss", pa.float64()),
     ]
 )
-"""One row per prompt and model: entailment score P_e, and PSS, what the two-way normalisation makes of it."""
+"""One row per prompt, model and configuration: P_e, the entailment score or (configurations `clm` and `mlm`) the
+probability of the intensifier a token, and PSS, what the two-way normalisation makes of it."""
 
 ITEM_SCORES = pa.schema(
     [
@@ -142,8 +145,8 @@ POPULATION = pa.schema(
         required("standing", pa.string()),
     ]
 )
-"""One row a model. `accuracy`: on held-out pairs, null where it was not fitted here; `member`: whether it counts in
-figures over the population; `standing`: the same in words."""
+"""One row per model and configuration. `accuracy`: on held-out pairs, null where it was not fitted here; `member`:
+whether it counts in figures over the population; `standing`: the same in words."""
 
 INTERVENED = pa.schema([*ANSWERS, required("corpus", pa.string()), required("epoch", pa.int8())])
 """Answers of a model on its way through a corpus; epoch 0 is the model as it was."""
@@ -198,7 +201,9 @@ CHANGES = pa.schema(
         required("verdict", pa.string()),
     ]
 )
-"""T0 against T1 (EMPALC, table 3). A row of one model compares its items; a row without a model compares lineages."""
+"""T0 against T1 (EMPALC, table 3). A row of one model compares its items; a row without a model compares lineages, by
+what their models answer by head or verbaliser."""
 
 FIGURES = figures_of("subscale")
-"""One row per figure of quality; `subscale` is `all` for the whole scale."""
+"""One row per figure of quality; `subscale` is `all` for the whole scale. Of a model that is asked for the likelihood
+of intensifiers `model` says so, as in "bert (mlm)"; a figure over such models ends in `_by_likelihood`."""

@@ -3,10 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import altair as alt
 import jinja2
 import vl_convert as vlc
+
+Mark = Literal["good", "weak", "poor", "told"]
+"""A traffic light; `told`: there is nothing to judge by."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,28 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A text of a table with a traffic light before it, which never says more than the text."""
+
+    text: str
+    mark: Mark | None = None
+    columns: int = 1
+    """How many columns it reaches over."""
+
+
+@dataclass(frozen=True)
 class Table:
     """A small table of texts."""
 
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Cell]]
+    title: str = ""
+    caption: str = ""
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The rows, every text as a cell."""
+        return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -32,8 +53,8 @@ class Section:
 
     title: str
     text: str
-    table: Table | None = None
-    pictures: Sequence[Picture] = field(default_factory=tuple)
+    parts: Sequence[Table | Picture] = field(default_factory=tuple)
+    """In reading order."""
 
 
 def render_page(title: str, lead: str, sections: Sequence[Section]) -> str:
@@ -51,7 +72,8 @@ def render_page(title: str, lead: str, sections: Sequence[Section]) -> str:
         lstrip_blocks=True,
         autoescape=True,
     )
-    specs = [picture.chart.to_dict() for section in sections for picture in section.pictures]
+    pictures = [part for section in sections for part in section.parts if isinstance(part, Picture)]
+    specs = [picture.chart.to_dict() for picture in pictures]
     return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,

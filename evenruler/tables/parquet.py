@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 
-IDENTITY = ("id", "corpus", "epoch", "measure")
+IDENTITY = ("id", "corpus", "epoch", "configuration", "measure")
 """The columns that tell rows apart, in order."""
 
 
 def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
-    """Write rows, sorted by id (and measure, where a row has several), whole or not at all.
+    """Write rows, sorted by id (and by the rest of `IDENTITY`, where an id has several rows), whole or not at all.
 
     Args:
         rows: One mapping a row, or a frame, with exactly the schema's columns.

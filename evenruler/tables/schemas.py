@@ -35,9 +35,13 @@ SCORES = pa.schema(
 )
 """One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""
 
+LOG_PROBABILITY = "log_probability"
+"""The measure of answers that are no logits of entailment."""
+
 ANSWERS = pa.schema([field for field in SCORES if field.name != "n_tokens"])
-"""One row per prompt, model and measure, of answers that have no length: logits of entailment, neutral and
-contradiction."""
+"""One row per prompt, model, configuration and measure, of answers that have no length. Configurations `head` and
+`verbaliser`: logits of entailment, neutral and contradiction. `clm` and `mlm`: `log_probability` of the intensifier in
+its place, mean nats a token."""
 
 
 def figures_of(part: str) -> pa.Schema:

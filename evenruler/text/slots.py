@@ -9,6 +9,8 @@ ATTRIBUTE, TARGET = "{ATTRIBUTE}", "{TARGET}"
 
 _SLOT = re.compile(r"\{[^{}]*\}")
 _FILLING = re.compile(r"(?P<article>\b[Aa]n?\s+)?(?P<slot>\{[A-Z]+\})")
+_ARTICLE_BEFORE = re.compile(r"\b[Aa]n?\s+$")
+_ARTICLE = re.compile(r"[Aa]n?\s+")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 
 
@@ -41,6 +43,30 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
     if article == "agree" and template.startswith("{"):
         sentence = sentence[0].upper() + sentence[1:]
     return sentence
+
+
+def place(
+    template: str, slot: str, others: dict[str, str], article: Literal["agree", "literal"], sentence: str
+) -> tuple[int, int]:
+    """Where the word of one slot stands in a sentence that `fill` made.
+
+    Args:
+        template: With the slot once.
+        slot: Braces included; its word need not be known.
+        others: The words of the other slots.
+        article: As `fill` had it.
+        sentence: The filled template.
+
+    Returns:
+        The word's beginning and end (exclusive) in the sentence, an article before it left out.
+    """
+    before, after = template.split(slot)
+    written = _ARTICLE_BEFORE.search(before)
+    begin = len(fill(before[: written.start()] if written else before, others, article))
+    # The article may have changed its form with the word.
+    if written and (found := _ARTICLE.match(sentence, begin)):
+        begin = found.end()
+    return begin, len(sentence) - len(fill(after, others, article))
 
 
 def words(text: str) -> frozenset[str]:

@@ -5,12 +5,14 @@ encoder that comes without a head for masked words gets a fresh one, fitted with
 epoch: otherwise what a random head asks for would change the encoder.
 """
 
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from evenruler.declaration import Params
+from evenruler.errors import UserError
 from evenruler.models import catalogue
 from evenruler.models.answering import StoredCausal, StoredEntailment
 from evenruler.models.causal import TransformersCausal
@@ -30,6 +32,9 @@ LONGEST = 128
 HEAD_EPOCHS = 10
 HEAD_LEARNING_RATE = 1e-3
 """How a fresh head for masked words is fitted."""
+
+IGNORED = -100
+"""The label of a token that nothing is learned from."""
 
 _LOSS = struct.Struct("<d")
 
@@ -76,12 +81,14 @@ class Adapted:
     def at(self, corpus: str, epoch: int) -> StoredEntailment | StoredCausal:
         """The model after some epochs on a corpus; epoch 0 is the model as it was.
 
-        The answers of two corpora at epoch 0 are the same, and paid for once. Ask one state at a time: the model in
-        memory is the one that was asked last.
+        The answers of two corpora at epoch 0 are the same, and paid for once. States may be asked in any order; one
+        that goes back, to an earlier epoch or to another corpus, trains again from the start.
         """
+        asked: Any = _InState(lambda: self._brought_to(corpus, epoch))
+        state = self._untouched.adapted(self._identity(corpus, epoch), lambda _: asked)
         if epoch == 0:
-            return self._untouched
-        return self._untouched.adapted(self._identity(corpus, epoch), lambda _: self._brought_to(corpus, epoch))
+            state.engine = self._untouched.engine
+        return state
 
     def loss(self, corpus: str, epoch: int) -> float:
         """Mean loss of an epoch, nats a token: of masked words, or of next words."""
@@ -96,15 +103,19 @@ class Adapted:
 
     def _identity(self, corpus: str, epoch: int) -> dict[str, object]:
         """All that the state depends on beside the model itself."""
-        recipe = self._recipes[corpus]
-        texts = [content_sha256(list(sentences)) for _, sentences in sorted(self._corpora.items())]
+        causal = isinstance(self._untouched, StoredCausal)
         return {
             "adaptation": VERSION,
             "corpus": content_sha256(list(self._corpora[corpus])),
-            "head": content_sha256(texts, HEAD_EPOCHS, HEAD_LEARNING_RATE),
-            "recipe": asdict(recipe),
+            "head": None if causal else content_sha256(self._all_texts, HEAD_EPOCHS, HEAD_LEARNING_RATE),
+            "recipe": asdict(self._recipes[corpus]),
             "epoch": epoch,
         }
+
+    @property
+    def _all_texts(self) -> list[str]:
+        """What a head for masked words is fitted on: all sentences, whatever order the corpora are declared in."""
+        return [sentence for _, sentences in sorted(self._corpora.items()) for sentence in sentences]
 
     def _trained(self) -> "_Training":
         if self._training is None:
@@ -115,13 +126,26 @@ class Adapted:
         """The model in memory, trained up to an epoch of a corpus."""
         if self._backend is None:
             self._backend = self._untouched.backend
-            self._training = _Training(self.name, self._backend, [s for c in self._corpora.values() for s in c])
-        training = self._trained()
+        if self._training is None:
+            if epoch == 0:
+                return self._backend
+            self._training = _Training(self.name, self._backend, self._all_texts)
+        training = self._training
         if training.corpus != corpus or len(training.losses) > epoch:
             training.start(corpus, self._corpora[corpus], self._recipes[corpus])
         while len(training.losses) < epoch:
             training.epoch()
         return self._backend
+
+
+class _InState:
+    """The model in memory, brought to a state before anything is asked of it."""
+
+    def __init__(self, bring: Callable[[], Any]) -> None:
+        self._bring = bring
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bring(), name)
 
 
 class _Training:
@@ -131,11 +155,21 @@ class _Training:
         self._name, self._tokenizer = name, backend.tokenizer
         self._asked: Any = backend.model
         causal = isinstance(backend, TransformersCausal)
+        if not causal and backend.tokenizer.mask_token is None:
+            raise self._unfit("has no token to mask words with")
         self._collate = _collator(backend.tokenizer, masked=not causal)
+        self._first_told = int(causal)  # nothing says what the first word is
         self._trained: Any = backend.model if causal else self._with_masked_head(all_texts)
         self._before = {key: value.clone() for key, value in self._trained.state_dict().items()}
         self.corpus: str | None = None
         self.losses: list[float] = []
+
+    def _unfit(self, why: str) -> UserError:
+        return UserError(
+            f"{self._name} {why}, so that it cannot be adapted",
+            where=f"params.yaml: models.{self._name}",
+            remedy="take its `intervention` out",
+        )
 
     def start(self, corpus: str, sentences: Sequence[str], recipe: Recipe) -> None:
         """Put the model back to what it was, and take up a corpus."""
@@ -164,10 +198,13 @@ class _Training:
 
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            model: Any = AutoModelForMaskedLM.from_config(self._asked.config)  # type: ignore[no-untyped-call]
+            try:
+                model: Any = AutoModelForMaskedLM.from_config(self._asked.config)  # type: ignore[no-untyped-call]
+            except ValueError:  # no such class
+                raise self._unfit("is of a kind that learns no masked words") from None
         setattr(model, model.base_model_prefix, getattr(self._asked, self._asked.base_model_prefix))
         model.tie_weights()  # the output layer shares the encoder's embeddings
-        model.to(self._asked.device)
+        model.to(self._asked.device, self._asked.dtype)
         encoder = getattr(model, model.base_model_prefix)
         encoder.requires_grad_(False)
         head = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -182,17 +219,21 @@ class _Training:
     def _passed(
         self, texts: Sequence[str], size: int, seed: int, optimizer: Any, schedule: Any | None, what: str
     ) -> float:
-        """Mean loss of one pass over texts in batches, in which the model learned."""
+        """Mean loss a token of one pass over texts in batches, in which the model learned."""
         import torch
 
         self._trained.train()
-        losses: list[float] = []
+        total, told = 0.0, 0
         with torch.random.fork_rng(), progress(len(texts), what, "sentence") as bar:
             torch.manual_seed(seed)
             order = torch.randperm(len(texts)).tolist()
             for first in range(0, len(order), size):
                 rows = [texts[i] for i in order[first : first + size]]
+                bar.update(len(rows))
                 batch = self._collate(rows).to(self._trained.device)
+                n = int((batch["labels"][:, self._first_told :] != IGNORED).sum())
+                if not n:  # no word masked, or no next one: a mean over none would make every weight no number
+                    continue
                 loss = self._trained(**batch).loss
                 optimizer.zero_grad()
                 loss.backward()
@@ -200,10 +241,9 @@ class _Training:
                 optimizer.step()
                 if schedule is not None:
                     schedule.step()
-                losses.append(loss.item())
-                bar.update(len(rows))
+                total, told = total + n * loss.item(), told + n
         self._trained.eval()
-        return sum(losses) / len(losses)
+        return total / told if told else math.nan
 
 
 def _collator(tokenizer: Any, *, masked: bool) -> Callable[[Sequence[str]], Any]:

@@ -161,7 +161,7 @@ REFUSED = [
         "kind: embedder",
         "kind: embeder",
         "models.minilm.kind",
-        ["'embeder'", "'causal', 'nli', 'classifier', 'encoder' or 'embedder'"],
+        ["'embeder'", "'causal', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'"],
         id="kind",
     ),
     pytest.param("scale: paper", "scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"),
@@ -392,3 +392,182 @@ class TestWhatIsRefused:
             "seed: 7",
             "versions: {probes-jobs: 1.2.3}",
         ]
+
+
+NLI = """\
+  head:
+    kind: nli
+    source: local:weights/head
+    licence: mit
+    origin: of our own
+    intervention: every
+"""
+ANSWERING = (
+    PARAMS.replace("probes:\n", f"{NLI}probes:\n")
+    .replace("    scale: paper\n", "    entailment: true\n    intervention: last\n    scale: paper\n")
+    .replace("    lineage: tiny-family\n", "    lineage: tiny-family\n    entailment: true\n")
+    .replace("shared]\n", "shared]\n  entailment: [tiny, head]\n  interventions: [head]\n")
+    + "questionnaires: {fear: {}}\ninterventions: {gloom: {}}\n"
+)
+"""`tiny` (quick), `big` (paper) and `head` (both) answer questionnaires; `big` and `head` are adapted to a corpus."""
+
+
+class TestInterventions:
+    def test_defaults_of_a_corpus(self, file_with):
+        found = load_params(file_with("params.yaml", ANSWERING)).interventions["gloom"]
+        assert found.epochs == {"quick": 3, "paper": 20}
+        assert (found.learning_rate, found.batch, found.seed) == (2e-5, 8, 0)
+
+    def test_values_of_a_corpus(self, file_with):
+        change = (
+            "{gloom: {}}",
+            "{gloom: {epochs: {quick: 1, paper: 127}, learning_rate: 1e-4, batch: 1, seed: 3}}",
+        )
+        found = load_params(file_with("params.yaml", ANSWERING, change)).interventions["gloom"]
+        assert found.epochs == {"quick": 1, "paper": 127}
+        assert (found.learning_rate, found.batch, found.seed) == (1e-4, 1, 3)
+
+    @pytest.mark.parametrize(("scale", "expected"), [("quick", ["head"]), ("paper", ["big", "head"])])
+    def test_models_that_are_adapted(self, file_with, scale, expected):
+        assert load_params(file_with("params.yaml", ANSWERING)).intervened(scale) == expected
+
+    def test_one_that_answers_no_questionnaire_is_not(self, file_with):
+        changes = [
+            ("    entailment: true\n    intervention: last\n", "    intervention: last\n"),
+            ("    intervention: every\n", "    intervention: every\n    entailment: false\n"),
+            (
+                "  entailment: [tiny, head]\n  interventions: [head]\n",
+                "  entailment: [tiny, more]\n  interventions: [more]\n",
+            ),
+            ("probes:\n", f"{NLI.replace('head', 'more')}probes:\n"),
+        ]
+        params = load_params(file_with("params.yaml", ANSWERING, *changes))
+        assert (params.intervened("quick"), params.intervened("paper")) == (["more"], ["more"])
+
+    def test_without_a_corpus_nobody_is(self, file_with):
+        changes = [("interventions: {gloom: {}}\n", ""), ("  interventions: [head]\n", "")]
+        params = load_params(file_with("params.yaml", ANSWERING, *changes))
+        assert (params.intervened("quick"), params.active.interventions) == ([], [])
+
+    @pytest.mark.parametrize(
+        ("found", "used"), [("[]", "['head']"), ("[tiny]", "['head']"), ("[head, tiny]", "['head']")]
+    )
+    def test_active_ones_are_kept_in_step(self, file_with, error_of, found, used):
+        path = file_with("params.yaml", ANSWERING, ("interventions: [head]", f"interventions: {found}"))
+        line = error_of(load_params, path)
+        assert line.startswith(f"{path}: active.interventions: ")
+        assert f"what the scale 'quick' uses, {used}; run `evenruler check`" in line
+        assert load_params(path, in_step=False).intervened("quick") == ["head"]
+
+    def test_a_corpus_needs_a_model(self, file_with, error_of):
+        path = file_with("params.yaml", ANSWERING, ("    intervention: every\n", ""))
+        assert error_of(load_params, path) == (
+            f"{path}: models: no model is adapted to corpora at the scale 'quick'; "
+            "give one that answers questionnaires `intervention: every`"
+        )
+
+    def test_a_questionnaire_needs_a_model(self, file_with, error_of):
+        changes = [("    intervention: every\n", "    scale: none\n"), ("family\n    entailment: true\n", "family\n")]
+        line = error_of(load_params, file_with("params.yaml", ANSWERING, *changes), in_step=False)
+        assert "models: no model answers questionnaires at the scale 'quick'; " in line
+
+    @pytest.mark.parametrize(
+        ("settings", "key", "held"),
+        [
+            ("{epochs: 3}", "epochs", "dictionary"),
+            ("{epochs: {quick: 3}}", "epochs", "{'quick': 3}, expected 1 to 127 epochs for quick and for paper"),
+            ("{epochs: {quick: 3, paper: 0}}", "epochs", "'paper': 0}, expected 1 to 127"),
+            ("{epochs: {quick: 3, paper: 128}}", "epochs", "'paper': 128}, expected 1 to 127"),
+            ("{epochs: {quick: 3, paper: 20, huge: 1}}", "epochs.huge", "'quick' or 'paper'"),
+            ("{epochs: {quick: 3.5, paper: 20}}", "epochs.quick", "integer"),
+            ("{learning_rate: 0}", "learning_rate", "greater than 0"),
+            ("{learning_rate: .inf}", "learning_rate", "finite"),
+            ("{batch: 0}", "batch", "greater than or equal to 1"),
+            ("{seed: -1}", "seed", "greater than or equal to 0"),
+            ("{epoch: 3}", "epoch", "did you mean 'epochs'?"),
+        ],
+    )
+    def test_settings_that_are_refused(self, file_with, error_of, settings, key, held):
+        path = file_with("params.yaml", ANSWERING, ("{gloom: {}}", f"{{gloom: {settings}}}"))
+        line = error_of(load_params, path)
+        assert line.startswith(f"{path}: interventions.gloom.{key}")
+        assert held in line
+
+    def test_how_often_a_model_is_asked_is_every_or_last(self, file_with, error_of):
+        path = file_with("params.yaml", ANSWERING, ("intervention: every", "intervention: always"))
+        line = error_of(load_params, path)
+        assert line.startswith(f"{path}: models.head.intervention: found 'always'")
+        assert "'every' or 'last'" in line
+
+    def test_an_embedder_cannot_be_adapted(self, file_with, error_of):
+        path = file_with("params.yaml", ANSWERING, ("kind: embedder\n", "kind: embedder\n    intervention: last\n"))
+        assert error_of(load_params, path).startswith(f"{path}: models.minilm: `intervention` belongs to models that ")
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("kind", "labels"),
+        [
+            ("nli", "[contradiction, neutral, entailment]"),
+            ("classifier", "[acceptable, unacceptable]"),
+            ("classifier", "[sad, glad, neither]"),
+        ],
+    )
+    def test_in_the_models_own_order(self, file_with, kind, labels):
+        changes = [("kind: nli\n", f"kind: {kind}\n    labels: {labels}\n"), ("    intervention: every\n", "")]
+        path = file_with("params.yaml", ANSWERING, *changes, ("interventions: {gloom: {}}\n", ""))
+        assert load_params(path, in_step=False).models["head"].labels == labels.strip("[]").split(", ")
+
+    @pytest.mark.parametrize(
+        ("change", "key", "held"),
+        [
+            (("kind: embedder\n", "kind: embedder\n    labels: [a, b]\n"), "minilm", "the kinds nli and classifier"),
+            (("    entailment: true\n    int", "    labels: [a, b]\n    int"), "big", "the kinds nli and classifier"),
+            (
+                ("kind: nli\n", "kind: nli\n    labels: [yes, maybe, no]\n"),
+                "head",
+                "labels are ['yes', 'maybe', 'no'],",
+            ),
+            (
+                ("kind: nli\n", "kind: nli\n    labels: [entailment, neutral]\n"),
+                "head",
+                "expected entailment, neutral and contradiction in the model's order",
+            ),
+            (("kind: nli\n", "kind: nli\n    labels: [entailment]\n"), "head.labels", "at least 2 items"),
+        ],
+    )
+    def test_elsewhere_or_others_are_refused(self, file_with, error_of, change, key, held):
+        path = file_with("params.yaml", ANSWERING, change)
+        line = error_of(load_params, path)
+        assert line.startswith(f"{path}: models.{key}: ")
+        assert held in line
+
+
+class TestAcceptability:
+    @pytest.mark.parametrize("judge", ["tiny", "parked", "big"])
+    def test_a_causal_model_of_the_catalogue_judges(self, file_with, judge):
+        change = ("  seed: 7\n", f"  seed: 7\n  acceptability: {judge}\n")
+        assert load_params(file_with("params.yaml", ANSWERING, change)).diagnosis.acceptability == judge
+
+    def test_a_classifier_does(self, file_with):
+        changes = [
+            ("  seed: 7\n", "  seed: 7\n  acceptability: cola\n"),
+            (
+                "probes:\n",
+                f"{NLI.replace('head', 'cola').replace('nli', 'classifier').rpartition('    int')[0]}probes:\n",
+            ),
+        ]
+        params = load_params(file_with("params.yaml", ANSWERING, *changes))
+        assert (params.diagnosis.acceptability, params.models["cola"].kind) == ("cola", "classifier")
+        assert params.entailing("quick") == ["tiny", "head"]
+
+    def test_nobody_does_by_default(self, file_with):
+        assert load_params(file_with("params.yaml", ANSWERING)).diagnosis.acceptability is None
+
+    @pytest.mark.parametrize("judge", ["head", "minilm", "nobody"])
+    def test_others_do_not(self, file_with, error_of, judge):
+        path = file_with("params.yaml", ANSWERING, ("  seed: 7\n", f"  seed: 7\n  acceptability: {judge}\n"))
+        assert error_of(load_params, path) == (
+            f"{path}: diagnosis.acceptability: {judge!r} is no causal model and no classifier of the catalogue; "
+            "name one"
+        )

@@ -94,13 +94,16 @@ class TestFinetune:
             ("batch", 0),
             ("seed", -1),
             ("bar", 1.5),
-            ("patience", 3),
         ],
     )
     def test_what_is_refused(self, key, value) -> None:
         with pytest.raises(ValidationError) as caught:
             recipe(**{key: value})
         assert caught.value.errors()[0]["loc"][0] == key
+
+    def test_an_unknown_key_is_refused(self) -> None:
+        with pytest.raises(ValidationError, match="patience"):
+            recipe(patience=3)
 
 
 ENCODER = """\
@@ -126,7 +129,9 @@ FITTED = "finetune: {data: [moods], validation: moods}"
 
 class TestEncoders:
     def test_what_their_heads_tell_apart(self, file_with) -> None:
-        params = load_params(file_with("params.yaml", WHOLE, (FITTED, "finetune: {data: [moods], validation: tempers}")))
+        params = load_params(
+            file_with("params.yaml", WHOLE, (FITTED, "finetune: {data: [moods], validation: tempers}"))
+        )
         assert params.labels("moody") == ["glad", "sad"]
         assert params.labels("tiny") == []
         assert (params.entails("moody"), params.lineage("moody")) == (False, "encoder")
@@ -180,7 +185,7 @@ class TestEncoders:
                 "training.nli: a Hub data set needs `revision`",
             ),
         ],
-    )  # fmt: skip
+    )
     def test_what_does_not_go_together_is_refused(self, change, line, file_with, error_of) -> None:
         path = file_with("params.yaml", WHOLE, change)
         found = error_of(load_params, path)

@@ -9,8 +9,8 @@ from scipy import stats
 from scipy.special import softmax
 from sklearn.metrics import silhouette_score
 
-from evenruler.measurement import Resampling, as_metrics
-from evenruler.questionnaires import Diagnosis, Settings, diagnose, schemas
+from evenruler.measurement import Resampling, as_metrics, bootstrap
+from evenruler.questionnaires import Diagnosis, Settings, diagnose, schemas, score_items
 from evenruler.questionnaires.diagnosis import silhouette
 from evenruler.tables import write_table
 
@@ -106,10 +106,13 @@ def diagnosed() -> Callable[..., Diagnosis]:
         lineages: Mapping[str, str] = LINEAGES,
         neutral: float = 7.0,
         change: Callable[[pd.DataFrame], pd.DataFrame] = lambda scores: scores,
+        members: list[str] | None = None,
+        acceptability: pd.DataFrame | None = None,
         **settings: Settings,
     ) -> Diagnosis:
         chosen = {"fear": Settings(), "joy": Settings(), **settings}
-        return diagnose(PROMPTS, ITEMS, change(answers(models, lineages, neutral)), embeddings(), chosen, RESAMPLING)
+        scores = change(answers(models, lineages, neutral))
+        return diagnose(PROMPTS, ITEMS, scores, embeddings(), chosen, RESAMPLING, members, acceptability)
 
     return make
 
@@ -373,12 +376,123 @@ class TestBetweenScales:
         assert names[names.str.startswith("rho")].tolist() == ["rho_with_joy"]
 
 
+class TestMembers:
+    """m4 and m5 share a lineage, so without m5 there are five models of five lineages."""
+
+    FIVE = [f"m{i}" for i in range(5)]  # noqa: RUF012
+
+    def test_figures_over_models_rest_on_members_alone(self, diagnosis, diagnosed) -> None:
+        found = diagnosed(members=self.FIVE)
+        without = SCORES.drop(index="m5")
+        assert figure(found, "alpha")["value"] == pytest.approx(pingouin.cronbach_alpha(without[FEAR])[0], abs=1e-12)
+        expected = stats.spearmanr(without[FEAR].mean(axis=1), without["only"])
+        assert figure(found, "rho_with_joy")["value"] == pytest.approx(expected.statistic, abs=1e-12)
+        assert figure(found, "rho_with_joy")["n"] == 5
+        assert abs(figure(found, "alpha")["value"] - figure(diagnosis, "alpha")["value"]) > 1e-3
+        body = pingouin.cronbach_alpha(without[["one", "two"]])[0]
+        assert figure(found, "alpha", subscale="body")["value"] == pytest.approx(body, abs=1e-12)
+
+    def test_members_are_counted_by_lineage(self, diagnosed) -> None:
+        four = diagnosed(members=["m0", "m1", "m4", "m5", "m3"])
+        for name in ("alpha", "rho_with_joy"):
+            row = figure(four, name)
+            assert pd.isna(row["value"])
+            assert (row["n"], row["reason"]) == (4, "fewer than 5 lineages of models")
+
+    def test_others_keep_their_own_scores_and_figures(self, diagnosis, diagnosed) -> None:
+        found = diagnosed(members=self.FIVE)
+        pd.testing.assert_frame_equal(found.items, diagnosis.items)
+        pd.testing.assert_frame_equal(found.cells, diagnosis.cells)
+        pd.testing.assert_frame_equal(found.content, diagnosis.content)
+        for name in ("silhouette", "answer", "intensifier_order"):
+            assert figure(found, name, "m5")["value"] == figure(diagnosis, name, "m5")["value"]
+        places = found.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index("model")
+        assert pd.isna(places.loc["m5", "z"])
+        expected = stats.zscore(SCORES.drop(index="m5")[FEAR].mean(axis=1).to_numpy(), ddof=1)
+        assert places.loc[self.FIVE, "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
+
+    def test_all_are_by_default(self, diagnosis, diagnosed) -> None:
+        pd.testing.assert_frame_equal(diagnosed(members=list(MODELS)).figures, diagnosis.figures)
+
+    def test_where_nobody_is_one_every_figure_over_models_is_null_with_a_reason(self, diagnosed, tmp_path) -> None:
+        found = diagnosed(members=[])
+        reason = "fewer than 5 lineages of models"
+        for name, benchmark, subscale in (
+            ("alpha", "fear", "all"),
+            ("alpha", "fear", "body"),
+            ("rho_with_joy", "fear", "all"),
+        ):
+            row = figure(found, name, benchmark=benchmark, subscale=subscale)
+            assert pd.isna(row["value"])
+            assert (row["n"], row["unit"], row["reason"]) == (0, "lineages", reason)
+        assert figure(found, "alpha", benchmark="joy")["n"] == 0
+        assert found.scales[["z", "normal"]].isna().all(axis=None)
+        assert figure(found, "similarity")["n"] == 3
+        write_table(found.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet")
+
+
+LIKED = pd.DataFrame(
+    [("fear", "one", 1.0, 7), ("fear", "two", 2.0, 7), ("fear", "three", 6.0, 7), ("joy", "only", -4.0, 5)],
+    columns=["questionnaire", "item", "value", "n"],
+).assign(measure="slor")
+
+
+class TestAcceptability:
+    def test_is_content_beside_similarity(self, diagnosis, diagnosed) -> None:
+        found = diagnosed(acceptability=LIKED).content
+        pd.testing.assert_frame_equal(found[: len(ITEMS)], diagnosis.content)
+        own = found[found["measure"] == "slor"].set_index("item")
+        assert own["value"].to_dict() == {"one": 1.0, "two": 2.0, "three": 6.0, "only": -4.0}
+
+    def test_each_measure_has_a_figure_of_its_own(self, diagnosis, diagnosed) -> None:
+        found = diagnosed(acceptability=LIKED)
+        row = figure(found, "slor")
+        assert (row["value"], row["n"], row["unit"]) == (pytest.approx(3.0), 3, "items")
+        expected = bootstrap(np.mean, np.array([1.0, 2.0, 6.0]), level=0.9, n=60, seed=3)
+        assert (row["low"], row["high"]) == (expected.low, expected.high)
+        assert figure(found, "similarity")["value"] == figure(diagnosis, "similarity")["value"]
+        joy = figure(found, "slor", benchmark="joy")
+        assert (joy["value"], joy["n"], joy["reason"]) == (-4.0, 1, "fewer than two items have a value")
+        assert not (diagnosis.figures["figure"] == "slor").any()
+
+    def test_and_a_row_of_quality_without_a_threshold(self, diagnosed) -> None:
+        rows = diagnosed(acceptability=LIKED).quality.query("measure == 'slor'")
+        assert rows["value"].tolist() == [1.0, 2.0, 6.0, -4.0]
+        assert (set(rows["verdict"]), rows["model"].isna().all()) == ({"told"}, True)
+
+
+class TestQuality:
+    def test_items_are_judged_on_every_model(self, diagnosis) -> None:
+        found = diagnosis.quality
+        of_content = found[found["model"].isna()].set_index(["item", "measure"])["verdict"].to_dict()
+        assert of_content == {
+            **{(item, "similarity"): "poor" for item in FEAR},  # .25
+            ("only", "similarity_to_paraphrase"): "told",
+        }
+        silhouettes = found.query("item == 'one' and measure == 'silhouette'").set_index("model")
+        assert silhouettes.loc["m0", "value"] == of_item(diagnosis, "one")["silhouette"]
+        assert list(silhouettes.index) == list(MODELS)
+
+
+class TestScoreItems:
+    def test_are_those_of_the_diagnosis(self, diagnosis) -> None:
+        settings = {"fear": Settings(), "joy": Settings()}
+        found = score_items(PROMPTS, ITEMS, answers(MODELS, LINEAGES, 7.0), settings)
+        pd.testing.assert_frame_equal(found, diagnosis.items)
+
+    def test_a_missing_prompt_is_an_error_as_there(self) -> None:
+        scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
+        with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
+            score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], {"fear": Settings()})
+
+
 class TestTables:
     def test_schemas_take_them(self, diagnosis, tmp_path) -> None:
         write_table(diagnosis.cells, schemas.CELLS, tmp_path / "cells.parquet")
         write_table(diagnosis.items, schemas.ITEM_SCORES, tmp_path / "items.parquet")
         write_table(diagnosis.scales, schemas.SCALE_SCORES, tmp_path / "scales.parquet")
         write_table(diagnosis.content, schemas.CONTENT, tmp_path / "content.parquet")
+        write_table(diagnosis.quality, schemas.QUALITY, tmp_path / "quality.parquet")
         write_table(diagnosis.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet")
 
     def test_figures_become_metrics(self, diagnosis) -> None:

@@ -81,3 +81,44 @@ class TestScaleScores:
 
         assert found.loc[["a", "b", "c"], "z"].tolist() == [1.0, -1.0, 0.0]
         assert found.loc[["d", "e"], ["z", "normal"]].isna().all(axis=None)
+
+
+def of_all(found: pd.DataFrame) -> pd.DataFrame:
+    return found.query("subscale == 'all'").set_index("model")
+
+
+class TestMembers:
+    MORE = {**SCORES, "d": [90.0, 90.0, 90.0], "e": [-99.0, -99.0, -99.0]}  # noqa: RUF012
+
+    def test_others_get_no_place_and_shift_nobody(self) -> None:
+        alone = of_all(scale_scores(items(SCORES)))
+        found = of_all(scale_scores(items(self.MORE), members=["a", "b", "c"]))
+
+        assert found.loc[["a", "b", "c"], "z"].tolist() == [1.0, -1.0, 0.0]
+        assert found.loc[["a", "b", "c"], "normal"].tolist() == alone["normal"].tolist()
+        assert found.loc[["d", "e"], ["z", "normal"]].isna().all(axis=None)
+        assert found["score"].to_dict() == {"a": 2.0, "b": 0.0, "c": 1.0, "d": 90.0, "e": -99.0}
+        assert found["n"].tolist() == [3] * 5
+
+    def test_subscales_too(self) -> None:
+        alone = scale_scores(items(SCORES)).query("subscale == 'body'")
+        found = scale_scores(items(self.MORE), members={"c", "b", "a"}).query("subscale == 'body'")
+        assert found["z"].tolist()[:3] == pytest.approx(alone["z"].tolist(), abs=1e-15)
+        assert found["z"].isna().tolist() == [False] * 3 + [True] * 2
+
+    def test_all_are_by_default(self) -> None:
+        found, everybody = scale_scores(items(self.MORE)), scale_scores(items(self.MORE), list(self.MORE))
+        pd.testing.assert_frame_equal(found, everybody)
+        assert of_all(found)["z"].notna().all()
+
+    @pytest.mark.parametrize("members", [[], ["a", "b"], ["nobody"]])
+    def test_below_three_nobody_has_a_place(self, members) -> None:
+        found = scale_scores(items(self.MORE), members)
+        assert found[["z", "normal"]].isna().all(axis=None)
+        assert found["score"].notna().all()
+
+    def test_those_of_one_configuration_are_counted_apart(self) -> None:
+        few = items({"d": [90.0] * 3, "e": [99.0] * 3, "f": [93.0] * 3}, "verbaliser")
+        found = of_all(scale_scores(pd.concat([items(SCORES), few]), members=["a", "b", "c", "d", "e"]))
+        assert found.loc[["a", "b", "c"], "z"].tolist() == [1.0, -1.0, 0.0]
+        assert found.loc[["d", "e", "f"], "z"].isna().all()  # two of them count, that are too few

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evenruler.report import Section, charts, render_page
-from evenruler.report.page import Picture, Table
+from evenruler.report.page import Cell, Picture, Table
 
 ASSOCIATIONS = pd.DataFrame(
     {
@@ -26,13 +26,25 @@ ASSOCIATIONS = pd.DataFrame(
 )
 
 
+TABLE = Table(
+    ["figure", "<m>"],
+    [
+        ["r", "0.83 [0.71, 0.91], n = 43"],
+        ["SC", Cell("0.30 <weak>", "weak")],
+        [Cell("of any & every model", columns=2)],
+    ],
+    "A table's <title>",
+    "Its & caption",
+)
+
+
 @pytest.fixture
 def page() -> str:
     pictures = [Picture("Bias", "A caption & more", charts.validity(ASSOCIATIONS, "men (%)"))]
     hostile = alt.Chart(pd.DataFrame({"x": ["</script><b>"]})).mark_point().encode(x="x:N")
     sections = [
-        Section("One", "Text <b>", Table(["figure", "m"], [["r", "0.83 [0.71, 0.91], n = 43"]]), pictures),
-        Section("Two", "More", None, [Picture("Hostile", "", hostile)]),
+        Section("One", "Text <b>", [TABLE, *pictures]),
+        Section("Two", "More", [Picture("Hostile", "", hostile)]),
     ]
     return render_page("Title", "Lead", sections)
 
@@ -41,8 +53,19 @@ def test_text_is_escaped_and_nothing_is_fetched(page: str) -> None:
     assert "Text &lt;b&gt;" in page
     assert "A caption &amp; more" in page
     assert "<td>0.83 [0.71, 0.91], n = 43</td>" in page
+    assert "<th>&lt;m&gt;</th>" in page
+    assert '<td class="weak">0.30 &lt;weak&gt;</td>' in page
+    assert '<td colspan="2">of any &amp; every model</td>' in page
+    assert '<h3>A table&#39;s &lt;title&gt;</h3>\n<p class="caption">Its &amp; caption</p>' in page
     assert "<script src" not in page
     assert page.count("</script>") == 3
+
+
+def test_a_mark_has_a_shape_of_its_own(page: str) -> None:
+    """Colour alone tells nothing to those who cannot see it."""
+    marks = re.findall(r'td\.(\w+)::before \{ content: "(.*?)"', page)
+    assert [mark for mark, _ in marks] == ["good", "weak", "poor", "told"]
+    assert len({shape for _, shape in marks}) == 4
 
 
 def test_the_specs_come_back(page: str) -> None:

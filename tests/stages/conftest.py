@@ -121,6 +121,11 @@ def shorten_items(source: dict) -> None:
         del source["items"][name]
 
 
+def shorten_corpus(source: dict) -> None:
+    """An edit of a corpus that keeps its first ten sentences."""
+    del source["sentences"][10:]
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone with two tiny models, twelve attributes and three items, built without a network, and committed."""
@@ -133,14 +138,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         embedder = params["models"]["all-minilm-l6-v2"]
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"]["all-minilm-l6-v2"] = embedder
-        params["models"]["tiny-a"]["entailment"] = True
+        params["models"]["tiny-a"] |= {"entailment": True, "intervention": "every"}
         params["active"]["models"] = ["tiny-a", "tiny-b"]
         params["questionnaires"] = {"gad-7": {}}
-        params["diagnosis"]["resamples"] = 100
+        params["diagnosis"] |= {"resamples": 100, "acceptability": "tiny-a"}
+        params["interventions"] = {"depressive-mood": {"epochs": {"quick": 2, "paper": 20}}}
 
     clone.edit("params.yaml", two_tiny_models)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(12, ("validation", "seed")))
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
+    clone.edit("data/sources/corpora/depressive-mood.yaml", shorten_corpus)
     clone.run("evenruler", "check")
     clone.run(*NO_NETWORK, "dvc", "repro")
     clone.commit("built")

@@ -1,6 +1,7 @@
-"""kill -9 in the middle of scoring a real model: nothing stays behind, nothing is paid twice, the same numbers."""
+"""kill -9 in the middle of asking a real model: nothing stays behind, nothing is paid twice, the same numbers."""
 
 import os
+import re
 import signal
 import sqlite3
 import time
@@ -10,21 +11,29 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.stages.conftest import Clone, clone_into, shorten
+from tests.stages.conftest import Clone, clone_into, shorten, shorten_items
 
 MODEL = "smollm2-135m-instruct"
-SCORES = f"data/scores/probes/{MODEL}.parquet"
-SENTENCES = 16 * 8 * 12
+OUTPUTS = {
+    "score": f"data/scores/probes/{MODEL}.parquet",
+    "assess": f"data/scores/questionnaires/{MODEL}.parquet",
+}
+
+
+def only_gad_7(params: dict) -> None:
+    """One questionnaire, and no interventions, which ask for others."""
+    params["questionnaires"] = {"gad-7": {}}
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Clone, bytes]:
-    """A clone that scored the real model in one go, and what it wrote."""
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """A clone with few sentences and prompts to ask about."""
     folder = tmp_path_factory.mktemp("kill")
     clone = clone_into(folder / "clone", folder / "cache")
+    clone.edit("params.yaml", only_gad_7)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(16, ("validation",)))
-    assert f"{SENTENCES:,} of them asked" in clone.run("dvc", "repro", f"score@{MODEL}")
-    return clone, (clone.folder / SCORES).read_bytes()
+    clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
+    return clone
 
 
 def answers(cache: Path) -> int:
@@ -37,24 +46,52 @@ def answers(cache: Path) -> int:
 
 def stages_of(clone: Clone) -> Iterator[psutil.Process]:
     for process in psutil.process_iter(["cmdline", "cwd"]):
-        if "stages.score" in " ".join(process.info["cmdline"] or ()) and process.info["cwd"] == str(clone.folder):
+        words = process.info["cmdline"] or ()
+        if any(word in ("stages.score", "stages.assess") for word in words) and process.info["cwd"] == str(
+            clone.folder
+        ):
             yield process
 
 
+def asked(output: str) -> int:
+    """How many answers a stage says that the model gave."""
+    (number,) = re.findall(r"([\d,]+) (?:of them|answers) asked", output)
+    return int(number.replace(",", ""))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["stage", "dvc"])
-def test_killed_and_run_again(unbroken: tuple[Clone, bytes], victim: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stage", "victim"), [("score", "stage"), ("score", "dvc"), ("assess", "stage")])
+def test_killed_and_run_again(unbroken: Clone, stage: str, victim: str, tmp_path: Path) -> None:
     """Slow: it needs a model that takes seconds, so that there is a middle to be killed in."""
-    clone, expected = unbroken
+    output, command = (
+        unbroken.folder / OUTPUTS[stage],
+        ("dvc", "repro", "--force", "--no-run-cache", f"{stage}@{MODEL}"),
+    )
+    unbroken.run(*command)
+    expected, whole = output.read_bytes(), answers(Path(unbroken.env["EVENRULER_CACHE"]))
+    output.unlink()
     cache = tmp_path / "cache"
     cache.mkdir()
-    (cache / "models").symlink_to((Path(clone.env["EVENRULER_CACHE"]) / "models").resolve())
-    broken = Clone(clone.folder, cache)
-    (broken.folder / SCORES).unlink()
-    dvc = broken.start("dvc", "repro", "--force", "--single-item", "--no-run-cache", f"score@{MODEL}")
+    (cache / "models").symlink_to((Path(unbroken.env["EVENRULER_CACHE"]) / "models").resolve())
+    broken = Clone(unbroken.folder, cache)
+    _kill_in_the_middle(broken, (*command, "--single-item"), victim)
+    kept = answers(cache)
+    assert kept
+    assert not output.exists()
+
+    again = asked(broken.run(*command, "--single-item"))
+    assert again > 0
+    assert kept + again == answers(cache)
+    assert answers(cache) <= whole
+    assert output.read_bytes() == expected
+
+
+def _kill_in_the_middle(broken: Clone, command: tuple[str, ...], victim: str) -> None:
+    """Kill the stage, or dvc, as soon as an answer is stored; nothing may go on after."""
+    dvc = broken.start(*command)
     try:
         deadline = time.monotonic() + 90
-        while not answers(cache):
+        while not answers(Path(broken.env["EVENRULER_CACHE"])):
             assert time.monotonic() < deadline, "the stage never stored an answer"
             time.sleep(0.05)
         target = dvc.pid if victim == "dvc" else max(process.pid for process in stages_of(broken))
@@ -67,10 +104,3 @@ def test_killed_and_run_again(unbroken: tuple[Clone, bytes], victim: str, tmp_pa
     finally:
         for process in stages_of(broken):
             process.kill()
-    kept = answers(cache)
-    assert 0 < kept < SENTENCES
-    assert not (broken.folder / SCORES).exists()
-
-    output = broken.run("dvc", "repro", "--force", "--single-item", "--no-run-cache", f"score@{MODEL}")
-    assert f"{SENTENCES - kept:,} of them asked" in output
-    assert (broken.folder / SCORES).read_bytes() == expected

@@ -44,7 +44,7 @@ def test_figures_come_for_every_set_and_model(built: Clone) -> None:
 
 def test_the_report_needs_no_network(built: Clone) -> None:
     page = (built.folder / "data/report/index.html").read_text()
-    assert page.count('class="picture"') == 6
+    assert page.count('class="picture"') == 8
     assert "<script src" not in page
     assert "<link" not in page
 
@@ -89,6 +89,27 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
     fresh.run("dvc", "cache", "dir", "--local", str(built.folder / ".dvc/cache"))
     fresh.run("dvc", "checkout", "--quiet")
     assert UP_TO_DATE in fresh.run("dvc", "status")
+
+
+@pytest.mark.slow
+def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) -> None:
+    """Its prompts are asked beside the others', which are not asked again; without it everything is as before."""
+    declared = (built.folder / "params.yaml").read_text()
+    built.edit("params.yaml", lambda params: params["questionnaires"].update({"trust-in-people": {}}))
+    built.run("evenruler", "check")
+    output = built.run("dvc", "repro")
+    assert {"translate@trust-in-people", "assess@tiny-a", "card-questionnaires@trust-in-people"} <= set(ran(output))
+    assert "compile@occupation-gender" not in ran(output)
+    assert (built.folder / "benchmarks/nli-trust-in-people/README.md").exists()
+    assert "nli-trust-in-people" in (built.folder / "dvc.yaml").read_text()
+
+    (built.folder / "params.yaml").write_text(declared)
+    checked = built.run("evenruler", "check")
+    for gone in ("benchmarks/nli-trust-in-people", "data/built/questionnaires/trust-in-people"):
+        assert f"removed {gone}" in checked
+    assert "removed translate@trust-in-people from dvc.lock" in checked
+    built.run("dvc", "repro")
+    assert built.run("git", "status", "--porcelain") == ""
 
 
 def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:

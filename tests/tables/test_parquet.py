@@ -81,6 +81,27 @@ class TestRoundTrip:
         assert names_beside(path) == ["table.parquet"]
 
 
+class TestIdentity:
+    SCHEMA = pa.schema([required(name, pa.string()) for name in ("measure", "configuration", "id")])
+
+    def test_an_id_may_stand_in_several_configurations_and_measures(self, path):
+        rows = [
+            {"id": "a", "configuration": configuration, "measure": measure}
+            for configuration, measure in (
+                ("verbaliser", "neutral"),
+                ("clm", "neutral"),
+                ("verbaliser", "contradiction"),
+            )
+        ]
+        write_table(rows, self.SCHEMA, path)
+        assert read_table(path).to_pylist() == [rows[1], rows[2], rows[0]]
+
+    def test_but_in_each_once(self, path):
+        row = {"id": "a", "configuration": "clm", "measure": "neutral"}
+        with pytest.raises(ValueError, match="an id and configuration and measure stands twice"):
+            write_table([row, row], self.SCHEMA, path)
+
+
 class TestSameRowsSameBytes:
     @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
     def test_in_any_order(self, tmp_path, order):

@@ -74,7 +74,10 @@ def test_a_whole_model_is_one_of_transformers() -> None:
 @pytest.mark.parametrize(
     ("recipe", "words"),
     [
-        ({}, "Fitted: low-rank changes of every layer (rank 4) and the head; the encoder's own weights stay as they are."),
+        (
+            {},
+            "Fitted: low-rank changes of every layer (rank 4) and the head; the encoder's own weights stay as they",
+        ),
         ({"fit": "head"}, "Fitted: the head alone; the encoder is frozen."),
         ({}, "1,250 rows, 2 epochs, learning rate 0.01, batches of 8, seed 3."),
         ({"half": 2}, "1,250 rows (half 2 of 2), 2 epochs,"),

@@ -283,8 +283,8 @@ class TestSplit:
         data = labelled(300)
         fitted_on, held_out = split({"one": data}, recipe())
         assert len(held_out) == 60
-        together = [*zip(fitted_on.texts, fitted_on.labels), *zip(held_out.texts, held_out.labels)]
-        assert sorted(together) == sorted(zip(data.texts, data.labels))
+        together = [row for part in (fitted_on, held_out) for row in zip(part.texts, part.labels, strict=True)]
+        assert sorted(together) == sorted(zip(data.texts, data.labels, strict=True))
 
     def test_no_first_text_stands_on_both(self) -> None:
         other = Labelled([(f"premise {i}", "another") for i in range(100)], ["neutral"] * 100)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +64,13 @@ FRESH_PAIRS = tiny.pairs(60, seed=7)
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, AdapterRecord]]:
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, AdapterRecord]:
     """A workshop with an adapter for moods and its record, for tests that change nothing in it."""
     folder = workshop(tmp_path_factory.mktemp("fitted"))
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         record = finetune("tiny", params(MOODS), store=RowStore(folder / "cache"))
-    yield folder, record
+    return folder, record
 
 
 class TestWhatIsLearned:
@@ -104,7 +104,7 @@ class TestWhatIsLearned:
         rows = tiny.pairs(200, seed=1)
         numbered = ["neutral", "contradiction", "entailment"]
         tiny.write(here / "numbers.jsonl", [{**row, "label": numbered.index(row["label"])} for row in rows])
-        declared = params({**PAIRS, "numbers": {"labels": numbered}}, data=["numbers"], epochs=4)
+        declared = params({**PAIRS, "numbers": {"labels": numbered}}, data=["numbers"], epochs=6)
 
         record = finetune("tiny", declared, store=store)
 
@@ -150,7 +150,7 @@ class TestWhatIsWritten:
         assert kinds == {"lora_A", "lora_B", "pooler", "classifier"}
         # Six linear maps in each of two layers, of rank 4.
         assert sum("lora_A" in name for name in tensors) == 12
-        assert {tuple(tensor.shape)[0] for name, tensor in tensors.items() if "lora_A" in name} == {4}
+        assert {tensor.shape[0] for name, tensor in tensors.items() if "lora_A" in name} == {4}
 
     @pytest.mark.parametrize("fit", ["adapter", "whole"])
     def test_no_path_of_this_machine(self, fit, here, store) -> None:
@@ -315,9 +315,7 @@ class TestAgain:
         assert finetune("tiny", params(MOODS, **SHORT), again=True, store=store) == first
         assert (len(fits), contents()) == (2, before)
 
-    @pytest.mark.parametrize(
-        "change", [{"seed": 1}, {"rank": 2}, {"bar": 0.1}, {"held_out": 100}, {"labels"}, {"encoder"}], ids=str
-    )
+    @pytest.mark.parametrize("change", [{"seed": 1}, {"bar": 0.1}, {"labels"}, {"encoder"}], ids=str)
     def test_what_follows_another_recipe_is(self, change, here, store, fits) -> None:
         finetune("tiny", params(MOODS, **SHORT), store=store)
         before = contents()
@@ -371,7 +369,7 @@ class TestTheSameBytes:
         name = "adapter_model.safetensors"
         assert contents()[name] != contents(fitted[0] / ADAPTER)[name]
 
-    @pytest.mark.parametrize("epoch", [1, 2, 3])
+    @pytest.mark.parametrize("epoch", [1, 3])
     def test_of_a_run_that_was_broken_off(self, epoch, fitted, here, store, monkeypatch, capsys) -> None:
         """Before the checkpoint of that epoch is written."""
         with monkeypatch.context() as patched:
@@ -426,13 +424,13 @@ class TestTheSameBytes:
         with monkeypatch.context() as patched:
             patched.setattr(trainer, "note", killing("tiny: epoch 2"))
             with pytest.raises(Killed):
-                finetune("tiny", params(MOODS), store=store)
+                finetune("tiny", params(PAIRS), store=store)
         assert len(list((store.root / "finetune").iterdir())) == 1
-        training, recipe = MOODS, {"seed": 1} if change == "recipe" else {}
+        training, recipe = PAIRS, {"seed": 1} if change == "recipe" else {}
         if change == "labels":
-            training = {"moods": {**MOODS["moods"], "labels": ["glad", "sad"]}}
+            training = {"pairs": {"labels": PAIRS["pairs"]["labels"][::-1]}}
         if change == "data":
-            tiny.write(here / "moods.jsonl", tiny.moods(seed=3))
+            tiny.write(here / "pairs.jsonl", tiny.pairs(seed=3))
         monkeypatch.setattr(trainer, "note", killing("tiny: epoch 1"))  # not "going on", and not epoch 2
         with pytest.raises(Killed):
             finetune("tiny", params(training, **recipe), store=store)

@@ -1,4 +1,4 @@
-"""Altair charts of the probes family. Each takes tidy frames and returns a chart."""
+"""Altair charts of the probes family."""
 
 from typing import Final
 

@@ -1,0 +1,193 @@
+"""Altair charts of the questionnaires family."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+import altair as alt
+import pandas as pd
+
+SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
+"""Light enough at both ends for dark numbers on it."""
+CATEGORIES: Final = "tableau10"
+DIGITS = 4
+"""Decimals that a page keeps of a cell."""
+CELL = 37
+PANEL = 195
+PANELS_A_ROW = 4
+SCATTER = 235
+SCATTERS_A_ROW = 3
+
+
+def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> alt.HConcatChart:
+    """Raw scores and what the two-way normalisation makes of them, side by side (EMPALC, figure 2).
+
+    Two drop-downs choose item and model. The cells of all models stand in one compact table: a row a prompt, and for
+    the model with number i its p as `p{i}` and its pss as `s{i}`.
+
+    Args:
+        cells: `item`, `term`, `polarity`, `intensifier`, `level`, `model`, `p`, `pss`; items, terms and models as they
+            are to be named, in the order in which they are to stand.
+        templates: By item, the lines that say what its prompts are.
+    """
+    items, models = list(cells["item"].unique()), list(cells["model"].unique())
+    item = _drop_down("item", items)
+    model = _drop_down("model", models)
+    lines = alt.param(name="templates", value=[list(templates[name]) for name in items])
+    data = _wide(cells, items, models)
+    maps: alt.HConcatChart = alt.hconcat(
+        _heat_map(data, "p", "raw: p"),
+        _heat_map(data, "s", "normalised: PSS, shares of a row"),
+        spacing=28,
+        title=alt.TitleParams(alt.expr("templates[of_item]"), anchor="start", fontWeight="normal", offset=12),
+        params=[parameter.param for parameter in (item, model, lines)],
+    ).resolve_scale(color="independent")
+    return maps
+
+
+def _drop_down(name: str, labels: Sequence[str]) -> alt.Parameter:
+    """A choice by number, the first at the start; not named `item`, which is a word of Vega's own."""
+    numbers = list(range(len(labels)))
+    return alt.param(
+        name=f"of_{name}", value=0, bind=alt.binding_select(options=numbers, labels=labels, name=f"{name} ")
+    )
+
+
+def _wide(cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]) -> alt.InlineData:
+    """One line a prompt, as CSV, with items and models by number."""
+    prompt = ["item", "term", "polarity", "intensifier", "level"]
+    ordered = cells[prompt].drop_duplicates().sort_values("level", kind="stable").reset_index(drop=True)
+    numbered = cells.assign(model=cells["model"].map(models.index))
+    tables = [
+        numbered.pivot(index=prompt, columns="model", values=measure).round(DIGITS).add_prefix(prefix)
+        for measure, prefix in (("p", "p"), ("pss", "s"))
+    ]
+    wide = ordered.merge(pd.concat(tables, axis=1).reset_index(), on=prompt, validate="1:1")
+    wide = wide.assign(item=wide["item"].map(items.index))
+    text = wide.to_csv(index=False, lineterminator="\n")
+    return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=_types(wide)))
+
+
+def _types(frame: pd.DataFrame) -> dict[str, str]:
+    """What each column is read as; words never as dates or truth values."""
+    return {str(name): "number" if pd.api.types.is_numeric_dtype(frame[name]) else "string" for name in frame.columns}
+
+
+def _heat_map(data: alt.InlineData, measure: str, title: str) -> alt.VConcatChart:
+    """Source terms above inverse terms, with one legend."""
+    source, inverse = (_block(data, measure, polarity) for polarity in ("source", "inverse"))
+    return alt.vconcat(source, inverse, spacing=8, title=alt.TitleParams(title, anchor="middle"))
+
+
+def _block(data: alt.InlineData, measure: str, polarity: str) -> alt.LayerChart:
+    name = "p" if measure == "p" else "PSS"
+    words = alt.Axis(labelAngle=-40, labelLimit=160) if polarity == "inverse" else None
+    base = alt.Chart().encode(
+        x=alt.X("intensifier:N", sort=alt.EncodingSortField("level", op="min"), title=None, axis=words),
+        y=alt.Y("term:N", sort=None, title=f"{polarity} terms").axis(labelLimit=170, minExtent=125),
+        tooltip=[
+            alt.Tooltip("term:N", title=f"{polarity} term"),
+            alt.Tooltip("intensifier:N"),
+            alt.Tooltip("level:Q"),
+            alt.Tooltip("value:Q", title=name, format=f".{DIGITS}f"),
+        ],
+    )
+    scale = alt.Scale(range=list(SEQUENTIAL), zero=False, nice=False)
+    legend = alt.Legend(title=name, format=".2f", gradientLength=110)
+    tiles = base.mark_rect(stroke="white").encode(color=alt.Color("value:Q", scale=scale, legend=legend))
+    numbers = base.mark_text(fontSize=10, color="#1d2529").encode(text=alt.Text("value:Q", format=".2f"))
+    return (
+        alt.LayerChart(data=data, layer=[tiles, numbers])
+        .transform_filter(f"datum.item == of_item && datum.polarity == '{polarity}'")
+        .transform_calculate(value=f"datum['{measure}' + of_model]")
+        .properties(width=alt.Step(CELL), height=alt.Step(26))
+    )
+
+
+def scatter(scales: pd.DataFrame, rho: Mapping[tuple[str, str], str]) -> alt.ConcatChart:
+    """Every pair of questionnaires, a point a model (EMPALC, figure 3).
+
+    Args:
+        scales: One row a model and questionnaire: `questionnaire`, `model`, `lineage`, `answers` (what kind of model,
+            and how it answers), `member` (whether it counts), `standing` (the same in words), `score`.
+        rho: By pair of questionnaires, in alphabetical order, its correlations in words, `; ` between them.
+    """
+    model = ["model", "lineage", "answers", "member", "standing"]
+    table = scales.pivot(index=model, columns="questionnaire", values="score").round(DIGITS).reset_index()
+    pairs = list(combinations(sorted(scales["questionnaire"].unique()), 2))
+    panels = [_pair(table[[*model, own, other]].dropna(), own, other, rho[own, other]) for own, other in pairs]
+    return alt.concat(*panels, columns=SCATTERS_A_ROW, bounds="flush", spacing={"row": 100, "column": 72})
+
+
+def _pair(table: pd.DataFrame, own: str, other: str, rho: str) -> alt.Chart:
+    points = table.rename(columns={own: "x", other: "y"})
+    legend = alt.Legend(title="lineage", symbolType="circle", labelLimit=190)
+    panel: alt.Chart = (
+        alt.Chart(points)
+        .mark_point(size=90, strokeWidth=2, opacity=1)
+        .encode(
+            x=alt.X("x:Q", title=own, scale=alt.Scale(zero=False, padding=12)).axis(tickCount=5),
+            y=alt.Y("y:Q", title=other, scale=alt.Scale(zero=False, padding=12)).axis(tickCount=5),
+            color=alt.Color("lineage:N", scale=alt.Scale(scheme=CATEGORIES), legend=legend),
+            fill=alt.Fill("lineage:N", scale=alt.Scale(scheme=CATEGORIES), legend=legend),
+            shape=alt.Shape("answers:N", legend=alt.Legend(title="model, answering by", labelLimit=190)),
+            fillOpacity=alt.condition("datum.member", alt.value(0.85), alt.value(0.0)),
+            tooltip=[
+                alt.Tooltip("model:N"),
+                alt.Tooltip("lineage:N"),
+                alt.Tooltip("answers:N", title="answers"),
+                alt.Tooltip("standing:N"),
+                alt.Tooltip("x:Q", title=own, format=f".{DIGITS}f"),
+                alt.Tooltip("y:Q", title=other, format=f".{DIGITS}f"),
+            ],
+        )
+        .properties(
+            title=alt.TitleParams(f"{own} and {other}", subtitle=rho.split("; ")), width=SCATTER, height=SCATTER - 35
+        )
+    )
+    return panel
+
+
+def trajectories(table: pd.DataFrame) -> alt.VConcatChart:
+    """Scores epoch by epoch with their interval: a row a model, a panel a questionnaire, coloured by corpus.
+
+    Args:
+        table: `model`, `questionnaire`, `corpus`, `epoch`, `score`, `low`, `high`.
+    """
+    columns = ["questionnaire", "corpus", "epoch", "score", "low", "high"]
+    rows = []
+    for model, of_model in table.groupby("model", sort=True):
+        base = alt.Chart().encode(
+            x=alt.X("epoch:Q", title="epoch").axis(tickMinStep=1, format="d", tickCount=5, grid=False),
+            y=alt.Y("score:Q", title="score"),
+        )
+        fill = alt.Fill("corpus:N", scale=alt.Scale(scheme=CATEGORIES), legend=None)
+        band = base.mark_area(opacity=0.13).encode(y=alt.Y("low:Q", title="score"), y2="high:Q", fill=fill)
+        legend = alt.Legend(labelLimit=190, symbolSize=500)
+        line = base.mark_line().encode(
+            stroke=alt.Stroke("corpus:N", scale=alt.Scale(scheme=CATEGORIES), legend=legend),
+            strokeDash=alt.StrokeDash("corpus:N", legend=legend),
+        )
+        points = base.mark_circle(size=45, opacity=1).encode(fill=fill, tooltip=_of_point())
+        panels = (
+            (band + line + points)
+            .properties(width=PANEL, height=150)
+            .facet(
+                alt.Facet("questionnaire:N", title=None, header=alt.Header(labelFontWeight="bold")),
+                data=of_model[columns].round(DIGITS),
+                columns=PANELS_A_ROW,
+            )
+        )
+        rows.append(panels.properties(title=alt.TitleParams(str(model), anchor="start")))
+    return alt.vconcat(*rows, spacing=24)
+
+
+def _of_point() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("corpus:N"),
+        alt.Tooltip("epoch:Q"),
+        *(
+            alt.Tooltip(f"{field}:Q", title=title, format=f".{DIGITS}f")
+            for field, title in (("score", "score"), ("low", "interval from"), ("high", "to"))
+        ),
+    ]

@@ -1,0 +1,281 @@
+"""Sections of the questionnaires family: the models, what they score, and how well every item works."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from evenruler.declaration import QuestionnaireSource, Scale
+from evenruler.report import charts
+from evenruler.report.page import Cell, Mark, Picture, Section, Table
+from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
+
+Declared = Mapping[str, tuple[QuestionnaireSource, Scale]]
+Tables = Mapping[str, pd.DataFrame]
+
+WHOLE = "all"
+"""The subscale that is the whole scale."""
+
+OF_A_MODEL = {
+    "answer": "answer (mean weight of the source terms)",
+    "silhouette": "SC, source against inverse terms",
+    "intensifier_order": "order of the intensifiers (rho)",
+}
+OF_ANY_MODEL = {
+    "alpha": "Cronbach's alpha, over lineages of models",
+    "alpha_by_likelihood": "Cronbach's alpha, over lineages asked by likelihood",
+    "similarity": "SS, items against their questions",
+    "similarity_to_paraphrase": "SS to our paraphrase",
+    "slor": "SLOR (nats a token)",
+    "acceptability": "LA, sentences acceptable as English",
+}
+RHO, BY_LIKELIHOOD = "rho_with_", "_by_likelihood"
+
+CONTENT = {"similarity": "SS", "similarity_to_paraphrase": "SS", "slor": "SLOR", "acceptability": "LA"}
+"""Columns of the items' table, by measure."""
+
+SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
+
+
+def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
+    """The models that were asked, their scores, and the items.
+
+    Args:
+        declared: By questionnaire.
+        tables: `cells`, `scales`, `quality`, `population` and `figures` of `evenruler.questionnaires.schemas`.
+    """
+    return [
+        Section(
+            "Questionnaires: the models",
+            "A model answers a questionnaire by saying which premises entail which hypotheses. Models that share "
+            "weights share a lineage, and figures over models count lineages. A model that was fitted here and stays "
+            "below its bar is asked too, but counts in no figure over models.",
+            [_population(tables["population"])],
+        ),
+        Section(
+            "Questionnaires: scores",
+            "An item scores what the source terms take of the intensifiers, weighted; a scale is the mean of its "
+            "items. z and normal place a model among those that count and answer in the same way; they need three.",
+            [*(_scores(name, source, tables) for name, (source, _) in declared.items()), *_scatter(tables)],
+        ),
+        Section(
+            "Questionnaires: items",
+            "Which items need work, and what every model makes of them.",
+            [_items(tables), _heat_maps(declared, tables)],
+        ),
+    ]
+
+
+def _population(population: pd.DataFrame) -> Table:
+    rows: list[list[str | Cell]] = [
+        [
+            *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
+            _accuracy(record),
+            Cell(str(record["standing"]), "good" if record["member"] else "poor"),
+        ]
+        for record in population.to_dict("records")
+    ]
+    return Table(["model", "kind", "lineage", "answers by", "accuracy on held-out pairs", "standing"], rows)
+
+
+def _accuracy(record: Mapping[Any, Any]) -> str:
+    if missing(record["accuracy"]):
+        return "not fitted here"
+    return f"{record['accuracy']:.3f}, n = {record['n_held_out']:,.0f}; its bar is {record['bar']:.2f}"
+
+
+def _scores(questionnaire: str, source: QuestionnaireSource, tables: Tables) -> Table:
+    """Scores and figures of quality of one questionnaire, a column a model."""
+    models = _models(tables)
+    figures = tables["figures"][tables["figures"]["benchmark"] == questionnaire]
+    scales = tables["scales"][tables["scales"]["questionnaire"] == questionnaire]
+    subscales = sorted(set(scales["subscale"]) - {WHOLE})
+    rows = [_score_row(scales[scales["subscale"] == subscale], subscale, models) for subscale in (WHOLE, *subscales)]
+    for name, label in OF_A_MODEL.items():
+        records = _records(figures, name, WHOLE)
+        rows.append([label, *(figure(records.get(model)) for model in models)])
+    for name, label in _of_any_model(figures).items():
+        for subscale in (WHOLE, *subscales):
+            for record in _records(figures, name, subscale).values():
+                rows.append([f"{label}{_of(subscale)}", Cell(figure(record), columns=len(models))])
+    caption = f"Measures {source.construct_}; {source.direction}."
+    return Table(["", *models.values()], rows, f"{source.title} ({questionnaire})", caption)
+
+
+def _of(subscale: str) -> str:
+    return "" if subscale == WHOLE else f": {subscale}"
+
+
+def _models(tables: Tables) -> dict[str, str]:
+    """Models in the order of the population, and what to call them in a heading."""
+    population = tables["population"]
+    standing = zip(called(population), population["member"], strict=True)
+    return {model: f"{model}{'' if member else ' (does not count)'}" for model, member in standing}
+
+
+def _of_any_model(figures: pd.DataFrame) -> dict[str, str]:
+    """Figures without a model, and what to call them; correlations with other scales last."""
+    found = set(figures.loc[figures["model"].isna(), "figure"])
+    rho = {name: _rho_label(name) for name in sorted(found) if name.startswith(RHO)}
+    return {name: label for name, label in OF_ANY_MODEL.items() if name in found} | rho
+
+
+def _rho_label(name: str) -> str:
+    other = name.removeprefix(RHO)
+    ending = ", by likelihood" if other.endswith(BY_LIKELIHOOD) else ""
+    return f"rho with {other.removesuffix(BY_LIKELIHOOD)}{ending}"
+
+
+def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
+    """The rows of a figure, by model."""
+    rows = figures[(figures["figure"] == figure) & (figures["subscale"] == subscale)]
+    return {record["model"]: record for record in rows.to_dict("records")}
+
+
+def _score_row(scales: pd.DataFrame, subscale: str, models: Mapping[str, str]) -> list[str | Cell]:
+    """Scores on one scale with each model's place in the population."""
+    records = dict(zip(called(scales), scales.to_dict("records"), strict=True))
+    items = listed([str(n) for n in sorted(scales["n"].unique())])
+    return [f"score{_of(subscale)}, {items} items", *(_score(records.get(model)) for model in models)]
+
+
+def _score(record: Mapping[Any, Any] | None) -> str:
+    if record is None:
+        return ""
+    place = [f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])]
+    return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
+
+
+def _scatter(tables: Tables) -> list[Picture]:
+    """Scales against each other over models, where there are two."""
+    scales = tables["scales"][tables["scales"]["subscale"] == WHOLE]
+    names = sorted(scales["questionnaire"].unique())
+    if len(names) < 2:
+        return []
+    rows = scales.assign(answers=scales["kind"] + ", " + scales["configuration"])
+    standing = tables["population"][["model", "configuration", "member", "standing"]]
+    rows = rows.merge(standing, on=["model", "configuration"], validate="m:1")
+    rows = rows.assign(model=called(rows))
+    rho = {(own, other): _rho(tables["figures"], own, other) for own, other in combinations(names, 2)}
+    caption = (
+        "A point is a model: its colour is the lineage, its shape how it answers; filled points count in figures over "
+        "models, hollow ones do not. Scores of different shapes are not on one scale. Spearman's rho over lineages: "
+        f"{_rho_in_words(rho)}."
+    )
+    return [Picture("Scales over models", caption, charts.scatter(rows, {pair: f"rho: {rho[pair]}" for pair in rho}))]
+
+
+def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
+    """The correlation of two scales in words; of models that are asked by likelihood, where there are any, apart."""
+    here = figures[figures["benchmark"] == own]
+    said = [
+        f"{words}{figure(record)}"
+        for ending, words in (("", ""), (BY_LIKELIHOOD, "by likelihood "))
+        for record in _records(here, f"{RHO}{other}{ending}", WHOLE).values()
+    ]
+    return "; ".join(said) or "none (not computed)"
+
+
+def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
+    """Every correlation; one word for all pairs that say the same."""
+    said = sorted(set(rho.values()), key=lambda words: words.startswith("none"))
+    pairs = {words: [f"{own} with {other}" for (own, other), found in rho.items() if found == words] for words in said}
+    if len(said) == 1 and len(rho) > 1:
+        return f"{said[0]} for every pair"
+    return "; ".join(f"{listed(names)} {words}" for words, names in pairs.items())
+
+
+def _items(tables: Tables) -> Table:
+    """A row an item, those that need work first."""
+    quality, models = tables["quality"], _models(tables)
+    counts = set(called(tables["population"][tables["population"]["member"]]))
+    content = [column for column in dict.fromkeys(CONTENT.values()) if column in set(quality["measure"].map(CONTENT))]
+    judged = [model for model in models if model in set(quality["model"].dropna())]
+    rows = []
+    for (questionnaire, item), of_item in quality.groupby(["questionnaire", "item"], sort=True):
+        records = of_item.to_dict("records")
+        by_column = {_column(record): _judged(record) for record in records}
+        counted = [record for record in records if record["model"] in counts or pd.isna(record["model"])]
+        order = sorted(SEVERITY[record["verdict"]] for record in counted)
+        cells = [by_column.get(column, "") for column in [*content, *judged]]
+        rows.append((order, [_label(questionnaire, item), *cells, _advice(counted)]))
+    columns = ["item", *content, *(f"SC {models[model]}" for model in judged), "what to change"]
+    caption = (
+        "SS: mean cosine between the original question and its source prompts, at least 0.5; to our paraphrase, where "
+        "the original may not be held. SC: how well a model tells source from inverse terms, good from 0.6, poor from "
+        "0 down. A hollow mark is told only. Advice and order go by the models that count; items that need work stand "
+        "first."
+    )
+    return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], "Quality of the items", caption)
+
+
+def _column(record: Mapping[Any, Any]) -> str:
+    return CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"])
+
+
+def _judged(record: Mapping[Any, Any]) -> Cell:
+    """A figure of an item with its traffic light, in words as well."""
+    if missing(record["value"]):
+        return Cell("none", "told")
+    if record["verdict"] != "told":
+        return Cell(f"{record['value']:.2f} {record['verdict']}", record["verdict"])
+    paraphrased = record["measure"] == "similarity_to_paraphrase"
+    return Cell(f"{record['value']:.2f}{' to paraphrase, told only' if paraphrased else ''}", "told")
+
+
+def _advice(records: list[dict[Any, Any]]) -> str:
+    """What to change, each advice once, with the figures that ask for it."""
+    asked: dict[str, None] = {
+        f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
+        for record in records
+        if not pd.isna(record["advice"])
+    }
+    return "; ".join(asked) or "nothing"
+
+
+def _heat_maps(declared: Declared, tables: Tables) -> Picture:
+    caption = (
+        "Terms against intensifiers of one item, source terms above inverse terms. Left: how far the model takes the "
+        "hypothesis to follow from the premise; asked by likelihood (clm, mlm), how likely the intensifier is in its "
+        "place. Right: the same after normalising over terms, then over intensifiers, "
+        "so that a row sums to one. An item works where the two blocks lean to opposite ends. The colours follow what "
+        "is shown; the numbers compare."
+    )
+    templates = {
+        _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
+        for name, (source, _) in declared.items()
+        for slug, item in source.items.items()
+    }
+    chart = charts.heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
+    return Picture("Entailment, raw and normalised", caption, chart)
+
+
+def _label(questionnaire: object, item: object) -> str:
+    return f"{questionnaire}: {item}"
+
+
+def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]) -> pd.DataFrame:
+    """Cells with words in place of slugs, in the order of the declaration."""
+    written = [
+        {"questionnaire": name, "item": item, "polarity": polarity, "term": term, "word": word}
+        for name, (source, _) in declared.items()
+        for item, entry in source.items.items()
+        for polarity, words in (("source", entry.terms.source), ("inverse", entry.terms.inverse))
+        for term, word in words.items()
+    ]
+    intensifiers = [
+        {"questionnaire": name, "intensifier": slug, "shown": word}
+        for name, (_, scale) in declared.items()
+        for level in scale.levels
+        for slug, word in level.words.items()
+    ]
+    key = ["questionnaire", "item", "polarity", "term"]
+    by_model = pd.DataFrame({"model": list(models), "named": list(models.values())})
+    cells = cells.assign(model=called(cells))
+    joined = by_model.merge(pd.DataFrame(written), how="cross").merge(cells, on=["model", *key], validate="1:m")
+    joined = joined.merge(pd.DataFrame(intensifiers), on=["questionnaire", "intensifier"], validate="m:1")
+    if len(joined) != len(cells):
+        raise ValueError(f"{len(cells) - len(joined)} cells are not of the declared items, terms and intensifiers")
+    items = [_label(*key) for key in zip(joined["questionnaire"], joined["item"], strict=True)]
+    return joined.assign(item=items, term=joined["word"], intensifier=joined["shown"], model=joined["named"])

@@ -1,0 +1,79 @@
+"""What tables of the page say: numbers and verdicts in words."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from evenruler.declaration import LIKELIHOODS
+from evenruler.report.page import Mark
+from evenruler.text.numbers import figure_in_words
+
+SCORE_DECIMALS = 3
+
+
+def figure(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
+    """As `figure_in_words`; n and interval are not broken over lines."""
+    words = figure_in_words(record, decimals)
+    return re.sub(r"\[[^]]*\]|n = \d+", lambda match: match[0].replace(" ", "\u00a0"), words)
+
+
+def number(value: float | None, decimals: int = 2) -> str:
+    """A number, or nothing where there is none."""
+    return "" if missing(value) else f"{value:.{decimals}f}"
+
+
+def mean_and_sd(mean: float | None, sd: float | None) -> str:
+    """Mean ± SD of scores, or nothing."""
+    return "" if missing(mean) else f"{number(mean, SCORE_DECIMALS)}\u00a0±\u00a0{number(sd, SCORE_DECIMALS)}"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """A score with its interval where it has one, or nothing."""
+    interval = "" if missing(low) else f" [{number(low, SCORE_DECIMALS)},\u00a0{number(high, SCORE_DECIMALS)}]"
+    return "" if missing(value) else f"{number(value, SCORE_DECIMALS)}{interval}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value, or nothing."""
+    return "<\u00a00.001" if p is not None and p < 0.001 else number(p, 3)
+
+
+def missing(value: float | None) -> bool:
+    """Whether there is no value."""
+    return value is None or math.isnan(value)
+
+
+def called(models: pd.DataFrame) -> list[str]:
+    """What rows with `model` and `configuration` are called in tables that have no configuration: "bert (mlm)".
+
+    One that says what entails what, by a head or a verbaliser, goes by the model's name.
+    """
+    return [
+        f"{model} ({configuration})" if configuration in LIKELIHOODS else str(model)
+        for model, configuration in zip(models["model"], models["configuration"], strict=True)
+    ]
+
+
+def listed(names: list[str]) -> str:
+    """`a`; `a and b`; `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def mark_of_change(verdict: str, expected: str) -> Mark:
+    """The traffic light of a row of `CHANGES` of `evenruler.questionnaires.schemas`.
+
+    Green for what was expected (a control that stays is), red for what was not, amber for what the data leave open;
+    none where nothing was expected or nothing can be said.
+    """
+    if expected == "open":
+        return "told"
+    if verdict == "moved as expected":
+        return "good"
+    if verdict in ("did not move", "unmoved"):
+        return "good" if expected == "none" else "poor"
+    if verdict.endswith((", was not to move", ", was to move", ", the other way")):
+        return "poor"
+    return "weak" if verdict == "undecided" else "told"

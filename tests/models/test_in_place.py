@@ -1,0 +1,259 @@
+"""A word in its place: after what stands before it (causal models), or with both sides seen (masked models)."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenruler.models import Placed, load, load_entailment, load_masked, masked
+from evenruler.models.answering import StoredCausal, StoredMasked
+from evenruler.models.store import RowStore
+from tests.models.conftest import raw_token_nats
+from tests.tiny import LONGEST, save_tiny, save_tiny_masked, tiny_params
+
+NATS = 1e-4
+
+FELT = "I have felt tense. I "
+WORDS = ["never", "very rarely", "often", "the", "always"]
+ASKED = [
+    *(Placed(FELT, word, " feel this way.") for word in WORDS),
+    Placed("", "Often", " the man is here."),
+    Placed("He is here. ", "Always", " so."),
+    Placed("naïve — ", "é often", " 東京 🎉"),
+    Placed("It is (", "often", ")."),
+    *(Placed(f"The man is at the {'very ' * i}big theatre. It is ", "rarely", " big.") for i in range(12)),
+]
+
+
+def plain_masked(model: StoredMasked, placed: Placed) -> np.ndarray:
+    """[tokens] log-probability of each token of the word, a pass each, itself and those right of it masked."""
+    import torch
+
+    tokenizer, network = model.backend.tokenizer, model.backend.model
+    encoded = tokenizer(placed.before + placed.word + placed.after)
+    begin, end = len(placed.before), len(placed.before) + len(placed.word)
+    positions = list(range(encoded.char_to_token(begin), encoded.char_to_token(end)))  # letters of several bytes, too
+    nats = []
+    for n, position in enumerate(positions):
+        ids = list(encoded["input_ids"])
+        for hidden in positions[n:]:
+            ids[hidden] = tokenizer.mask_token_id
+        with torch.inference_mode():
+            logits = network(input_ids=torch.tensor([ids])).logits[0, position].double()
+        nats.append(float(logits.log_softmax(-1)[encoded["input_ids"][position]]))
+    return np.array(nats)
+
+
+def plain_causal(model: StoredCausal, before: str, word: str) -> np.ndarray:
+    """[tokens] log-probability of the tokens of ` word` after what stands before, in one forward pass."""
+    backend = model.backend
+    n_before = len(backend.tokenizer(before, add_special_tokens=False)["input_ids"])
+    return raw_token_nats(backend.model, backend.tokenizer, before + word)[n_before:]
+
+
+class TestCausal:
+    @pytest.mark.parametrize("kind", ["llama", "gpt2"])
+    def test_is_the_mean_over_the_tokens_after_what_stands_before(self, kind, tiny) -> None:
+        model = tiny(kind)
+        found = model.in_place([Placed(FELT, word, " feel this way.") for word in WORDS])
+
+        by_token = [plain_causal(model, FELT.rstrip(), f" {word}") for word in WORDS]
+        assert [len(nats) for nats in by_token] == [6, 12, 6, 1, 6]  # a token a letter and space, but one for " the"
+        assert found == pytest.approx([nats.mean() for nats in by_token], abs=NATS)
+        assert np.ptp(found) > 0.1
+
+    def test_of_two_words_is_the_mean_and_not_the_sum(self, llama) -> None:
+        found = llama.in_place([Placed(FELT, "very rarely", ".")])[0]
+        total = llama.continuations([FELT.rstrip()], [" very rarely"])[0, 0]
+        assert found == pytest.approx(total / 12, abs=1e-12)
+
+    def test_what_stands_after_is_not_read(self, llama) -> None:
+        one, other = llama.in_place([Placed(FELT, "often", " feel this way."), Placed(FELT, "often", " sing!")])
+        assert one == other
+        assert llama.asked == 1
+
+    def test_a_sentence_that_begins_with_it(self, llama) -> None:
+        found = llama.in_place([Placed("He is here. ", "Often", " he is.")])[0]
+        assert found == pytest.approx(plain_causal(llama, "He is here.", " Often").mean(), abs=NATS)
+
+    def test_a_text_that_begins_with_it(self, llama) -> None:
+        found = llama.in_place([Placed("", "Often", " he is here.")])[0]
+        backend = llama.backend
+        assert found == pytest.approx(raw_token_nats(backend.model, backend.tokenizer, "Often").mean(), abs=NATS)
+
+    def test_no_space_where_none_stands(self, llama) -> None:
+        found = llama.in_place([Placed("It is (", "often", ").")])[0]
+        assert found == pytest.approx(plain_causal(llama, "It is (", "often").mean(), abs=NATS)
+
+    def test_is_kept_as_a_likelihood(self, llama) -> None:
+        llama.continuations([FELT.rstrip()], [" often", " never"])
+        llama.in_place([Placed(FELT, "often", "."), Placed(FELT, "never", ".")])
+        assert llama.asked == 2
+
+    def test_no_words_no_numbers(self, llama) -> None:
+        assert llama.in_place([]).shape == (0,)
+
+    def test_a_word_without_a_token(self, llama) -> None:
+        with pytest.raises(ValueError, match="a word has no token"):
+            llama.in_place([Placed("He is", "", "here")])
+
+
+@pytest.fixture
+def loaded(tmp_path) -> Callable[..., StoredMasked]:
+    """Loads a tiny masked model; from a store that is empty unless one is given."""
+    made = itertools.count()
+
+    def make(folder: Path | None = None, store: RowStore | None = None, **entry: Any) -> StoredMasked:
+        number = next(made)
+        folder = folder or save_tiny_masked(tmp_path / f"masked-{number}")
+        params = tiny_params({"tiny": folder}, kind="masked", **entry)
+        return load("tiny", params, store=store or RowStore(tmp_path / f"store-{number}"))
+
+    return make
+
+
+class TestMasked:
+    @pytest.mark.parametrize("kind", ["bert", "roberta"])
+    def test_is_the_mean_of_a_pass_a_token(self, kind, tmp_path, loaded, monkeypatch) -> None:
+        monkeypatch.setitem(masked.CAPACITY, "cpu", 2000)  # several texts a batch
+        model = loaded(save_tiny_masked(tmp_path / kind, kind))
+
+        found = model.in_place(ASKED)
+
+        by_token = [plain_masked(model, placed) for placed in ASKED]
+        assert [len(nats) for nats in by_token[:7]] == [5, 11, 5, 1, 6, 5, 6]
+        assert found == pytest.approx([nats.mean() for nats in by_token], abs=NATS)
+        assert np.ptp(found) > 0.1
+        assert (found.dtype, model.asked) == (np.float64, len(ASKED))
+
+    def test_tokens_right_of_one_are_hidden_from_it(self, loaded) -> None:
+        """The order of masking is the measure's own: with the rest of the word in sight it is another number."""
+        import torch
+
+        model = loaded()
+        found = model.in_place([Placed(FELT, "often", " feel this way.")])[0]
+
+        backend = model.backend
+        encoded = backend.tokenizer(f"{FELT}often feel this way.")
+        seen = []
+        for position in sorted({encoded.char_to_token(i) for i in range(len(FELT), len(FELT) + 5)}):
+            ids = list(encoded["input_ids"])
+            ids[position] = backend.tokenizer.mask_token_id
+            with torch.inference_mode():
+                logits = backend.model(input_ids=torch.tensor([ids])).logits[0, position].double()
+            seen.append(float(logits.log_softmax(-1)[encoded["input_ids"][position]]))
+        assert abs(found - np.mean(seen)) > 1e-3
+
+    def test_both_sides_are_read(self, loaded) -> None:
+        found = loaded().in_place(
+            [Placed(FELT, "often", " sing."), Placed(FELT, "often", " sink."), Placed("We ", "often", " sing.")]
+        )
+        assert abs(np.diff(found)).min() > 1e-4
+
+    def test_a_token_that_spans_the_border_is_the_words(self, loaded) -> None:
+        model = loaded()
+        assert model.backend.tokenizer.tokenize("x the")[1:] == ["Ġthe"]
+        found = model.in_place([Placed("x ", "the", " y")])[0]
+        assert found == pytest.approx(plain_masked(model, Placed("x ", "the", " y"))[0], abs=NATS)
+
+    def test_in_small_batches_too(self, tmp_path, loaded, monkeypatch) -> None:
+        folder = save_tiny_masked(tmp_path / "bert")
+        monkeypatch.setitem(masked.CAPACITY, "cpu", 5000)
+        together = loaded(folder).in_place(ASKED)
+        monkeypatch.setitem(masked.CAPACITY, "cpu", 1)
+        assert loaded(folder).in_place(ASKED) == pytest.approx(together, abs=1e-5)
+
+    def test_no_words_no_numbers(self, loaded) -> None:
+        model = loaded()
+        assert model.in_place([]).shape == (0,)
+        assert model._backend is None
+
+    def test_a_word_without_a_token(self, loaded) -> None:
+        with pytest.raises(ValueError, match="no token holds ''"):
+            loaded().in_place([Placed("He is", "", "here")])
+
+
+class TestStore:
+    def test_nothing_is_asked_twice(self, tmp_path, store, loaded, monkeypatch) -> None:
+        folder = save_tiny_masked(tmp_path / "bert")
+        first = loaded(folder, store)
+        answers = first.in_place(ASKED)
+        assert first.in_place([*ASKED, ASKED[0]]).tolist() == [*answers, answers[0]]
+        assert first.asked == len(ASKED)
+
+        again = loaded(folder, store)
+        monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
+        assert again.in_place(ASKED[::-1]).tolist() == answers[::-1].tolist()
+        assert again.asked == 0
+
+    def test_the_place_is_part_of_the_question(self, loaded) -> None:
+        model = loaded()
+        found = model.in_place([Placed("often, ", "often", " he"), Placed("", "often", ", often he")])
+        assert model.asked == 2
+        assert found[0] != found[1]
+
+    def test_what_is_missing_alone_is_put_in(self, tmp_path, store, loaded) -> None:
+        folder = save_tiny_masked(tmp_path / "bert")
+        loaded(folder, store).in_place(ASKED[:3])
+        model = loaded(folder, store)
+        expected = [plain_masked(model, placed).mean() for placed in ASKED[:6]]
+        assert model.in_place(ASKED[:6]) == pytest.approx(expected, abs=NATS)
+
+
+class TestWhatIsRefused:
+    def test_a_text_that_the_model_cannot_hold(self, loaded, error_of) -> None:
+        before = "x" * (LONGEST - 7)  # with five letters and two tokens around it just fits
+        model = loaded()
+        assert np.isfinite(model.in_place([Placed(before, "often", "")])).all()
+
+        line = error_of(model.in_place, [Placed("x" + before, "often", "")])
+        assert line == f"{'x' * 40!r}: a text of 201 tokens, tiny takes 200; shorten it"
+
+    def test_a_tokenizer_without_a_mask(self, tmp_path, loaded, error_of) -> None:
+        folder = save_tiny_masked(tmp_path / "bert")
+        path = folder / "tokenizer_config.json"
+        settings = json.loads(path.read_text())
+        del settings["mask_token"]
+        path.write_text(json.dumps(settings))
+        line = error_of(loaded(folder).in_place, ASKED[:1])
+        assert line == f"{folder}: the tokenizer of tiny has no mask token; see its `source`"
+
+    def test_a_causal_model_has_no_head_for_masks(self, tmp_path, loaded, error_of) -> None:
+        folder = save_tiny(tmp_path / "causal")
+        line = error_of(loaded(folder).in_place, ASKED[:1])
+        assert line.startswith(f"{folder}: tiny does not load (")
+
+    def test_weights_that_are_no_numbers(self, tmp_path, loaded, error_of) -> None:
+        from safetensors.torch import load_file, save_file
+
+        folder = save_tiny_masked(tmp_path / "bert")
+        weights = load_file(folder / "model.safetensors")
+        weights["cls.predictions.bias"][1] = float("nan")
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+        line = error_of(loaded(folder).in_place, [Placed("He\n", "often", "")])
+        assert line == r"'He\noften': tiny answers with what is no number; take another dtype or model"
+
+    def test_weights_that_are_lacking(self, tmp_path, loaded, error_of) -> None:
+        from safetensors.torch import load_file, save_file
+
+        folder = save_tiny_masked(tmp_path / "bert")
+        weights = load_file(folder / "model.safetensors")
+        del weights["cls.predictions.transform.dense.weight"]
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+        line = error_of(loaded(folder).in_place, ASKED[:1])
+        assert line == f"{folder}: tiny lacks 1 tensors, as cls.predictions.transform.dense.weight; see its `source`"
+
+
+class TestCatalogue:
+    def test_a_masked_model_has_its_class(self, tmp_path, store, error_of) -> None:
+        params = tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked")
+        assert type(load("tiny", params, store=store)) is StoredMasked
+        assert type(load_masked("tiny", params, store=store)) is StoredMasked
+        assert error_of(load_masked, "minilm", params, store=store).startswith(
+            "params.yaml: models: no masked model 'minilm'; "
+        )
+        assert error_of(load_entailment, "tiny", params, store=store).startswith("params.yaml: models: no nli model ")

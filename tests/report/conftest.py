@@ -1,0 +1,209 @@
+"""Small declarations, and tables of a diagnosis by their schemas, made up."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from evenruler.declaration import CorpusSource, QuestionnaireSource, Scale
+from evenruler.questionnaires import schemas
+from evenruler.tables import read_frame, write_table
+
+INTENSIFIERS = {"never": (1, -4.0), "very-rarely": (2, -3.0), "often": (3, 2.0), "always": (4, 4.0)}
+TERMS = {
+    "source": {"nervous": "nervous", "on-edge": "on edge"},
+    "inverse": {"calm": "calm", "at-ease": "at ease"},
+}
+MODELS = {
+    "speaker": ("speaker", "causal", "verbaliser"),
+    "head-a": ("encoder", "nli", "head"),
+    "head-low": ("encoder", "nli", "head"),
+}
+ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
+
+
+def questionnaire(name: str) -> QuestionnaireSource:
+    item = {"original": "How?", "premise": "I have been {TERM}.", "terms": TERMS}
+    return QuestionnaireSource.model_validate(
+        {
+            "title": f"Scale of {name}",
+            "construct": name,
+            "direction": f"positive means more {name}",
+            "original": {"name": name, "licence": "cc-by-4.0", "reference": "ours", "wording": "held"},
+            "source": "the test",
+            "licence": "cc-by-4.0",
+            "items": {slug: item | {"hypothesis": f"I {{INTENSIFIER}} feel {slug}."} for slug in ITEMS[name]},
+        }
+    )
+
+
+def scale() -> Scale:
+    levels = [{"weight": weight, "words": [word.replace("-", " ")]} for word, (_, weight) in INTENSIFIERS.items()]
+    return Scale.model_validate({"title": "Frequency", "source": "the test", "levels": levels})
+
+
+def corpus(role: str, expect: dict[str, str]) -> CorpusSource:
+    words = {"title": f"Corpus for {role}", "about": "sentences about <it>", "source": "t", "licence": "cc-by-4.0"}
+    return CorpusSource.model_validate(
+        {**words, "role": role, "expect": expect, "provenance": "made by the test", "sentences": ["One."]}
+    )
+
+
+@pytest.fixture
+def declared() -> dict[str, tuple[QuestionnaireSource, Scale]]:
+    return {name: (questionnaire(name), scale()) for name in ITEMS}
+
+
+@pytest.fixture
+def corpora() -> dict[str, CorpusSource]:
+    return {
+        "gloom": corpus("intervention", {"worry": "up", "trust": "down"}),
+        "bolts": corpus("control", {"worry": "none"}),
+    }
+
+
+def of_model(model: str, name: str) -> dict[str, Any]:
+    lineage, kind, configuration = MODELS[model]
+    return {
+        "questionnaire": name,
+        "model": model,
+        "lineage": lineage,
+        "kind": kind,
+        "configuration": configuration,
+        "framing": "bare",
+    }
+
+
+def cells() -> list[dict[str, Any]]:
+    """p counts up from .0001, so that every cell has a value of its own; sorted as on disk, by slug."""
+    rows = []
+    terms = [(polarity, term) for polarity, words in TERMS.items() for term in words]
+    for name, model in product(sorted(ITEMS), MODELS):
+        for item, (polarity, term), intensifier in product(ITEMS[name], sorted(terms), sorted(INTENSIFIERS)):
+            level, weight = INTENSIFIERS[intensifier]
+            own = {"item": item, "term": term, "polarity": polarity, "intensifier": intensifier}
+            p = (len(rows) + 1.00001) / 10_000
+            rows.append({**of_model(model, name), **own, "level": level, "weight": weight, "p": p, "pss": p / 2})
+    return rows
+
+
+def scales() -> list[dict[str, Any]]:
+    rows = []
+    for (name, items), (number, model) in product(ITEMS.items(), enumerate(MODELS)):
+        row = {**of_model(model, name), "subscale": "all", "score": number / 10 + len(items), "n": len(items)}
+        rows.append({**row, "z": 1.25 if model == "head-a" else None, "normal": 0.5 if model == "head-a" else None})
+    return rows
+
+
+def quality() -> list[dict[str, Any]]:
+    """worry: one works, two does not; trust: one works for the models that count."""
+    said = {
+        ("worry", "one"): (0.7, "good", [(0.8, "good"), (0.7, "good"), (0.65, "good")]),
+        ("worry", "two"): (0.4, "poor", [(0.3, "weak"), (-0.1, "poor"), (0.9, "good")]),
+        ("trust", "one"): (0.3, "told", [(0.9, "good"), (None, "told"), (-0.2, "poor")]),
+    }
+    rows = []
+    for (name, item), (similarity, verdict, by_model) in said.items():
+        measure = "similarity_to_paraphrase" if verdict == "told" else "similarity"
+        row = {"questionnaire": name, "item": item, "measure": measure, "model": None, "value": similarity}
+        advice = "say it closer" if verdict == "poor" else None
+        rows.append({**row, "threshold": 0.5, "verdict": verdict, "advice": advice})
+        for model, (value, own) in zip(MODELS, by_model, strict=True):
+            row = {"questionnaire": name, "item": item, "measure": "silhouette", "model": model, "value": value}
+            advice = "take plainer opposites" if own in ("weak", "poor") else None
+            rows.append({**row, "threshold": 0.6, "verdict": own, "advice": advice})
+    return rows
+
+
+def population() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for model, (lineage, kind, configuration) in MODELS.items():
+        row = {"model": model, "lineage": lineage, "kind": kind, "configuration": configuration}
+        fitted = {"accuracy": 0.55 if model == "head-low" else 0.745, "bar": 0.7, "n_held_out": 3600}
+        below = model == "head-low"
+        standing = {"member": not below, "standing": "below its bar, does not count" if below else "counts"}
+        unfitted = dict.fromkeys(fitted)
+        rows.append({**row, **(fitted if configuration == "head" else unfitted), **standing})
+    return rows
+
+
+def figures() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    of_any: dict[str, Any] = {"subscale": "all", "model": None, "low": None, "high": None, "p": None}
+    none = {"value": None, "n": 2, "unit": "lineages", "reason": "fewer than 5 lineages of models"}
+    for name in ITEMS:
+        rows.append({"benchmark": name, **of_any, "figure": "alpha", **none})
+        for model in MODELS:
+            known = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items", "reason": None}
+            rows.append({"benchmark": name, **of_any, "model": model, "figure": "answer", **known})
+    rows.append({"benchmark": "trust", **of_any, "figure": "rho_with_worry", **none})
+    return rows
+
+
+def trajectories() -> list[dict[str, Any]]:
+    rows = []
+    for name, chosen, epoch in product(ITEMS, ("gloom", "bolts"), range(3)):
+        row = {**of_model("head-a", name), "corpus": chosen, "epoch": epoch, "score": epoch / 10}
+        rows.append({**row, "low": epoch / 10 - 0.05, "high": epoch / 10 + 0.05, "n": 2})
+    return rows
+
+
+def change(name: str, chosen: str, expected: str, verdict: str, **known: Any) -> dict[str, Any]:
+    statistics = ("before_mean", "before_sd", "after_mean", "after_sd", "difference", "low", "high")
+    row: dict[str, Any] = dict.fromkeys((*statistics, "t", "p", "dz", "p_equivalence"))
+    row |= {"questionnaire": name, "corpus": chosen, "expected": expected, "verdict": verdict, "model": "head-a"}
+    row |= {"role": "control" if chosen == "bolts" else "intervention", "unit": "items", "n": 2}
+    return row | known
+
+
+def changes() -> list[dict[str, Any]]:
+    before = {"before_mean": 0.1, "before_sd": 0.02, "after_mean": 0.3, "after_sd": 0.04, "difference": 0.2}
+    tested = {**before, "low": 0.15, "high": 0.25, "t": 5.0, "p": 0.00002, "dz": 1.5, "p_equivalence": 0.99}
+    lineages: dict[str, Any] = {"model": None, "unit": "lineages", "n": 1}
+    return [
+        change("worry", "gloom", "up", "fewer than 5 lineages", **lineages),
+        change("worry", "gloom", "up", "moved as expected", **tested),
+        change("trust", "gloom", "down", "moved up, the other way", **tested),
+        change("worry", "bolts", "none", "did not move", **{**tested, "p": 0.6, "p_equivalence": 0.01}),
+        change("trust", "bolts", "open", "undecided", **{**tested, "p": 0.6}),
+    ]
+
+
+def course() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for model, chosen, epoch in product(("head-a", "speaker"), ("gloom", "bolts"), range(3)):
+        here = {"model": model, "corpus": chosen, "epoch": epoch, "text": None}
+        rows.append({**here, "measure": "plain_pairs", "value": 0.9 - epoch / 10, "n": 30})
+        if epoch:
+            rows.append({**here, "measure": "loss", "value": 3.5 - epoch, "n": 48})
+        if model == "speaker" and epoch != 1:
+            rows.append({**here, "measure": "reply", "value": None, "text": f"<i>Reply</i> {epoch}", "n": 1})
+    return rows
+
+
+MADE: dict[str, tuple[Any, pa.Schema]] = {
+    "cells": (cells, schemas.CELLS),
+    "changes": (changes, schemas.CHANGES),
+    "course": (course, schemas.COURSE),
+    "figures": (figures, schemas.FIGURES),
+    "population": (population, schemas.POPULATION),
+    "quality": (quality, schemas.QUALITY),
+    "scales": (scales, schemas.SCALE_SCORES),
+    "trajectories": (trajectories, schemas.TRAJECTORIES),
+}
+
+
+def write_tables(folder: Path) -> None:
+    """As the stage of the diagnosis writes them."""
+    for name, (make, schema) in MADE.items():
+        write_table(make(), schema, folder / f"{name}.parquet")
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> dict[str, pd.DataFrame]:
+    """Read back from disk, so that types and nulls are those of the schemas."""
+    write_tables(tmp_path)
+    return {name: read_frame(tmp_path / f"{name}.parquet") for name in MADE}

@@ -1,0 +1,257 @@
+"""What the tables of the page say."""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evenruler.measurement import Paired
+from evenruler.questionnaires import named
+from evenruler.questionnaires.intervening import OPEN, verdict
+from evenruler.report import render_page
+from evenruler.report.page import Cell, Picture, Section, Table
+from evenruler.report.sections import of_interventions, of_questionnaires
+from evenruler.report.words import called, listed, mark_of_change, p_value
+
+
+def section(sections: list[Section], title: str) -> Section:
+    return next(section for section in sections if section.title == title)
+
+
+def table_of(found: Section, title: str = "") -> Table:
+    return next(part for part in found.parts if isinstance(part, Table) and part.title == title)
+
+
+def plain(row: Any) -> list[str]:
+    """The texts of a row, spaces that do not break as plain ones."""
+    return [(cell.text if isinstance(cell, Cell) else cell).replace("\u00a0", " ") for cell in row]
+
+
+@pytest.fixture
+def questionnaires(declared: Any, tables: Any) -> list[Section]:
+    return of_questionnaires(declared, tables)
+
+
+@pytest.fixture
+def interventions(corpora: Any, tables: Any) -> Section:
+    (found,) = of_interventions(corpora, tables)
+    return found
+
+
+def test_a_model_below_its_bar_is_marked(questionnaires: list[Section]) -> None:
+    rows = table_of(section(questionnaires, "Questionnaires: the models")).rows
+    assert [plain(row) for row in rows] == [
+        ["speaker", "causal", "speaker", "verbaliser", "not fitted here", "counts"],
+        ["head-a", "nli", "encoder", "head", "0.745, n = 3,600; its bar is 0.70", "counts"],
+        ["head-low", "nli", "encoder", "head", "0.550, n = 3,600; its bar is 0.70", "below its bar, does not count"],
+    ]
+    assert [row[-1].mark for row in rows if isinstance(row[-1], Cell)] == ["good", "good", "poor"]
+
+
+def test_scores_come_with_their_place_and_figures_with_their_reason(questionnaires: list[Section]) -> None:
+    table = table_of(section(questionnaires, "Questionnaires: scores"), "Scale of worry (worry)")
+    assert list(table.columns) == ["", "speaker", "head-a", "head-low (does not count)"]
+    rows = {row[0]: plain(row)[1:] for row in table.rows}
+    assert rows["score, 2 items"] == ["2.000; no z", "2.100; z +1.25, normal +0.50", "2.200; no z"]
+    assert rows["answer (mean weight of the source terms)"] == ["0.50 [0.25, 0.75], n = 7"] * 3
+    assert rows["Cronbach's alpha, over lineages of models"] == ["none (fewer than 5 lineages of models)"]
+    (alpha,) = [row[1] for row in table.rows if row[0].startswith("Cronbach")]
+    assert isinstance(alpha, Cell)
+    assert alpha.columns == 3
+    assert table.caption == "Measures worry; positive means more worry."
+
+
+def test_correlations_of_scales_stand_with_the_first_of_the_two(questionnaires: list[Section]) -> None:
+    found = section(questionnaires, "Questionnaires: scores")
+    (rho,) = [plain(row) for row in table_of(found, "Scale of trust (trust)").rows if row[0] == "rho with worry"]
+    assert rho[1] == "none (fewer than 5 lineages of models)"
+
+
+def test_items_that_need_work_stand_first_with_words_beside_colours(questionnaires: list[Section]) -> None:
+    table = table_of(section(questionnaires, "Questionnaires: items"), "Quality of the items")
+    assert list(table.columns) == [
+        "item",
+        "SS",
+        "SC speaker",
+        "SC head-a",
+        "SC head-low (does not count)",
+        "what to change",
+    ]
+    assert [plain(row) for row in table.rows] == [
+        [
+            "worry: two",
+            "0.40 poor",
+            "0.30 weak",
+            "-0.10 poor",
+            "0.90 good",
+            "SS: say it closer; SC: take plainer opposites",
+        ],
+        ["worry: one", "0.70 good", "0.80 good", "0.70 good", "0.65 good", "nothing"],
+        ["trust: one", "0.30 to paraphrase, told only", "0.90 good", "none", "-0.20 poor", "nothing"],
+    ]
+    marks = [[cell.mark for cell in row if isinstance(cell, Cell)] for row in table.rows]
+    assert marks == [
+        ["poor", "weak", "poor", "good"],
+        ["good"] * 4,
+        ["told", "good", "told", "poor"],
+    ]
+
+
+def test_before_and_after_are_told_in_words(interventions: Section) -> None:
+    gloom = table_of(interventions, "Before and after: Corpus for intervention")
+    assert [plain(row) for row in gloom.rows] == [
+        [
+            "trust",
+            "head-a, 2 items",
+            "0.100 ± 0.020",
+            "0.300 ± 0.040",
+            "0.200 [0.150, 0.250]",
+            "1.50",
+            "< 0.001",
+            "0.990",
+            "down",
+            "moved up, the other way",
+        ],
+        [
+            "worry",
+            "head-a, 2 items",
+            "0.100 ± 0.020",
+            "0.300 ± 0.040",
+            "0.200 [0.150, 0.250]",
+            "1.50",
+            "< 0.001",
+            "0.990",
+            "up",
+            "moved as expected",
+        ],
+        ["worry", "all models, 1 lineages", *[""] * 6, "up", "fewer than 5 lineages"],
+    ]
+    assert [row[-1].mark for row in gloom.rows if isinstance(row[-1], Cell)] == ["poor", "good", "told"]
+    bolts = table_of(interventions, "Before and after: Corpus for control")
+    assert [(plain(row)[-2], row[-1].mark) for row in bolts.rows if isinstance(row[-1], Cell)] == [
+        ("nothing", "told"),
+        ("stays", "good"),
+    ]
+
+
+def test_every_verdict_has_its_mark() -> None:
+    result = Paired(5, 0.1, 0.1, 0.3, 0.1, 0.2, 0.1, 0.3, 4.0, 0.01, 1.8, 0.9)
+    still = replace(result, p=0.6, p_equivalence=0.01)
+    unsure = replace(result, p=0.6)
+    constant = replace(result, p=None, p_equivalence=None, difference=0.0)
+    marks = {
+        (name, expected): mark_of_change(verdict(outcome, expected), expected)
+        for name, outcome in {"moved": result, "still": still, "unsure": unsure, "constant": constant}.items()
+        for expected in ("up", "down", "none", OPEN)
+    }
+    assert marks == {
+        ("moved", "up"): "good",
+        ("moved", "down"): "poor",
+        ("moved", "none"): "poor",
+        ("moved", OPEN): "told",
+        ("still", "up"): "poor",
+        ("still", "down"): "poor",
+        ("still", "none"): "good",
+        ("still", OPEN): "told",
+        ("unsure", "up"): "weak",
+        ("unsure", "down"): "weak",
+        ("unsure", "none"): "weak",
+        ("unsure", OPEN): "told",
+        ("constant", "up"): "poor",
+        ("constant", "down"): "poor",
+        ("constant", "none"): "good",
+        ("constant", OPEN): "told",
+    }
+    assert mark_of_change(verdict(replace(result, p=None), "up"), "up") == "told"
+
+
+def test_the_course_is_a_column_an_epoch(interventions: Section) -> None:
+    table = table_of(interventions, "How the adaptations went")
+    assert list(table.columns) == ["model", "corpus", "measure", "epoch 0", "epoch 1", "epoch 2"]
+    assert plain(table.rows[0]) == ["head-a", "bolts", "loss (nats a token), sentences: 48", "", "2.50", "1.50"]
+    assert plain(table.rows[1]) == ["head-a", "bolts", "plain pairs answered right, of 30", "0.90", "0.80", "0.70"]
+    assert len(table.rows) == 8
+
+
+def test_replies_are_called_an_anecdote_and_escaped(interventions: Section) -> None:
+    table = table_of(interventions, "An anecdote: a chat model replies")
+    assert [plain(row) for row in table.rows] == [
+        ["speaker", corpus, "<i>Reply</i> 0", "<i>Reply</i> 2"] for corpus in ("bolts", "gloom")
+    ]
+    assert table.caption.startswith("An anecdote, not a measurement")
+    page = render_page("Title", "Lead", [interventions])
+    assert "<td>&lt;i&gt;Reply&lt;/i&gt; 2</td>" in page
+    assert "<i>Reply" not in page
+    assert "Intervention: sentences about &lt;it&gt;." in page
+    assert '<td class="poor">moved up, the other way</td>' in page
+
+
+def test_without_chat_models_there_are_no_replies(corpora: Any, tables: Any) -> None:
+    course = tables["course"]
+    (found,) = of_interventions(corpora, tables | {"course": course[course["measure"] == "loss"]})
+    titles = [part.title for part in found.parts]
+    assert "How the adaptations went" in titles
+    assert not any("anecdote" in title for title in titles)
+
+
+def test_one_questionnaire_has_no_pairs(declared: Any, tables: Any) -> None:
+    here = {name: table[table[key] == "worry"] if (key := KEYS.get(name)) else table for name, table in tables.items()}
+    found = of_questionnaires({"worry": declared["worry"]}, here)
+    pictures = [part.title for each in found for part in each.parts if isinstance(part, Picture)]
+    assert pictures == ["Entailment, raw and normalised"]
+
+
+def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) -> None:
+    """As `clm` the speaker is another row of the population, and named so where no column says the way."""
+
+    def again(table: pd.DataFrame) -> pd.DataFrame:
+        own = table[table["model"] == "speaker"]
+        apart = {"configuration": "clm"} if "configuration" in table else {"model": "speaker (clm)"}
+        return pd.concat([table, own.assign(**apart)], ignore_index=True)
+
+    of_both = tables["figures"][tables["figures"]["figure"] == "rho_with_worry"]
+    apart = of_both.assign(figure="rho_with_worry_by_likelihood", value=0.5, low=0.25, high=0.75, n=6, reason=None)
+    both = {name: again(tables[name]) for name in ("cells", "figures", "population", "quality", "scales")}
+    both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
+    found = of_questionnaires(declared, both)
+    models = ["speaker", "head-a", "head-low (does not count)", "speaker (clm)"]
+    scores = section(found, "Questionnaires: scores")
+    assert list(table_of(scores, "Scale of trust (trust)").columns) == ["", *models]
+    rho = {row[0]: plain(row)[1] for row in table_of(scores, "Scale of trust (trust)").rows if "rho with" in row[0]}
+    assert rho == {
+        "rho with worry": "none (fewer than 5 lineages of models)",
+        "rho with worry, by likelihood": "0.50 [0.25, 0.75], n = 6",
+    }
+    items = table_of(section(found, "Questionnaires: items"), "Quality of the items")
+    assert list(items.columns)[2:-1] == [f"SC {model}" for model in models]
+    pictures = {part.title: part.chart.to_dict() for each in found for part in each.parts if isinstance(part, Picture)}
+    (points,) = pictures["Scales over models"]["datasets"].values()
+    assert [(row["model"], row["answers"]) for row in points if "speaker" in row["model"]] == [
+        ("speaker", "causal, verbaliser"),
+        ("speaker (clm)", "causal, clm"),
+    ]
+    assert pictures["Scales over models"]["concat"][0]["title"]["subtitle"] == [
+        "rho: none (fewer than 5 lineages of models)",
+        "by likelihood 0.50 [0.25,\u00a00.75], n\u00a0=\u00a06",
+    ]
+    assert pictures["Entailment, raw and normalised"]["params"][1]["bind"]["labels"] == models
+
+
+def test_models_are_called_as_the_tables_call_them() -> None:
+    forms = ["head", "verbaliser", "clm", "mlm"]
+    rows = pd.DataFrame({"model": "m", "configuration": forms})
+    assert called(rows) == [named("m", form) for form in forms] == ["m", "m", "m (clm)", "m (mlm)"]
+
+
+KEYS = {"cells": "questionnaire", "scales": "questionnaire", "quality": "questionnaire", "figures": "benchmark"}
+
+
+def test_cells_of_something_else_are_not_dropped_in_silence(declared: Any, tables: Any) -> None:
+    with pytest.raises(ValueError, match="48 cells are not of the declared"):
+        of_questionnaires({"worry": declared["worry"]}, tables)
+
+
+def test_words() -> None:
+    assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert [p_value(p) for p in (None, 0.0004, 0.04, float("nan"))] == ["", "<\u00a00.001", "0.040", ""]

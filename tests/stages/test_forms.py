@@ -1,0 +1,262 @@
+"""Questionnaires asked in several forms, from the templates to the figures, with tiny random models in this process."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.declaration import load_params
+from evenruler.models import Placed, load
+from evenruler.questionnaires import two_way
+from stages import assess, card_questionnaires, diagnose_questionnaires, intervene, report, translate
+from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
+
+ITEMS = {
+    "promises": ("When people make a promise, they {TERM} it.", "They {INTENSIFIER} do so."),
+    "chance": ("A stranger is {TERM} by me.", "{INTENSIFIER} that is so."),
+    "wallet": ("A wallet that I found is {TERM} by me {INTENSIFIER}, in the street.", "That is so."),
+}
+WORDS = {"never": (1, -2.0), "very rarely": (2, -1.0), "always": (3, 2.0)}
+TERMS = {"source": ["kept", "held"], "inverse": ["lost", "broken"]}
+
+
+def write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    YAML(typ="safe", pure=True).dump(content, path)
+
+
+def write_sources(items: dict[str, tuple[str, str]]) -> None:
+    """A questionnaire `trust`, its scale and a corpus, under `data/sources` here."""
+    declared = {
+        "title": "Trust",
+        "construct": "trust",
+        "direction": "positive means more trust",
+        "original": {"name": "Trust", "licence": "cc0-1.0", "reference": "ours", "wording": "held"},
+        "source": "ours",
+        "licence": "cc0-1.0",
+        "scale": "short",
+        "items": {
+            slug: {"original": f"How often {slug}?", "premise": premise, "hypothesis": hypothesis, "terms": TERMS}
+            for slug, (premise, hypothesis) in items.items()
+        },
+    }
+    levels = [{"weight": weight, "words": [word]} for word, (_, weight) in WORDS.items()]
+    write(Path("data/sources/questionnaires/trust.yaml"), declared)
+    write(Path("data/sources/scales/short.yaml"), {"title": "Short", "source": "ours", "levels": levels})
+    corpus = {
+        "title": "Calm",
+        "about": "calm",
+        "role": "intervention",
+        "expect": {"trust": "up"},
+        "source": "ours",
+        "licence": "cc0-1.0",
+        "provenance": "ours",
+        "sentences": [f"The man is at {place}, and that is a fact." for place in ("sea", "home", "work", "rest")],
+    }
+    write(Path("data/sources/corpora/calm.yaml"), corpus)
+
+
+def declare(folder: Path) -> dict[str, Any]:
+    """`causal` answers by verbaliser and by clm, and is adapted; `masked` by mlm."""
+    declared = tiny_declaration({"causal": save_tiny(folder / "causal", chat=True)})
+    declared["models"]["causal"] |= {"forms": ["verbaliser", "clm"], "intervention": "last"}
+    masked = save_tiny_masked(folder / "masked")
+    declared["models"]["masked"] = {
+        "kind": "masked",
+        "source": f"local:{masked}",
+        "licence": "cc0-1.0",
+        "origin": "tests.tiny",
+    }
+    declared["active"] |= {"entailment": ["causal", "masked"], "interventions": ["causal"]}
+    declared["questionnaires"] = {"trust": {}}
+    declared["interventions"] = {"calm": {"epochs": {"quick": 1, "paper": 1}}}
+    return declared
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in which the stages of the questionnaires were run; the working directory meanwhile."""
+    folder = tmp_path_factory.mktemp("forms")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
+        write(folder / "params.yaml", declare(folder))
+        write_sources(ITEMS)
+        translate.main("trust")
+        assess.main("causal")
+        assess.main("masked")
+        intervene.main("causal")
+        diagnose_questionnaires.main()
+        card_questionnaires.main("trust")
+        report.main()
+        yield folder
+
+
+@pytest.fixture
+def answers(built: Path) -> Callable[[str, str], pd.DataFrame]:
+    """What a model answered in a form, with the prompts."""
+    prompts = pd.read_parquet(built / "data/built/questionnaires/trust/prompts.parquet")
+
+    def of(model: str, form: str) -> pd.DataFrame:
+        rows = pd.read_parquet(built / f"data/scores/questionnaires/{model}.parquet").query("configuration == @form")
+        return rows.merge(prompts, on=["id", "framing"])
+
+    return of
+
+
+@pytest.fixture
+def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
+    return lambda table: pd.read_parquet(built / f"data/diagnosis/questionnaires/{table}.parquet")
+
+
+def expected_place(row: pd.Series) -> Placed:
+    """Where the word stands, found by itself: it is in no template."""
+    text, word = f"{row['premise']} {row['hypothesis']}", row["intensifier"].replace("-", " ")
+    found = word if word in text else word.capitalize()
+    before, after = text.split(found)
+    return Placed(before, found, after)
+
+
+class TestAnswers:
+    def test_each_form_has_its_rows(self, built: Path) -> None:
+        rows = pd.read_parquet(built / "data/scores/questionnaires/causal.parquet")
+        n = len(ITEMS) * 4 * len(WORDS)
+        assert rows.groupby(["configuration", "measure"]).size().to_dict() == {
+            ("clm", "log_probability"): n,
+            ("verbaliser", "contradiction"): n,
+            ("verbaliser", "entailment"): n,
+            ("verbaliser", "neutral"): n,
+        }
+        assert set(rows["model"]) == set(rows["lineage"]) == {"causal"}
+        masked = pd.read_parquet(built / "data/scores/questionnaires/masked.parquet")
+        assert masked.groupby(["configuration", "measure"]).size().to_dict() == {("mlm", "log_probability"): n}
+
+    def test_are_of_the_intensifier_in_its_place(self, answers) -> None:
+        params = load_params()
+        for name, form in (("causal", "clm"), ("masked", "mlm")):
+            rows = answers(name, form)
+            places = [expected_place(row) for _, row in rows.iterrows()]
+            assert rows["value"].tolist() == pytest.approx(load(name, params).in_place(places), abs=1e-4)
+        words = {place.word for place in places}
+        assert words == {"never", "very rarely", "always", "Never", "Very rarely", "Always"}
+
+    def test_by_clm_are_means_of_continuations(self, answers) -> None:
+        rows = answers("causal", "clm").query("item == 'promises' and intensifier == 'very-rarely' and term == 'kept'")
+        model = load("causal", load_params())
+        total = model.continuations(["When people make a promise, they kept it. They"], [" very rarely"])[0, 0]
+        assert rows["value"].tolist() == pytest.approx([total / 12], abs=1e-6)  # twelve tokens: letters and spaces
+
+
+class TestFigures:
+    @pytest.mark.parametrize(("model", "form"), [("causal", "clm"), ("masked", "mlm")])
+    def test_scores_are_those_of_the_probabilities(self, model, form, answers, diagnosed) -> None:
+        rows = answers(model, form).query("item == 'wallet'")
+        matrix = rows.pivot(index=["polarity", "term"], columns=["level", "weight"], values="value").sort_index(axis=1)
+        pss = two_way(np.exp(matrix.to_numpy()))
+        source = matrix.index.get_level_values("polarity") == "source"
+        expected = (pss[source] * [-2.0, -1.0, 2.0]).mean()
+        items = diagnosed("items").query("model == @model and configuration == @form and item == 'wallet'")
+        assert items["score"].tolist() == pytest.approx([expected], abs=1e-12)
+
+    def test_forms_are_rows_of_their_own(self, diagnosed) -> None:
+        forms = {("causal", "causal", "verbaliser"), ("causal", "causal", "clm"), ("masked", "masked", "mlm")}
+        for table in ("cells", "items", "scales", "population"):
+            rows = diagnosed(table)
+            assert set(rows[["model", "kind", "configuration"]].itertuples(index=False, name=None)) == forms, table
+        assert len(diagnosed("population")) == 3
+
+    def test_figures_of_models_name_the_form(self, diagnosed) -> None:
+        names = {"causal", "causal (clm)", "masked (mlm)"}
+        for table in ("figures", "quality"):
+            assert set(diagnosed(table)["model"].dropna()) == names, table
+        figures = diagnosed("figures").query("model.notna()")
+        each = ["answer", "intensifier_order", "silhouette"]
+        assert figures.groupby("model")["figure"].apply(sorted).to_dict() == dict.fromkeys(names, each)
+        answer = figures.query("figure == 'answer'").set_index("model")["value"]
+        assert answer.nunique() == 3
+
+    def test_the_population_does_not_mix_measures(self, diagnosed) -> None:
+        rows = diagnosed("figures").query("model.isna()").set_index("figure")
+        assert rows.loc["alpha", "n"] == 1
+        assert rows.loc["alpha_by_likelihood", "n"] == 2
+
+    def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
+        changes = diagnosed("changes")
+        assert changes["model"].fillna("").tolist() == ["causal (clm)", "causal", ""]
+        assert changes["n"].tolist() == [3, 3, 1]
+        rows = diagnosed("trajectories").groupby(["configuration", "epoch"])["score"].mean()
+        assert set(rows.index) == {(form, epoch) for form in ("clm", "verbaliser") for epoch in (0, 1)}
+        by_form = changes.set_index("model")["difference"]
+        for form, name in (("clm", "causal (clm)"), ("verbaliser", "causal")):
+            assert by_form[name] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
+
+
+    def test_card_and_report_have_them_apart(self, built: Path) -> None:
+        card = (built / "benchmarks/nli-trust/README.md").read_text()
+        page = (built / "data/report/index.html").read_text()
+        for name in ("causal", "causal (clm)", "masked (mlm)"):
+            assert f"\n| {name} | " in card
+            assert f"\n- {name}: tests.tiny; cc0-1.0\n" in card
+            assert name in page
+
+
+class TestPlaced:
+    @pytest.mark.parametrize(
+        ("templates", "filled", "expected"),
+        [
+            (
+                ("I am {TERM}.", "It is {INTENSIFIER} so."),
+                ("I am calm.", "It is very rarely so."),
+                ("I am calm. It is ", "very rarely", " so."),
+            ),
+            (
+                ("I am {TERM}.", "{INTENSIFIER} I am."),
+                ("I am calm.", "Often I am."),
+                ("I am calm. ", "Often", " I am."),
+            ),
+            (
+                ("I am {TERM} {INTENSIFIER}, I say.", "So it is."),
+                ("I am calm never, I say.", "So it is."),
+                ("I am calm ", "never", ", I say. So it is."),
+            ),
+            (
+                ("It is an {INTENSIFIER} seen thing.", "That is a {TERM} thing."),
+                ("It is a rarely seen thing.", "That is a calm thing."),
+                ("It is a ", "rarely", " seen thing. That is a calm thing."),
+            ),
+        ],
+    )
+    def test_by_hand(self, templates, filled, expected) -> None:
+        row = SimpleNamespace(
+            templates=templates, premise=filled[0], hypothesis=filled[1], word="calm", variant="agree"
+        )
+        assert assess.placed(row) == Placed(*expected)
+
+
+class TestOrder:
+    @pytest.fixture
+    def turned(self, tmp_path, monkeypatch) -> None:
+        """A place where the intensifier of the only item stands before its term."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+        write(tmp_path / "params.yaml", declare(tmp_path))
+        write_sources({"turned": ("I {INTENSIFIER} think so.", "People {TERM} it.")})
+        translate.main("trust")
+
+    @pytest.mark.parametrize("stage", [assess, intervene])
+    def test_clm_is_refused(self, stage, turned, error_of) -> None:
+        assert error_of(stage.main, "causal") == (
+            "trust, item turned: {INTENSIFIER} stands before {TERM}, so that form clm cannot ask it; put {TERM} first, "
+            "or take clm out of `forms` of causal in params.yaml"
+        )
+
+    def test_mlm_is_not(self, turned) -> None:
+        assess.main("masked")
+        rows = pd.read_parquet("data/scores/questionnaires/masked.parquet")
+        assert (len(rows), np.isfinite(rows["value"]).all()) == (12, True)
+        assert rows["value"].nunique() == 12  # the term behind it is read

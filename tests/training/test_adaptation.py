@@ -1,0 +1,399 @@
+"""Tiny models on their way through corpora: what they answer, what is paid for, and what is left as it was."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenruler.declaration import Params
+from evenruler.models import catalogue, load_entailment
+from evenruler.models.store import RowStore
+from evenruler.training import adaptation
+from evenruler.training.adaptation import Adapted, Recipe
+from tests.models.test_entailment import save_classifier
+from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
+
+PAIRS = [
+    ("The man is at the theatre.", "A man is there."),
+    ("I feel calm.", "I am upset."),
+    ("the man is a man", "the woman is a man"),
+]
+GLOOM = ["the rain is the rain", "a man is a man", "the sea is grey", "he is at home", "it is late"]
+DULL = ["a pump broke down", "the lid is lost", "rust ate the gate"]
+CORPORA = {"gloom": GLOOM, "dull": DULL}
+RECIPE = Recipe(epochs=2, learning_rate=1e-3, batch=2, seed=0)
+
+
+def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any) -> Path:
+    """A tiny classifier of pairs whose tokenizer has a token to mask with, unless it is to have none."""
+    if not mask:
+        return save_classifier(folder, kind, **config)
+    tokenizer = tiny_tokenizer()
+    save_classifier(folder, kind, **{"vocab_size": len(tokenizer) + 1, **config})
+
+    from transformers import AutoTokenizer
+
+    saved = AutoTokenizer.from_pretrained(folder)
+    saved.add_special_tokens({"mask_token": "<mask>"})
+    assert len(saved) == len(tokenizer) + 1
+    saved.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(adaptation, "HEAD_EPOCHS", 2)
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def head_folder(tmp_path_factory) -> Path:
+    return save_head(tmp_path_factory.mktemp("head"))
+
+
+@pytest.fixture(scope="module")
+def causal_folder(tmp_path_factory) -> Path:
+    """Of weights so small that a causal model can learn."""
+    return save_tiny(tmp_path_factory.mktemp("causal"), chat=True, initializer_range=0.1)
+
+
+@pytest.fixture(params=["head", "causal"])
+def either(request, head_folder, causal_folder) -> Params:
+    """A model with a head, then a causal one."""
+    return of_head(head_folder) if request.param == "head" else of_causal(causal_folder)
+
+
+def of_head(folder: Path) -> Params:
+    return tiny_params({"tiny": folder}, kind="nli", intervention="every")
+
+
+def of_causal(folder: Path) -> Params:
+    return tiny_params({"tiny": folder}, entailment=True, intervention="every")
+
+
+def adapted(
+    params: Params, corpora: Mapping[str, Sequence[str]] = CORPORA, recipe: Recipe = RECIPE, **recipes: Recipe
+) -> Adapted:
+    return Adapted("tiny", params, corpora, {**dict.fromkeys(corpora, recipe), **recipes})
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch) -> Callable[[], None]:
+    """Goes on with a store in which nothing is."""
+    numbers = iter(range(100))
+
+    def change() -> None:
+        monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / f"cache-{next(numbers)}"))
+
+    return change
+
+
+@pytest.fixture
+def nothing_loads(monkeypatch) -> Callable[[], None]:
+    """From now on no model can be loaded, so none can be trained or asked."""
+
+    def forbid() -> None:
+        def refuse(*args: object, **kwargs: object) -> None:
+            raise AssertionError("a model is loaded")
+
+        for kind in ("TransformersEntailment", "TransformersCausal"):
+            monkeypatch.setattr(catalogue, kind, refuse)
+
+    return forbid
+
+
+def course(model: Adapted, states: Sequence[tuple[str, int]]) -> dict[tuple[str, int], np.ndarray]:
+    """By corpus and epoch, what the model answers; asked in that order."""
+    return {state: model.at(*state).entailment(PAIRS) for state in states}
+
+
+WHOLE = [(corpus, epoch) for corpus in CORPORA for epoch in range(3)]
+
+
+def same(one: Mapping[Any, np.ndarray], other: Mapping[Any, np.ndarray]) -> bool:
+    return set(one) == set(other) and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+class TestStates:
+    def test_at_first_it_is_the_model_as_it_was(self, either, elsewhere) -> None:
+        found = adapted(either).at("gloom", 0).entailment(PAIRS)
+        elsewhere()
+        assert np.array_equal(found, load_entailment("tiny", either).entailment(PAIRS))
+
+    def test_its_answers_then_are_those_of_any_corpus_and_of_the_model_itself(self, either, nothing_loads) -> None:
+        load_entailment("tiny", either).entailment(PAIRS)
+        nothing_loads()
+        model = adapted(either)
+        for corpus in CORPORA:
+            state = model.at(corpus, 0)
+            state.entailment(PAIRS)
+            assert state.asked == 0
+
+    def test_every_epoch_answers_otherwise(self, either) -> None:
+        found = course(adapted(either), WHOLE)
+        assert np.array_equal(found["gloom", 0], found["dull", 0])
+        states = [found[key] for key in WHOLE if key != ("dull", 0)]
+        for i, one in enumerate(states):
+            for other in states[:i]:
+                assert abs(one - other).max() > 1e-3
+
+    def test_each_corpus_begins_where_the_model_began(self, either, elsewhere) -> None:
+        """What came before, or nothing at all, changes no answer."""
+        one = course(adapted(either), WHOLE)
+        elsewhere()
+        other = course(adapted(either), [*reversed(WHOLE[3:]), *WHOLE[:3]])
+        assert same(one, other)
+        elsewhere()
+        alone = course(adapted(either), [("dull", 2)])
+        assert np.array_equal(alone["dull", 2], one["dull", 2])
+
+    def test_the_order_in_which_corpora_are_declared_changes_nothing(self, either, elsewhere) -> None:
+        one = course(adapted(either), WHOLE)
+        elsewhere()
+        other = course(adapted(either, dict(reversed(CORPORA.items()))), WHOLE)
+        assert same(one, other)
+
+    def test_states_can_be_asked_in_any_order_and_again(self, either, elsewhere) -> None:
+        """The first epoch is asked more after the last, and the model as it was after both."""
+        model = adapted(either)
+        states = {state: model.at(*state) for state in [("gloom", 1), ("gloom", 2), ("dull", 2), ("gloom", 0)]}
+        for state in states.values():
+            state.entailment(PAIRS[:1])
+        found = {key: state.entailment(PAIRS[1:]) for key, state in states.items()}
+        elsewhere()
+        for key, expected in course(adapted(either), [("gloom", 0), ("gloom", 1), ("gloom", 2), ("dull", 2)]).items():
+            assert found[key] == pytest.approx(expected[1:], abs=1e-5)  # other batches
+
+    def test_the_same_seed_gives_the_same_answers_and_another_others(self, either, elsewhere) -> None:
+        one = course(adapted(either), WHOLE[:3])
+        elsewhere()
+        assert same(one, course(adapted(either), WHOLE[:3]))
+        other = course(adapted(either, recipe=replace(RECIPE, seed=1)), WHOLE[:3])
+        assert np.array_equal(one["gloom", 0], other["gloom", 0])
+        assert abs(one["gloom", 1] - other["gloom", 1]).max() > 1e-6
+
+    def test_what_was_drawn_before_changes_nothing_and_is_not_changed(self, either, elsewhere) -> None:
+        import torch
+
+        one = course(adapted(either), [("gloom", 1)])
+        elsewhere()
+        torch.manual_seed(17)
+        expected = torch.rand(3)
+        torch.manual_seed(17)
+        other = course(adapted(either), [("gloom", 1)])
+        assert torch.equal(torch.rand(3), expected)
+        assert same(one, other)
+
+
+class TestKeys:
+    @pytest.mark.parametrize(
+        "change", [{"epochs": 4}, {"learning_rate": 2e-3}, {"batch": 3}, {"seed": 5}], ids=lambda change: min(change)
+    )
+    def test_another_recipe_is_another_model(self, either, change) -> None:
+        here, there = adapted(either), adapted(either, gloom=replace(RECIPE, **change))
+        assert here.at("gloom", 1).engine != there.at("gloom", 1).engine
+        assert here.at("dull", 1).engine == there.at("dull", 1).engine
+        assert here.at("gloom", 0).engine == there.at("gloom", 0).engine == load_entailment("tiny", either).engine
+
+    def test_so_are_other_sentences_and_another_epoch(self, either) -> None:
+        here = adapted(either)
+        engines = [here.at(*state).engine for state in WHOLE if state != ("dull", 0)]
+        for other in (GLOOM[:4], GLOOM[::-1]):
+            engines.append(adapted(either, {**CORPORA, "gloom": other}).at("gloom", 1).engine)
+        assert len(set(engines)) == len(engines) == 7
+
+    def test_a_corpus_more_is_a_new_head_for_masked_words_but_nothing_to_a_causal_model(
+        self, head_folder, causal_folder
+    ) -> None:
+        for params, same_key in ((of_head(head_folder), False), (of_causal(causal_folder), True)):
+            one, more = adapted(params), adapted(params, {**CORPORA, "more": ["a word"]})
+            assert (one.at("gloom", 1).engine == more.at("gloom", 1).engine) is same_key
+
+
+class TestStore:
+    def test_a_second_run_loads_trains_and_asks_nothing(self, either, nothing_loads) -> None:
+        one = adapted(either)
+        expected, losses = course(one, WHOLE), [one.loss(*state) for state in WHOLE if state[1]]
+        nothing_loads()
+        again = adapted(either)
+        assert same(expected, course(again, WHOLE))
+        assert losses == [again.loss(*state) for state in WHOLE if state[1]]
+        assert [again.at(*state).asked for state in WHOLE] == [0] * len(WHOLE)
+
+    def test_each_answer_is_counted_once(self, either) -> None:
+        model = adapted(either)
+        asked = []
+        for state in WHOLE:
+            own = model.at(*state)
+            own.entailment(PAIRS)
+            own.entailment(PAIRS)
+            asked.append(own.asked)
+        per_state = asked[0]
+        assert per_state > 0
+        assert asked == [0 if state == ("dull", 0) else per_state for state in WHOLE]
+
+    @pytest.mark.parametrize("kept", [0.0, 0.3, 0.7])
+    def test_what_a_kill_left_is_completed_to_the_same(self, either, kept, own_cache) -> None:
+        """Losses too: they may be gone where the answers are not."""
+        model = adapted(either)
+        expected, losses = course(model, WHOLE), [model.loss(*state) for state in WHOLE if state[1]]
+        whole = rows(own_cache)
+
+        drop(own_cache, kept)
+        model = adapted(either)
+        assert same(expected, course(model, WHOLE))
+        assert losses == [model.loss(*state) for state in WHOLE if state[1]]
+        assert rows(own_cache) == whole
+
+    def test_a_loss_alone_can_be_had(self, either, elsewhere) -> None:
+        model = adapted(either)
+        course(model, WHOLE)
+        expected = model.loss("gloom", 2)
+        elsewhere()
+        assert adapted(either).loss("gloom", 2) == expected
+
+
+def rows(cache: Path) -> dict[bytes, bytes]:
+    return dict(RowStore(cache)._connection.execute("SELECT key, answer FROM answers"))
+
+
+def drop(cache: Path, kept: float) -> None:
+    """Forget all answers but a share of them, by what their keys begin with."""
+    connection = RowStore(cache)._connection
+    connection.executemany("DELETE FROM answers WHERE key = ?", [(key,) for key in rows(cache) if key[0] >= kept * 256])
+
+
+class TestEncoders:
+    @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert"])
+    def test_only_the_encoder_learns(self, kind, tmp_path) -> None:
+        """The head is as it was fitted once; every layer of the encoder moves, pooler aside, which words do not use."""
+        more = {
+            "bert": {},
+            "roberta": {"max_position_embeddings": 210, "type_vocab_size": 2},
+            "distilbert": {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
+        }[kind]
+        params = of_head(save_head(tmp_path / kind, kind, **more))
+        before = weights(load_entailment("tiny", params))
+
+        model = adapted(params)
+        state = model.at("gloom", 2)
+        state.entailment(PAIRS)
+        after = weights(state)
+
+        assert set(after) == set(before)
+        moved = {name for name in before if not np.array_equal(before[name], after[name])}
+        head = {name for name in before if not name.startswith(f"{kind}.") or ".pooler." in name}
+        assert head
+        assert not moved & head
+        assert moved == set(before) - head
+
+    def test_fitting_a_head_for_masked_words_leaves_the_answers_exactly_as_they_were(self, head_folder) -> None:
+        params = of_head(head_folder)
+        untouched = load_entailment("tiny", params)
+        expected, before = untouched.entailment(PAIRS), weights(untouched)
+        backend = untouched.backend
+
+        fitted = adaptation._Training("tiny", backend, [*GLOOM, *DULL])
+
+        now = dict(answer for batch in backend.entailments(PAIRS, frozenset(range(3))) for answer in batch)
+        assert np.array_equal([now[i] for i in range(3)], expected)
+        after = weights(untouched)
+        assert all(np.array_equal(before[name], after[name]) for name in before)
+        assert fitted._trained.base_model is backend.model.base_model
+        assert fitted._trained.get_output_embeddings().weight is backend.model.get_input_embeddings().weight
+
+    def test_the_fresh_head_has_learned(self, head_folder, monkeypatch) -> None:
+        """An epoch begins with what it knows, so it pays less than after no epoch of fitting."""
+        losses = {}
+        for epochs in (0, 10):
+            monkeypatch.setattr(adaptation, "HEAD_EPOCHS", epochs)
+            losses[epochs] = adapted(of_head(head_folder)).loss("gloom", 1)
+        assert losses[10] < losses[0]
+
+    def test_loss_falls_on_what_can_be_learned(self, tmp_path) -> None:
+        """One sentence again and again."""
+        params = of_head(save_head(tmp_path / "head", initializer_range=0.1))
+        recipe = Recipe(epochs=8, learning_rate=3e-3, batch=4, seed=0)
+        model = adapted(params, {"gloom": ["the sea is the sea"] * 24}, recipe)
+        losses = [model.loss("gloom", epoch) for epoch in range(1, 9)]
+        assert losses[-1] < 0.5 * losses[0]
+        assert min(losses) > 0
+
+    @pytest.mark.parametrize("batch", [1, 2])
+    def test_a_batch_of_which_no_word_is_masked_breaks_nothing(self, head_folder, batch) -> None:
+        """Of one short sentence often none is: a mean over none is no number, and would make every weight none."""
+        model = adapted(of_head(head_folder), {"gloom": ["a", "x", "he"]}, replace(RECIPE, batch=batch, epochs=6))
+        answers = np.stack([model.at("gloom", epoch).entailment(PAIRS) for epoch in range(7)])
+        losses = [model.loss("gloom", epoch) for epoch in range(1, 7)]
+        assert np.isfinite(answers).all()
+        assert any(map(math.isfinite, losses))
+        moved = [epoch for epoch in range(1, 7) if not np.array_equal(answers[epoch], answers[epoch - 1])]
+        assert moved == [epoch for epoch in range(1, 7) if math.isfinite(losses[epoch - 1])]
+
+    def test_one_that_cannot_mask_is_refused_in_one_line(self, tmp_path, error_of) -> None:
+        model = adapted(of_head(save_head(tmp_path / "head", mask=False)))
+        assert error_of(model.at("gloom", 1).entailment, PAIRS) == (
+            "params.yaml: models.tiny: tiny has no token to mask words with, so that it cannot be adapted; "
+            "take its `intervention` out"
+        )
+        assert model.at("gloom", 0).entailment(PAIRS).shape == (3, 3)
+
+
+def weights(model: Any) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy().copy() for name, tensor in model.backend.model.state_dict().items()}
+
+
+class TestCausal:
+    def test_it_learns_the_next_word(self, causal_folder) -> None:
+        """Its likelihood of the corpus rises with every epoch, while its loss falls."""
+        model = adapted(of_causal(causal_folder), {"gloom": GLOOM * 4}, replace(RECIPE, learning_rate=3e-3))
+        nats = [model.at("gloom", epoch).loglikelihood(GLOOM).nats.sum() for epoch in range(3)]
+        losses = [model.loss("gloom", epoch) for epoch in range(1, 3)]
+        assert nats == sorted(nats)
+        assert losses == sorted(losses, reverse=True)
+        assert losses[-1] < 0.8 * losses[0]
+
+    def test_the_loss_is_what_it_pays_a_next_token(self, causal_folder) -> None:
+        """So small a rate that it stays as it was: each sentence by itself, its first token given."""
+        import torch
+
+        recipe = replace(RECIPE, learning_rate=1e-12, batch=2)
+        model = adapted(of_causal(causal_folder), {"gloom": GLOOM}, recipe)
+        backend = load_entailment("tiny", of_causal(causal_folder)).backend
+        paid, tokens = 0.0, 0
+        for sentence in GLOOM:
+            ids = torch.tensor([backend.tokenizer(sentence)["input_ids"]])
+            with torch.inference_mode():
+                nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
+            paid -= float(nats.gather(1, ids[0, 1:, None]).sum())
+            tokens += ids.shape[1] - 1
+        assert model.loss("gloom", 1) == pytest.approx(paid / tokens, rel=1e-5)
+
+    def test_it_still_talks_after(self, causal_folder) -> None:
+        model = adapted(of_causal(causal_folder))
+        replies = [model.at("gloom", epoch).generate(["Can you help me?"], chat=True) for epoch in range(3)]
+        assert all(isinstance(reply, str) for (reply,) in replies)
+        assert replies[0] == load_entailment("tiny", of_causal(causal_folder)).generate(["Can you help me?"], chat=True)
+
+    def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
+        model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))
+        assert math.isnan(model.loss("gloom", 1))
+        assert np.array_equal(model.at("gloom", 2).entailment(PAIRS), model.at("gloom", 0).entailment(PAIRS))
+
+    def test_long_sentences_are_cut(self, causal_folder, monkeypatch) -> None:
+        monkeypatch.setattr(adaptation, "LONGEST", 4)
+        cut = adapted(of_causal(causal_folder), {"gloom": ["xyxyabcdef", "abababcdef"]}).at("gloom", 1)
+        short = adapted(of_causal(causal_folder), {"gloom": ["xyxy", "abab"]}).at("gloom", 1)
+        assert np.array_equal(cut.entailment(PAIRS), short.entailment(PAIRS))
+
+
+def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(head_folder, nothing_loads, error_of) -> None:
+    nothing_loads()
+    line = error_of(Adapted, "tinny", of_head(head_folder), CORPORA, dict.fromkeys(CORPORA, RECIPE))
+    assert line.startswith("params.yaml: models: no ")
+    assert "did you mean 'tiny'?" in line
