@@ -185,7 +185,7 @@ class TestInterruption:
         model.loglikelihood(TEXTS)
         path = model._store.root / "rows.sqlite"
         lost = np.random.default_rng(seed).choice(len(TEXTS), 5, replace=False).tolist()
-        keys = Keys(model._engine, "likelihood/1")
+        keys = Keys(model.engine, "likelihood/1")
         with sqlite3.connect(path) as connection:
             connection.executemany("DELETE FROM answers WHERE key = ?", [(keys.key(["", TEXTS[i]]),) for i in lost])
         connection.close()

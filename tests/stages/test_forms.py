@@ -195,7 +195,6 @@ class TestFigures:
         for form, name in (("clm", "causal (clm)"), ("verbaliser", "causal")):
             assert by_form[name] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
 
-
     def test_card_and_report_have_them_apart(self, built: Path) -> None:
         card = (built / "benchmarks/nli-trust/README.md").read_text()
         page = (built / "data/report/index.html").read_text()
