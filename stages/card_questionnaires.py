@@ -2,10 +2,9 @@
 
 import json
 
-from evenruler.declaration import Params, load_changelog, load_params, load_questionnaire
+from evenruler.declaration import Params, load_changelog, load_params, load_questionnaire, named
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.questionnaires import card, harness
-from evenruler.questionnaires.forms import named
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 

@@ -10,6 +10,7 @@ from evenruler.declaration.params import (
     Params,
     ProbeSettings,
     load_params,
+    named,
 )
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
 from evenruler.declaration.questionnaires import QuestionnaireSource, Scale, load_questionnaire
@@ -39,6 +40,7 @@ __all__ = [
     "load_params",
     "load_probe_source",
     "load_questionnaire",
+    "named",
     "read_adapter",
     "read_criterion",
 ]

@@ -25,6 +25,16 @@ ArticleSetting = Annotated[
 LIKELIHOODS = ("clm", "mlm")
 """Forms that ask how likely an intensifier is, not what entails what."""
 
+
+def named(model: str, configuration: str) -> str:
+    """What a model is called where no column says how it is asked: "bert (mlm)".
+
+    One that says what entails what, by a head or a verbaliser, goes by its name in the catalogue. So a model that
+    answers in two forms is two in every figure, of one lineage.
+    """
+    return f"{model} ({configuration})" if configuration in LIKELIHOODS else model
+
+
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""
 

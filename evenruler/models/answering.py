@@ -1,20 +1,15 @@
-"""Answers through the row store: what is there is read, what is missing is asked, and nothing is paid twice."""
+"""What each kind of model answers, through the row store, so that nothing is paid twice."""
 
-import copy
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from evenruler.declaration import ModelEntry
 from evenruler.errors import UserError
-from evenruler.models import engine
+from evenruler.models.asking import Answering
 from evenruler.models.causal import Request, TransformersCausal
 from evenruler.models.classification import TransformersClassifier
 from evenruler.models.embedding import TransformersEmbedder
@@ -22,9 +17,7 @@ from evenruler.models.entailment import LABELS, Pair, TransformersEntailment
 from evenruler.models.generation import Prompt
 from evenruler.models.masked import TransformersMasked
 from evenruler.models.protocol import LogLikelihoods, Placed, Sampling
-from evenruler.models.store import Keys, RowStore
-from evenruler.progress import note, progress
-from evenruler.tables.ids import canonical, content_sha256
+from evenruler.tables.ids import content_sha256
 from evenruler.text.verbaliser import OPTIONS, verbalised
 
 LIKELIHOOD = struct.Struct("<dq")
@@ -32,117 +25,6 @@ LIKELIHOOD = struct.Struct("<dq")
 
 NUMBER = struct.Struct("<d")
 """A number as it is stored."""
-
-Backend = TypeVar("Backend")
-
-
-class Answering(Generic[Backend]):
-    """A model of the catalogue, loaded only when the store misses something."""
-
-    def __init__(
-        self,
-        name: str,
-        entry: ModelEntry,
-        folder: Path,
-        store: RowStore,
-        load: Callable[[str], Backend],
-        adapter: Path | None = None,
-    ) -> None:
-        """Name the model; nothing is loaded.
-
-        Args:
-            name: In the catalogue.
-            entry: Its declaration.
-            folder: Its files.
-            store: Where answers are kept.
-            load: Loads it on a device.
-            adapter: Folder of its adapter, for an encoder.
-        """
-        self.name, self.entry = name, entry
-        self.asked = 0
-        """Questions that the model itself had to answer so far."""
-        self._store = store
-        self._device = engine.device()
-        self.engine = engine.describe(folder, entry, store, self._device, adapter)
-        """All that an answer depends on but the question."""
-        self._load = load
-        self._backend: Backend | None = None
-
-    @property
-    def backend(self) -> Backend:
-        """The model itself, loaded on first use."""
-        if self._backend is None:
-            self._backend = self._load(self._device)
-        return self._backend
-
-    def adapted(self, state: object, load: Callable[[str], Backend]) -> Self:
-        """The same model in another state, with answers of its own.
-
-        Args:
-            state: All that the state depends on, beside the model itself.
-            load: Brings the model there; called when the store misses something.
-        """
-        other = copy.copy(self)
-        other.engine = canonical([self.engine, state]).decode()
-        other.asked, other._load, other._backend = 0, load, None
-        return other
-
-    def _answers(
-        self,
-        operation: str,
-        questions: Sequence[object],
-        ask: Callable[[frozenset[int]], Iterator[list[tuple[int, bytes]]]],
-    ) -> list[bytes]:
-        """The stored form of the answer to each of some distinct questions.
-
-        Args:
-            operation: With its version.
-            questions: The whole input of each.
-            ask: Given the indices that are missing, yields answers batch by batch (more than asked are welcome).
-        """
-        keys = Keys(self.engine, operation)
-        by_index = [keys.key(question) for question in questions]
-        found = self._store.get(by_index)
-        if len(found) < len(by_index):
-            with self._lease():
-                found.update(self._store.get([key for key in by_index if key not in found]))  # meanwhile, by others
-                missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
-                self._ask(operation, by_index, missing, found, ask)
-        return [found[key] for key in by_index]
-
-    def _ask(
-        self,
-        operation: str,
-        keys: list[bytes],
-        missing: frozenset[int],
-        found: dict[bytes, bytes],
-        ask: Callable[[frozenset[int]], Iterator[list[tuple[int, bytes]]]],
-    ) -> None:
-        if not missing:
-            return
-        with progress(len(missing), f"{self.name}: {operation.split('/')[0]}", "text") as bar:
-            for batch in ask(missing):
-                new = [(keys[i], answer) for i, answer in batch if i in missing]
-                self._store.put(new)
-                found.update(new)
-                self.asked += len(batch)
-                bar.update(len(new))
-
-    @contextmanager
-    def _lease(self) -> Iterator[None]:
-        """The right to ask this model, held by one process at a time; a holder that dies loses it."""
-        folder = self._store.root / "leases"
-        folder.mkdir(exist_ok=True)
-        lock = FileLock(folder / f"{self.name}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            note(f"{self.name}: another process is asking this model; waiting for it to finish")
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 class StoredCausal(Answering[TransformersCausal]):
@@ -197,15 +79,12 @@ class StoredCausal(Answering[TransformersCausal]):
         return _per_token(self._likelihoods(list(map(Request, words, prompts))))
 
     def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[float, int]]:
-        distinct = list(dict.fromkeys(requests))
-
-        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+        def ask(distinct: list[Request], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
             for pack in self.backend.loglikelihoods(distinct, missing):
                 yield [(i, LIKELIHOOD.pack(nats, tokens)) for i, nats, tokens in pack]
 
-        stored = self._answers("likelihood/1", [[request.prompt, request.text] for request in distinct], ask)
-        answers = {request: LIKELIHOOD.unpack(answer) for request, answer in zip(distinct, stored, strict=True)}
-        return [answers[request] for request in requests]
+        stored = self._each("likelihood/1", requests, ask, lambda request: [request.prompt, request.text])
+        return [LIKELIHOOD.unpack(answer) for answer in stored]
 
     def slor(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Acceptability of each text as a sentence: how much likelier it is than its tokens without order, per token.
@@ -263,15 +142,12 @@ class StoredCausal(Answering[TransformersCausal]):
         chat = self.entry.chat if chat is None else chat
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         asked = [Prompt(text, sampling, seed, system, chat) for text, seed in zip(prompts, row_seeds, strict=True)]
-        distinct = list(dict.fromkeys(asked))
 
-        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+        def ask(distinct: list[Prompt], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
             for batch in self.backend.generations(distinct, missing):
                 yield [(i, reply.encode()) for i, reply in batch]
 
-        stored = self._answers("generation/1", [asdict(prompt) for prompt in distinct], ask)
-        replies = {prompt: answer.decode() for prompt, answer in zip(distinct, stored, strict=True)}
-        return [replies[prompt] for prompt in asked]
+        return [reply.decode() for reply in self._each("generation/1", asked, ask, asdict)]
 
     def entailment(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Entailment by a verbaliser: how likely yes, maybe and no are after a fixed question.
@@ -302,15 +178,13 @@ class StoredMasked(Answering[TransformersMasked]):
         Returns:
             [n] nats per token (`TransformersMasked.likelihoods`).
         """
-        distinct = list(dict.fromkeys(asked))
 
-        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+        def ask(distinct: list[Placed], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
             for batch in self.backend.likelihoods(distinct, missing):
                 yield [(i, LIKELIHOOD.pack(nats, tokens)) for i, nats, tokens in batch]
 
-        stored = self._answers("masked-likelihood/1", [[p.before, p.word, p.after] for p in distinct], ask)
-        answers = {placed: LIKELIHOOD.unpack(answer) for placed, answer in zip(distinct, stored, strict=True)}
-        return _per_token([answers[placed] for placed in asked])
+        stored = self._each("masked-likelihood/1", asked, ask, lambda p: [p.before, p.word, p.after])
+        return _per_token([LIKELIHOOD.unpack(answer) for answer in stored])
 
 
 class StoredEntailment(Answering[TransformersEntailment]):
@@ -325,16 +199,14 @@ class StoredEntailment(Answering[TransformersEntailment]):
         Returns:
             [n, 3] logits, ordered entailment, neutral, contradiction, whatever order the model's head has.
         """
-        distinct = list(dict.fromkeys(pairs))
 
-        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+        def ask(distinct: list[Pair], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
             for batch in self.backend.entailments(distinct, missing):
-                yield [(i, logits.astype("<f8").tobytes()) for i, logits in batch]
+                yield _as_bytes(batch, "<f8")
 
         # The order of the labels is part of the answer, and params may have given it.
-        stored = self._answers(f"entailment/1:{self.entry.labels}", [list(pair) for pair in distinct], ask)
-        logits = {pair: np.frombuffer(answer, dtype="<f8") for pair, answer in zip(distinct, stored, strict=True)}
-        return np.array([logits[pair] for pair in pairs], dtype=np.float64).reshape(len(pairs), len(LABELS))
+        stored = self._each(f"entailment/1:{self.entry.labels}", pairs, ask, list)
+        return np.frombuffer(b"".join(stored), dtype="<f8").astype(np.float64).reshape(len(pairs), len(LABELS))
 
 
 class StoredClassifier(Answering[TransformersClassifier]):
@@ -356,15 +228,15 @@ class StoredClassifier(Answering[TransformersClassifier]):
 
     def classify(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[n, labels] logits of each text."""
-        distinct = list(dict.fromkeys(texts))
+        if not texts:
+            return np.zeros((0, len(self.labels)))
 
-        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+        def ask(distinct: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
             for batch in self.backend.batches([(text,) for text in distinct], missing):
-                yield [(i, logits.astype("<f8").tobytes()) for i, logits in batch]
+                yield _as_bytes(batch, "<f8")
 
-        stored = self._answers("classification/1", distinct, ask)
-        logits = {text: np.frombuffer(answer, dtype="<f8") for text, answer in zip(distinct, stored, strict=True)}
-        return np.stack([logits[text] for text in texts]) if texts else np.zeros((0, len(self.labels)))
+        stored = self._each("classification/1", texts, ask)
+        return np.frombuffer(b"".join(stored), dtype="<f8").astype(np.float64).reshape(len(texts), -1)
 
 
 class StoredEmbedder(Answering[TransformersEmbedder]):
@@ -378,15 +250,18 @@ class StoredEmbedder(Answering[TransformersEmbedder]):
         """
         if not texts:
             raise ValueError("no text to embed")
-        distinct = list(dict.fromkeys(texts))
 
-        def ask(missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+        def ask(distinct: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
             for batch in self.backend.embeddings(distinct, missing):
-                yield [(i, vector.astype("<f4").tobytes()) for i, vector in batch]
+                yield _as_bytes(batch, "<f4")
 
-        stored = self._answers("embedding/1", distinct, ask)
-        vectors = {text: np.frombuffer(answer, dtype="<f4") for text, answer in zip(distinct, stored, strict=True)}
-        return np.stack([vectors[text] for text in texts]).astype(np.float32)
+        stored = self._each("embedding/1", texts, ask)
+        return np.frombuffer(b"".join(stored), dtype="<f4").astype(np.float32).reshape(len(texts), -1)
+
+
+def _as_bytes(batch: list[tuple[int, NDArray[Any]]], kind: str) -> list[tuple[int, bytes]]:
+    """Rows of numbers as they are stored."""
+    return [(i, row.astype(kind).tobytes()) for i, row in batch]
 
 
 def _per_token(answers: Sequence[tuple[float, int]]) -> NDArray[np.float64]:

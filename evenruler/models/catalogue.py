@@ -106,7 +106,7 @@ def load_classifier(name: str, params: Params | None = None, *, store: RowStore 
 
 def base_sha256(folder: Path, store: RowStore) -> str:
     """Checksum of an encoder's weights; of several files, of the first by name."""
-    return store.file_sha256(min(folder.glob("*.safetensors")))
+    return store.file_sha256((sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin")))[0])
 
 
 def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> Adapter | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.engine import Dtype
 from evenruler.models.generation import Prompt, generate_batch
-from evenruler.models.likelihood import LikelihoodScorer
+from evenruler.models.likelihood import LikelihoodScorer, padded
 from evenruler.models.loading import complete, loading
 from evenruler.models.trie import Tokens, TokenSequence
 from evenruler.progress import note
@@ -167,15 +167,8 @@ class TransformersCausal:
 
     def _logits(self, batch: Sequence[Tokens]) -> Any:
         """[sequences, longest, vocabulary] of one batch, padded on the right."""
-        import torch
-
-        ids = torch.zeros((len(batch), max(map(len, batch))), dtype=torch.int64)
-        mask = torch.zeros_like(ids)
-        for row, tokens in enumerate(batch):
-            ids[row, : len(tokens)] = torch.tensor(tokens)
-            mask[row, : len(tokens)] = 1
-        device = self.model.device
-        return self.model(input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False).logits
+        ids, mask = padded(batch, self.model.device)
+        return self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
 
     def _encode(self, request: Request) -> TokenSequence:
         """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from evenruler.models import trie
-from evenruler.models.trie import TokenSequence, Trie
+from evenruler.models.trie import Tokens, TokenSequence, Trie
 
 VOCABULARY_CHUNK = 8192
 """Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
@@ -101,13 +101,7 @@ class LikelihoodScorer:
         return additive.masked_fill_(~allowed, torch.finfo(dtype).min)[None, None]
 
     def _plain(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
-        length = max(len(sequence.tokens) for sequence in pack)
-        ids = torch.zeros((len(pack), length), dtype=torch.int64)
-        mask = torch.zeros_like(ids)
-        for row, sequence in enumerate(pack):
-            ids[row, : len(sequence.tokens)] = torch.tensor(sequence.tokens)
-            mask[row, : len(sequence.tokens)] = 1
-        ids, mask = ids.to(self._device), mask.to(self._device)
+        ids, mask = padded([sequence.tokens for sequence in pack], self._device)
         logits = self._model(input_ids=ids, attention_mask=mask, use_cache=False).logits
         nats = np.zeros(len(pack))
         for row, sequence in enumerate(pack):
@@ -165,6 +159,16 @@ class LikelihoodScorer:
         if off <= tolerance and off <= 0.2 * scale:
             return None
         return f"with a tree mask the model answers {off:.2g} nats off"
+
+
+def padded(sequences: Sequence[Tokens], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """[sequences, longest] tokens padded on the right, and the mask that leaves the padding out."""
+    ids = torch.zeros((len(sequences), max(map(len, sequences))), dtype=torch.int64)
+    mask = torch.zeros_like(ids)
+    for row, tokens in enumerate(sequences):
+        ids[row, : len(tokens)] = torch.tensor(tokens)
+        mask[row, : len(tokens)] = 1
+    return ids.to(device), mask.to(device)
 
 
 def _chunked_log_probabilities(

@@ -8,7 +8,6 @@ from evenruler.questionnaires.acceptability import (
     sentences,
 )
 from evenruler.questionnaires.diagnosis import Diagnosis, Settings, diagnose, score_items, source_prompts
-from evenruler.questionnaires.forms import named
 from evenruler.questionnaires.intervening import Intervention, changes, trajectories
 from evenruler.questionnaires.scoring import (
     entailment_share,
@@ -32,7 +31,6 @@ __all__ = [
     "entailment_share",
     "item_effect",
     "item_score",
-    "named",
     "probability_of_acceptable",
     "score_items",
     "sentences",

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
 from evenruler import measurement
-from evenruler.declaration import LIKELIHOODS
+from evenruler.declaration import LIKELIHOODS, named
 from evenruler.errors import UserError
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite
-from evenruler.questionnaires.forms import by_measure, named
+from evenruler.questionnaires.forms import by_measure
 from evenruler.questionnaires.population import FEWEST_LINEAGES, WHOLE, scale_scores
 from evenruler.questionnaires.quality import quality
 from evenruler.questionnaires.scoring import entailment_share, item_effect, item_score, two_way_of_logs

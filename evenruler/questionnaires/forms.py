@@ -1,19 +1,10 @@
-"""Models that are asked in other forms than what entails what: what they are called, and where they stay apart."""
+"""Answers in other forms than what entails what stay apart."""
 
 from collections.abc import Iterator
 
 import pandas as pd
 
 from evenruler.declaration import LIKELIHOODS
-
-
-def named(model: str, configuration: str) -> str:
-    """What a model is called where no column says how it is asked: "bert (mlm)".
-
-    One that says what entails what, by a head or a verbaliser, goes by its name in the catalogue. So a model that
-    answers in two forms is two in every figure, of one lineage.
-    """
-    return f"{model} ({configuration})" if configuration in LIKELIHOODS else model
 
 
 def by_measure(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

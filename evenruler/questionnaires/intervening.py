@@ -8,9 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.declaration import LIKELIHOODS
+from evenruler.declaration import LIKELIHOODS, named
 from evenruler.measurement import Paired, Resampling
-from evenruler.questionnaires.forms import named
 from evenruler.questionnaires.population import FEWEST_LINEAGES
 
 SIGNIFICANT = 0.05

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration import LIKELIHOODS
+from evenruler.declaration import named
 from evenruler.report.page import Mark
 from evenruler.text.numbers import figure_in_words
 
@@ -47,14 +47,8 @@ def missing(value: float | None) -> bool:
 
 
 def called(models: pd.DataFrame) -> list[str]:
-    """What rows with `model` and `configuration` are called in tables that have no configuration: "bert (mlm)".
-
-    One that says what entails what, by a head or a verbaliser, goes by the model's name.
-    """
-    return [
-        f"{model} ({configuration})" if configuration in LIKELIHOODS else str(model)
-        for model, configuration in zip(models["model"], models["configuration"], strict=True)
-    ]
+    """What rows with `model` and `configuration` are called in tables without a configuration (`named`)."""
+    return [named(str(m), str(form)) for m, form in zip(models["model"], models["configuration"], strict=True)]
 
 
 def listed(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenruler.models import answering, causal, load
+from evenruler.models import asking, causal, load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.causal import Capacity
 from evenruler.models.protocol import Sampling
@@ -24,7 +24,7 @@ TEXTS = [
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4))
-    monkeypatch.setattr(answering.engine, "device", lambda: "cpu")
+    monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ class TestInterruption:
         with pytest.raises(KeyboardInterrupt):
             killed.loglikelihood(TEXTS)
 
-        monkeypatch.setattr(answering, "note", lambda text: pytest.fail(text))
+        monkeypatch.setattr(asking, "note", lambda text: pytest.fail(text))
         open_model().loglikelihood(TEXTS[:1])
 
     @pytest.mark.parametrize("seed", range(3))
@@ -284,7 +284,7 @@ class TestLease:
             outcome["nats"] = model.loglikelihood(TEXTS).nats
             outcome["asked"] = model.asked
 
-        monkeypatch.setattr(answering, "note", noted)
+        monkeypatch.setattr(asking, "note", noted)
         thread = threading.Thread(target=ask)
         thread.start()
         return thread, waits, outcome
@@ -326,7 +326,7 @@ class TestLease:
 
     def test_what_the_store_has_needs_no_lease(self, open_model, tmp_path, monkeypatch) -> None:
         open_model().loglikelihood(TEXTS)
-        monkeypatch.setattr(answering, "FileLock", lambda path: pytest.fail("asked for the lease"))
+        monkeypatch.setattr(asking, "FileLock", lambda path: pytest.fail("asked for the lease"))
 
         open_model().loglikelihood(TEXTS)
 

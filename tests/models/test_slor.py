@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import answering, causal, load
+from evenruler.models import asking, causal, load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.causal import Capacity
 from evenruler.models.store import RowStore
@@ -20,7 +20,7 @@ def _small_batches(monkeypatch) -> None:
     """So few positions go into a batch that the texts fill several, and the longest alone is more than one holds."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=40, sequences=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(answering.engine, "device", lambda: "cpu")
+    monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
 
 
 @pytest.fixture
