@@ -34,7 +34,7 @@ def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(metavar="probes|questionnaire")],
+    kind: Annotated[str, typer.Argument(metavar="probes|questionnaire|contrast")],
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
     """Start something of your own: write a commented source that passes the checks, and its line in params.yaml."""

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evenruler.declaration import LIKELIHOODS, Params, load_params
+from evenruler.declaration.params import VERBALISER
 from evenruler.declaration.questionnaires import INTENSIFIER, TERM
 from evenruler.errors import UserError
-from evenruler.tables import read_frame, schemas, write_table
+from evenruler.tables import evenly_spread, read_frame, schemas, write_table
 from evenruler.text import place
 from stages.running import BUILT, SCORES, run
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(name: str) -> None:
-    """Ask the model; all prompts of all questionnaires in one pass a form."""
+    """Ask the model; all prompts of all questionnaires in one pass a form, and those after framings in another."""
     params = load_params()
     prompts = prompts_of(params)
     require_order(params, name, prompts)
@@ -24,7 +25,12 @@ def main(name: str) -> None:
     from evenruler.models import load  # takes seconds: after what a user may have to mend
 
     model = load(name, params)
-    write_table(answers(params, name, model, prompts), schemas.ANSWERS, SCORES / "questionnaires" / f"{name}.parquet")
+    found = [answers(params, name, model, prompts)]
+    if VERBALISER in params.models[name].configurations:
+        framed = framed_prompts_of(params)
+        found.append(_answered(params, name, framed, VERBALISER, _logits(model, framed)))
+        prompts = pd.concat([prompts, framed])
+    write_table(pd.concat(found), schemas.ANSWERS, SCORES / "questionnaires" / f"{name}.parquet")
     print(f"{name}: {len(prompts):,} prompts, {model.asked:,} answers asked of the model")
 
 
@@ -60,22 +66,40 @@ def require_order(params: Params, name: str, prompts: pd.DataFrame) -> None:
             )
 
 
+def framed_prompts_of(params: Params) -> pd.DataFrame:
+    """Prompts after framings, of the items of each questionnaire that the scale asks for."""
+    most = params.brittleness.questionnaires[params.active.scale]
+    found = []
+    for questionnaire in params.questionnaires:
+        framed = read_frame(BUILT / "questionnaires" / questionnaire / "framed.parquet")
+        found.append(framed[framed["item"].isin(evenly_spread(sorted(set(framed["item"])), most))])
+    return pd.concat(found)
+
+
 def answers(params: Params, name: str, model: Any, prompts: pd.DataFrame) -> pd.DataFrame:
     """What a model answers in all its forms, by `schemas.ANSWERS`."""
     found = []
     for configuration in params.models[name].configurations:
         ask = _likelihoods if configuration in LIKELIHOODS else _logits
-        for measure, values in ask(model, prompts).items():
-            found.append(prompts[["id", "framing"]].assign(configuration=configuration, measure=measure, value=values))
-    return pd.concat(found).assign(model=name, lineage=params.lineage(name))
+        found.append(_answered(params, name, prompts, configuration, ask(model, prompts)))
+    return pd.concat(found)
+
+
+def _answered(
+    params: Params, name: str, prompts: pd.DataFrame, configuration: str, values: dict[str, Any]
+) -> pd.DataFrame:
+    """Answers of one form, given by measure, by `schemas.ANSWERS`."""
+    asked = prompts[["id", "framing"]].assign(model=name, lineage=params.lineage(name), configuration=configuration)
+    return pd.concat([asked.assign(measure=measure, value=value) for measure, value in values.items()])
 
 
 def _logits(model: Any, prompts: pd.DataFrame) -> dict[str, Any]:
-    """By label, [prompts] whether the premises entail the hypotheses."""
+    """By label, [prompts] whether the premises entail the hypotheses, after `before` where there is such a column."""
     from evenruler.models import LABELS
 
-    logits = model.entailment(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
-    return dict(zip(LABELS, logits.T, strict=True))
+    pairs = list(zip(prompts["premise"], prompts["hypothesis"], strict=True))
+    framed = {"before": prompts["before"].tolist()} if "before" in prompts else {}
+    return dict(zip(LABELS, model.entailment(pairs, **framed).T, strict=True))
 
 
 def _likelihoods(model: Any, prompts: pd.DataFrame) -> dict[str, Any]:

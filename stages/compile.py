@@ -8,13 +8,14 @@ from stages.running import BUILT, SOURCES, run
 
 
 def main(domain: str) -> None:
-    """Write every sentence of the domain, its templates, its attributes, and what was rejected."""
+    """Write every sentence of the domain, bare and framed, its templates, its attributes, and what was rejected."""
     settings = load_params().probes[domain]
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", settings)
     criterion = read_criterion(source, SOURCES / "criteria")
     built = probes.compile_domain(domain, source, settings, criterion)
     folder = BUILT / "probes" / domain
     write_table(built.probes, schemas.PROBES, folder / "probes.parquet")
+    write_table(built.framed, schemas.FRAMED, folder / "framed.parquet")
     write_table(built.templates, schemas.TEMPLATES, folder / "templates.parquet")
     write_table(built.attributes, schemas.ATTRIBUTES, folder / "attributes.parquet")
     write_table(built.rejected, schemas.REJECTED, folder / "rejected.parquet")

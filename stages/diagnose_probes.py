@@ -31,6 +31,7 @@ def main() -> None:
         pd.concat([read_frame(SCORES / "probes" / f"{model}.parquet") for model in params.active.models]),
         dict(zip(texts, embedder.embed(texts), strict=True)),
         Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed),
+        _built(params, "framed"),
     )
     _write_tables(diagnosis)
     _write_plots(diagnosis, FOLDER / "plots")

@@ -36,6 +36,7 @@ def main() -> None:
         _resampling(params),
         members,
         _acceptability(params, prompts),
+        _built(params, "framed"),
     )
     write_table(population, schemas.POPULATION, FOLDER / "population.parquet")
     write_table(diagnosis.cells, schemas.CELLS, FOLDER / "cells.parquet")

@@ -2,7 +2,14 @@
 
 import pandas as pd
 
-from evenruler.declaration import Params, load_corpus, load_params, load_probe_source, load_questionnaire
+from evenruler.declaration import (
+    Params,
+    load_contrast,
+    load_corpus,
+    load_params,
+    load_probe_source,
+    load_questionnaire,
+)
 from evenruler.report import Section, render_page, sections
 from evenruler.tables import read_frame
 from stages.running import DIAGNOSIS, REPORT, SOURCES, run
@@ -11,7 +18,7 @@ from stages.running import DIAGNOSIS, REPORT, SOURCES, run
 def main() -> None:
     """Write one page that opens from disk without network."""
     params = load_params()
-    parts = [*_probes(params), *_questionnaires(params), *_interventions(params)]
+    parts = [*_probes(params), *_questionnaires(params), *_interventions(params), *_framing(params)]
     REPORT.mkdir(parents=True, exist_ok=True)
     page = render_page("Even Ruler: what the instruments say, and how well they measure", _lead(params), parts)
     (REPORT / "index.html").write_text(page, encoding="utf-8")
@@ -52,6 +59,26 @@ def _interventions(params: Params) -> list[Section]:
         return []
     corpora = {name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.interventions}
     return sections.of_interventions(corpora, _tables("questionnaires", "changes", "course", "trajectories"))
+
+
+def _framing(params: Params) -> list[Section]:
+    if not params.contrasts:
+        return []
+    contrasts = {
+        name: load_contrast(SOURCES / "contrasts" / f"{name}.yaml", settings)
+        for name, settings in params.contrasts.items()
+    }
+    names = (
+        "comparisons",
+        "continuations",
+        "distributions",
+        "effects",
+        "exclusions",
+        "figures",
+        "replications",
+        "shifts",
+    )
+    return sections.of_framing(contrasts, _tables("framing", *names))
 
 
 def _tables(family: str, *names: str) -> dict[str, pd.DataFrame]:

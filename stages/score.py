@@ -1,32 +1,114 @@
-"""Score one model on every probe: `data/built/probes/` -> `data/scores/probes/{m}.parquet`."""
+"""Score one causal model on probes and contrasts: `data/built/` -> `data/scores/probes/`, `data/scores/framing/`."""
+
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenruler.declaration import load_params
-from evenruler.tables import read_frame, schemas, write_table
-from stages.running import BUILT, SCORES, run
+from evenruler.declaration import ContrastSource, Params, load_contrast, load_params
+from evenruler.framing import BARE_PROMPT, CHAT, asked_forms, asked_replies
+from evenruler.framing.schemas import FORMS, REPLIES
+from evenruler.tables import evenly_spread, read_frame, schemas, write_table
+from stages.running import BUILT, SCORES, SOURCES, run
+
+if TYPE_CHECKING:
+    from evenruler.models.answering import StoredCausal
 
 
 def main(name: str) -> None:
-    """Ask the model for the log-likelihood of every sentence that the store does not have."""
+    """Ask the model for every likelihood, mass and reply that the store does not have."""
     params = load_params()
-    built = [read_frame(BUILT / "probes" / domain / "probes.parquet") for domain in params.probes]
-    sentences = pd.concat(built)[["id", "framing", "text"]]
+    sentences = _sentences(params)
+    contrasts = {
+        contrast: load_contrast(SOURCES / "contrasts" / f"{contrast}.yaml", settings)
+        for contrast, settings in params.contrasts.items()
+    }
 
     from evenruler.models import load_causal  # takes seconds: after what a user may have to mend
 
     model = load_causal(name, params)
-    likelihoods = model.loglikelihood(sentences["text"].tolist())
-    scores = sentences[["id", "framing"]].assign(
-        model=name,
-        lineage=params.lineage(name),
-        configuration="bare",
-        measure="loglikelihood",
-        value=likelihoods.nats,
-        n_tokens=likelihoods.tokens,
-    )
+    identity = {"model": name, "lineage": params.lineage(name)}
+    scores = _likelihoods(model, sentences).assign(**identity)
     write_table(scores, schemas.SCORES, SCORES / "probes" / f"{name}.parquet")
-    print(f"{name}: {len(scores):,} sentences, {model.asked:,} of them asked of the model")
+    forms, replies = _forms(model, params, contrasts), _replies(model, params, contrasts)
+    write_table(forms.assign(**identity), FORMS, SCORES / "framing" / name / "forms.parquet")
+    write_table(replies.assign(**identity), REPLIES, SCORES / "framing" / name / "replies.parquet")
+    print(
+        f"{name}: {len(scores):,} sentences, {len(forms):,} words at decision points, {len(replies):,} replies; "
+        f"{model.asked:,} of them asked of the model"
+    )
+
+
+def _sentences(params: Params) -> pd.DataFrame:
+    """Every probe, and for some attributes also after a framing; `before` is what a sentence stands after."""
+    most = params.brittleness.probes[params.active.scale]
+    found = []
+    for domain in params.probes:
+        bare, framed = (read_frame(BUILT / "probes" / domain / f"{table}.parquet") for table in ("probes", "framed"))
+        units = evenly_spread(sorted(set(framed["attribute"])), most)
+        found += [bare.assign(before=""), framed[framed["attribute"].isin(units)]]
+    return pd.concat(found)[["id", "framing", "before", "text"]]
+
+
+def _likelihoods(model: "StoredCausal", sentences: pd.DataFrame) -> pd.DataFrame:
+    likelihoods = model.loglikelihood(sentences["text"].tolist(), before=sentences["before"].tolist())
+    return sentences[["id", "framing"]].assign(
+        configuration=BARE_PROMPT, measure="loglikelihood", value=likelihoods.nats, n_tokens=likelihoods.tokens
+    )
+
+
+def _prompts(params: Params, contrast: str, source: ContrastSource) -> pd.DataFrame:
+    """The prompts of a contrast about the stimuli that the scale asks for."""
+    chosen = evenly_spread(list(source.stimuli), params.contrasts[contrast].stimuli[params.active.scale])
+    prompts = read_frame(BUILT / "framing" / contrast / "prompts.parquet")
+    return prompts[prompts["stimulus"].isin(chosen)]
+
+
+def _forms(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
+    """Likelihoods of surface forms at decision points."""
+    asked = [_columns(FORMS.names)]
+    for contrast, source in contrasts.items():
+        outcomes = {outcome: entry.forms for outcome, entry in source.outcomes.items()}
+        asked.append(asked_forms(_prompts(params, contrast, source), outcomes, _configurations(model)))
+    words = pd.concat(asked)
+    found = []
+    for configuration, rows in words.groupby("configuration", sort=True):
+        answers = model.whole_words(rows["prompt"].tolist(), rows["form"].tolist(), chat=configuration == CHAT)
+        found.append(
+            rows.assign(
+                nats=answers.nats, ends=answers.ends, first_nats=answers.first_nats, first_token=answers.first_token
+            )
+        )
+    return pd.concat([words.head(0), *found]).drop(columns=["prompt"], errors="ignore")
+
+
+def _replies(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
+    """Sampled replies, with the sampling settings that the model came with."""
+    found = [_columns(REPLIES.names)]
+    scale = params.active.scale
+    for contrast, source in contrasts.items():
+        settings = params.contrasts[contrast]
+        if settings.choices == "chat" and not model.entry.chat:
+            continue
+        prompts, repetitions = _prompts(params, contrast, source), settings.generations[scale]
+        asked = asked_replies(prompts, repetitions, settings.seed, _configurations(model))
+        for configuration, rows in asked.groupby("configuration", sort=True):
+            replies = model.generate(
+                rows["prompt"].tolist(),
+                sampling=model.sampling(settings.new_tokens[scale]),
+                seeds=rows["seed"].tolist(),
+                chat=configuration == CHAT,
+            )
+            found.append(rows.assign(reply=replies))
+    return pd.concat(found).drop(columns=["prompt"], errors="ignore")
+
+
+def _configurations(model: "StoredCausal") -> list[str]:
+    return [BARE_PROMPT, *([CHAT] if model.entry.chat else [])]
+
+
+def _columns(names: list[str]) -> pd.DataFrame:
+    """An empty frame, so that nothing asked is a table without rows."""
+    return pd.DataFrame({name: [] for name in names if name not in ("model", "lineage")}, dtype="object")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ from stages.running import BUILT, SOURCES, run
 
 
 def main(name: str) -> None:
-    """Write every prompt of the questionnaire, its items, its terms, and what was rejected."""
+    """Write every prompt of the questionnaire, bare and framed, its items, its terms, and what was rejected."""
     source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")
     built = questionnaires.translate(name, source, scale)
     folder = BUILT / "questionnaires" / name
     write_table(built.prompts, schemas.PROMPTS, folder / "prompts.parquet")
+    write_table(built.framed, schemas.FRAMED, folder / "framed.parquet")
     write_table(built.items, schemas.ITEMS, folder / "items.parquet")
     write_table(built.terms, schemas.TERMS, folder / "terms.parquet")
     write_table(built.rejected, schemas.REJECTED, folder / "rejected.parquet")

@@ -62,14 +62,15 @@ def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
     assert (status, err) == (0, "")
     assert out == (
         f"checked: scale quick; models {', '.join(models)}; probe domains occupation-gender; "
-        "questionnaires gad-7, phq-9, soc-13, trust-in-people; corpora depressive-mood, high-coherence, dull-trouble\n"
+        "questionnaires gad-7, phq-9, soc-13, trust-in-people; corpora depressive-mood, high-coherence, dull-trouble; "
+        "contrasts gender, age, indirect-probing, p-at-gender-7, p-at-gender-8\n"
     )
 
 
 def test_check_of_probes_alone_names_no_corpora(repository, monkeypatch, capsys) -> None:
     path = repository / "params.yaml"
     document = params_yaml().load(path.read_text())
-    for key in ("questionnaires", "interventions"):
+    for key in ("questionnaires", "interventions", "contrasts"):
         del document[key]
     for name in [name for name in document["versions"] if name.startswith("nli-")]:
         del document["versions"][name]

@@ -1,10 +1,12 @@
 """What users write in YAML, read strictly: `params.yaml` and the files under `data/sources/`."""
 
 from evenruler.declaration.adapters import ADAPTERS, AdapterRecord, read_adapter
+from evenruler.declaration.contrasts import ContrastSource, load_contrast
 from evenruler.declaration.corpora import CorpusSource, load_corpus
 from evenruler.declaration.criterion import Criterion, read_criterion
 from evenruler.declaration.params import (
     LIKELIHOODS,
+    ContrastSettings,
     InterventionSettings,
     ModelEntry,
     Params,
@@ -22,6 +24,8 @@ __all__ = [
     "LIKELIHOODS",
     "AdapterRecord",
     "Changelog",
+    "ContrastSettings",
+    "ContrastSource",
     "CorpusSource",
     "Criterion",
     "Finetune",
@@ -36,6 +40,7 @@ __all__ = [
     "TemplateEntry",
     "TrainingData",
     "load_changelog",
+    "load_contrast",
     "load_corpus",
     "load_params",
     "load_probe_source",

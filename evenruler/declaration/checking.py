@@ -13,6 +13,7 @@ from ruamel.yaml.comments import CommentedSeq
 
 from evenruler.declaration import artifacts
 from evenruler.declaration.adapters import ADAPTERS, read_adapter
+from evenruler.declaration.contrasts import load_contrast
 from evenruler.declaration.corpora import load_corpus
 from evenruler.declaration.criterion import read_criterion
 from evenruler.declaration.files import params_yaml, replace
@@ -22,11 +23,14 @@ from evenruler.declaration.questionnaires import load_questionnaire
 from evenruler.declaration.versions import load_changelog
 from evenruler.errors import UserError, nearest
 
-BENCHMARK_PREFIXES = ("probes", "nli")
+BENCHMARK_PREFIXES = ("probes", "nli", "framing")
 """What the names of benchmark folders begin with, by family."""
 
 INTERVENTIONS = "data/scores/interventions"
-"""DVC wants to see it, also where no model is adapted to a corpus and it is empty."""
+CONTRASTS, FRAMING = "data/built/framing", "data/scores/framing"
+
+WANTED = (INTERVENTIONS, CONTRASTS, FRAMING)
+"""What DVC wants to see, also where no model is adapted to a corpus or no contrast is declared, and they are empty."""
 
 
 def check(root: Path) -> list[str]:
@@ -49,12 +53,14 @@ def check(root: Path) -> list[str]:
     lines += artifacts.bring_in_step(root, params)
     lines += [f"removed {path}" for path in _prune_files(root, params)]
     lines += [f"removed {stage} from dvc.lock" for stage in _prune_lock(root)]
-    (root / INTERVENTIONS).mkdir(parents=True, exist_ok=True)
+    for folder in WANTED:
+        (root / folder).mkdir(parents=True, exist_ok=True)
     counted = {
         "models": [*params.active.models, *params.active.entailment],
         "probe domains": params.probes,
         "questionnaires": params.questionnaires,
         "corpora": params.interventions,
+        "contrasts": params.contrasts,
     }
     listed = "; ".join(f"{what} {', '.join(dict.fromkeys(names))}" for what, names in counted.items() if names)
     return [*lines, f"checked: scale {params.active.scale}; {listed}"]
@@ -83,6 +89,8 @@ def _check_sources(root: Path, params: Params) -> None:
     for name in params.questionnaires:
         load_questionnaire(root / "data/sources/questionnaires" / f"{name}.yaml", root / "data/sources/scales")
     _check_corpora(root, params)
+    for name, contrast in params.contrasts.items():
+        load_contrast(root / "data/sources/contrasts" / f"{name}.yaml", contrast)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
 
@@ -145,6 +153,8 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
         "data/built/questionnaires": set(params.questionnaires),
         "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
         INTERVENTIONS: set(params.active.interventions),
+        CONTRASTS: set(params.contrasts),
+        FRAMING: set(params.active.models),
     }
     stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
     # By our own prefixes: what else lies there, as the old folder that a killed card stage left, is not ours to remove.

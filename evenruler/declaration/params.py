@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
 from evenruler.declaration.training import NLI_LABELS, Finetune, TrainingData
@@ -21,6 +21,9 @@ ArticleSetting = Annotated[
 ]
 """For all template sets, or by set."""
 
+
+VERBALISER: Final = "verbaliser"
+"""The form that asks a causal model in words what entails what."""
 
 LIKELIHOODS = ("clm", "mlm")
 """Forms that ask how likely an intensifier is, not what entails what."""
@@ -132,7 +135,7 @@ class ModelEntry(Strict):
     def configurations(self) -> list[str]:
         """The ways in which it answers questionnaires: forms, or `head`."""
         if self.kind == "causal":
-            return list(self.forms or ["verbaliser"])
+            return list(self.forms or [VERBALISER])
         return ["mlm" if self.kind == "masked" else "head"]
 
     @property
@@ -191,6 +194,48 @@ class InterventionSettings(Strict):
         return epochs
 
 
+class ContrastSettings(Strict):
+    """How one contrast of framings is built and asked."""
+
+    variant: Slug = "balanced"
+    """Of templates and options, where the contrast has several."""
+    mass: Literal["words", "first_token"] = "words"
+    """`words`: all tokens of a form, where no letter follows; `first_token`: as the paper, its first token alone."""
+    stimuli: dict[Scale, int] = Field(default={"quick": 5, "paper": 1000})
+    """At most so many are asked about, evenly spread over the list."""
+    generations: dict[Scale, int] = Field(default={"quick": 2, "paper": 10})
+    """Sampled replies to a prompt; 0 for none."""
+    new_tokens: dict[Scale, int] = Field(default={"quick": 20, "paper": 50})
+    """At most so many in a reply."""
+    choices: Literal["chat", "every"] = "chat"
+    """Which models are sampled: those tuned to chat, or every one."""
+    seed: int = Field(default=0, ge=0)
+
+    @field_validator("stimuli", "generations", "new_tokens")
+    @classmethod
+    def _for_each_scale(cls, numbers: dict[Scale, int], info: ValidationInfo) -> dict[Scale, int]:
+        least = 0 if info.field_name == "generations" else 1
+        if set(numbers) != {"quick", "paper"} or min(numbers.values()) < least:
+            raise ValueError(f"found {numbers}, expected numbers from {least} on for quick and for paper")
+        return numbers
+
+
+class BrittlenessSettings(Strict):
+    """At most so many units are also asked after each framing, evenly spread over their list."""
+
+    probes: dict[Scale, int] = Field(default={"quick": 8, "paper": 1000})
+    """Attributes of a domain."""
+    questionnaires: dict[Scale, int] = Field(default={"quick": 3, "paper": 1000})
+    """Items of a questionnaire."""
+
+    @field_validator("probes", "questionnaires")
+    @classmethod
+    def _for_each_scale(cls, units: dict[Scale, int]) -> dict[Scale, int]:
+        if set(units) != {"quick", "paper"} or min(units.values()) < 1:
+            raise ValueError(f"found {units}, expected numbers from 1 on for quick and for paper")
+        return units
+
+
 @dataclass(frozen=True)
 class Declared:
     """Where params.yaml declares a benchmark."""
@@ -222,6 +267,8 @@ class Params(Strict):
     questionnaires: dict[Slug, QuestionnaireSettings] = Field(default_factory=dict)
     interventions: dict[Slug, InterventionSettings] = Field(default_factory=dict)
     """By corpus."""
+    contrasts: dict[Slug, ContrastSettings] = Field(default_factory=dict)
+    brittleness: BrittlenessSettings = Field(default_factory=BrittlenessSettings)
     training: dict[Slug, TrainingData] = Field(default_factory=dict)
     """Labelled data that `evenruler finetune` fits heads on."""
     diagnosis: DiagnosisSettings
@@ -233,6 +280,7 @@ class Params(Strict):
         """Everything that gets a folder under `benchmarks/`, by its name."""
         names = {f"probes-{domain}": ("probes", domain) for domain in self.probes}
         names |= {f"nli-{name}": ("questionnaires", name) for name in self.questionnaires}
+        names |= {f"framing-{name}": ("contrasts", name) for name in self.contrasts}
         return {
             name: Declared(section, key, self.versions.get(name, FIRST_VERSION))
             for name, (section, key) in names.items()

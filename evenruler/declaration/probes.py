@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from evenruler.declaration.framings import Framings
 from evenruler.declaration.params import ProbeSettings
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.errors import UserError, nearest
@@ -113,6 +114,8 @@ class ProbeSource(Strict):
     targets: dict[Slug, Words]
     attributes: Words
     criterion: CriterionEntry | None = None
+    framings: Framings | None = None
+    """What sentences are also put after, for brittleness."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
 
     @field_validator("targets")

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from evenruler.declaration.framings import Framings
 from evenruler.declaration.probes import Words
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.errors import UserError, nearest
@@ -138,6 +139,8 @@ class QuestionnaireSource(Strict):
     warning: Text | None = None
     scale: Slug = "frequency"
     """A file under `data/sources/scales/`."""
+    framings: Framings | None = None
+    """What the question to a causal model is also put after, for brittleness."""
     limits: list[Text] = Field(default_factory=list)
     citations: list[Text] = Field(default_factory=list)
     items: dict[Slug, Item] = Field(min_length=1)

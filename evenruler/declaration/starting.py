@@ -27,11 +27,12 @@ class Kind:
 KINDS = {
     "probes": Kind("probes", "probes", "starter_probes.yaml", "probe domain"),
     "questionnaire": Kind("questionnaires", "questionnaires", "starter_questionnaire.yaml", "questionnaire"),
+    "contrast": Kind("contrasts", "contrasts", "starter_contrast.yaml", "contrast"),
 }
 
 
 def start(root: Path, kind: str, name: str) -> list[str]:
-    """Start a probe domain or a questionnaire.
+    """Start a probe domain, a questionnaire or a contrast.
 
     Args:
         root: The repository.

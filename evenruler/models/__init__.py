@@ -2,7 +2,7 @@
 
 from evenruler.models.catalogue import load, load_causal, load_classifier, load_embedder, load_entailment, load_masked
 from evenruler.models.entailment import LABELS
-from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Placed, Sampling
+from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Placed, Sampling, WordLikelihoods
 
 __all__ = [
     "LABELS",
@@ -11,6 +11,7 @@ __all__ = [
     "LogLikelihoods",
     "Placed",
     "Sampling",
+    "WordLikelihoods",
     "load",
     "load_causal",
     "load_classifier",

@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,13 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.asking import Answering
-from evenruler.models.causal import Request, TransformersCausal
+from evenruler.models.causal import Request
 from evenruler.models.classification import TransformersClassifier
 from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.entailment import LABELS, Pair, TransformersEntailment
-from evenruler.models.generation import Prompt
 from evenruler.models.masked import TransformersMasked
-from evenruler.models.protocol import LogLikelihoods, Placed, Sampling
+from evenruler.models.protocol import LogLikelihoods, Placed
+from evenruler.models.writing import Writing
 from evenruler.tables.ids import content_sha256
 from evenruler.text.verbaliser import OPTIONS, verbalised
 
@@ -27,19 +26,24 @@ NUMBER = struct.Struct("<d")
 """A number as it is stored."""
 
 
-class StoredCausal(Answering[TransformersCausal]):
+class StoredCausal(Writing):
     """A causal model whose answers are kept."""
 
-    def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
+    def loglikelihood(self, texts: Sequence[str], before: Sequence[str] | None = None) -> LogLikelihoods:
         """Log-likelihood of each whole text given the model's start token (PMPO, section 3.1: S).
 
         Args:
             texts: n texts; repeats cost nothing.
+            before: n texts that they stand after, a space between; their own tokens are not summed. Nothing by
+                default, as where one is empty.
 
         Returns:
             [n] nats (raw sums over tokens, never normalised by length) and token counts.
         """
-        answers = self._likelihoods([Request(text) for text in texts])
+        given = [""] * len(texts) if before is None else before
+        answers = self._likelihoods(
+            [Request(f" {text}", first) if first else Request(text) for text, first in zip(texts, given, strict=True)]
+        )
         return LogLikelihoods(
             nats=np.array([nats for nats, _ in answers], dtype=np.float64),
             tokens=np.array([tokens for _, tokens in answers], dtype=np.int64),
@@ -118,49 +122,19 @@ class StoredCausal(Answering[TransformersCausal]):
         found = {text: NUMBER.unpack(answer)[0] for text, answer in zip(distinct, stored, strict=True)}
         return np.array([found[text] for text in texts], dtype=np.float64)
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        sampling: Sampling = Sampling(),  # noqa: B008  # frozen
-        seeds: Sequence[int] | None = None,
-        system: str | None = None,
-        chat: bool | None = None,
-    ) -> list[str]:
-        """One continuation of each prompt, drawn with a generator of its own.
-
-        Args:
-            prompts: n prompts.
-            sampling: How tokens are drawn.
-            seeds: n seeds; the same prompt with the same seed gets the same reply. 0 for all by default.
-            system: A system prompt (before a bare prompt: a paragraph).
-            chat: Whether to use the chat template; by default whether the model has one.
-
-        Returns:
-            n continuations without special tokens.
-        """
-        chat = self.entry.chat if chat is None else chat
-        row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
-        asked = [Prompt(text, sampling, seed, system, chat) for text, seed in zip(prompts, row_seeds, strict=True)]
-
-        def ask(distinct: list[Prompt], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
-            for batch in self.backend.generations(distinct, missing):
-                yield [(i, reply.encode()) for i, reply in batch]
-
-        return [reply.decode() for reply in self._each("generation/1", asked, ask, asdict)]
-
-    def entailment(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def entailment(self, pairs: Sequence[Pair], before: Sequence[str] | None = None) -> NDArray[np.float64]:
         """Entailment by a verbaliser: how likely yes, maybe and no are after a fixed question.
 
         What the model answers to the same hypothesis after a premise without content is taken off.
 
         Args:
             pairs: n of premise and hypothesis.
+            before: n words that the question stands after, also that without content; nothing by default.
 
         Returns:
             [n, 3] nats, ordered entailment, neutral, contradiction.
         """
-        asked, empty = verbalised(pairs)
+        asked, empty = verbalised(pairs, before)
         nats = self.continuations([*asked, *empty], OPTIONS)
         found: NDArray[np.float64] = nats[: len(asked)] - nats[len(asked) :]
         return found

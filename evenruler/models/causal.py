@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from evenruler.models.generation import Prompt, generate_batch
 from evenruler.models.likelihood import LikelihoodScorer, padded
 from evenruler.models.loading import complete, loading
 from evenruler.models.trie import Tokens, TokenSequence
+from evenruler.models.words import word_ends, word_tokens
 from evenruler.progress import note
 
 
@@ -97,13 +99,55 @@ class TransformersCausal:
                 for i, value in zip(pack, nats, strict=True)
             ]
 
+    def words(
+        self, requests: Sequence[Request], chat: bool, wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, float, float, float, int]]]:
+        """Score whole words after their prompts, by every pack that holds a wanted one.
+
+        Args:
+            requests: Words and prompts that belong together; they alone determine the packs.
+            chat: Whether each prompt is put into the chat template.
+            wanted: Indices of those that must be answered.
+
+        Yields:
+            By pack: (index, nats of the word, nats that no letter follows it, nats of its first token, that token).
+
+        Raises:
+            ValueError: A word has no token.
+            UserError: Prompt and word are longer than the model's context, or there is no chat template.
+        """
+        rendered = {prompt: self._rendered(prompt, None, chat) for prompt in {request.prompt for request in requests}}
+        prompts, texts = [rendered[request.prompt] for request in requests], [request.text for request in requests]
+        sequences = []
+        for text, (prompt, word) in zip(texts, word_tokens(self.tokenizer, prompts, texts), strict=True):
+            if not word:
+                raise ValueError(f"the word {text!r} has no token")
+            self._check_length(text, len(prompt) + len(word), " with its prompt")
+            sequences.append(TokenSequence((self._start, *prompt, *word), len(prompt) + 1, open=True))
+        for pack in self._scorer.packs(sequences):
+            if wanted.isdisjoint(pack):
+                continue
+            scored = self._scorer.score_words([sequences[i] for i in pack], self._word_ends).tolist()
+            yield [
+                (i, nats, ends, first, sequences[i].tokens[sequences[i].begin])
+                for i, (nats, ends, first) in zip(pack, scored, strict=True)
+            ]
+
+    @cached_property
+    def _word_ends(self) -> Any:
+        """[vocabulary] Which tokens end a word."""
+        import torch
+
+        size = self.model.config.get_text_config().vocab_size
+        return torch.from_numpy(word_ends(self.tokenizer, size)).to(self.model.device)
+
     def generations(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, str]]]:
         """Continue every batch of prompts that holds a wanted one, whole.
 
         Yields:
             By batch: (index, continuation).
         """
-        texts = [self._rendered(prompt) for prompt in prompts]
+        texts = [self._rendered(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         for text, prompt in zip(texts, prompts, strict=True):
             new = prompt.sampling.max_new_tokens
             # The last new token is not read again.
@@ -195,18 +239,18 @@ class TransformersCausal:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
-    def _rendered(self, prompt: Prompt) -> str:
+    def _rendered(self, prompt: str, system: str | None, chat: bool) -> str:
         """The text that the model reads: the prompt, or the chat that holds it."""
-        if not prompt.chat:
-            return f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
+        if not chat:
+            return f"{system}\n\n{prompt}" if system else prompt
         if not self.tokenizer.chat_template:
             raise UserError(
                 "a chat is asked of a model without a chat template",
-                where=repr(prompt.text[:40]),
+                where=repr(prompt[:40]),
                 remedy="ask with chat: false",
             )
-        system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        messages = [*system, {"role": "user", "content": prompt.text}]
+        first = [{"role": "system", "content": system}] if system else []
+        messages = [*first, {"role": "user", "content": prompt}]
         rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         bos = self.tokenizer.bos_token
         return rendered.removeprefix(bos) if bos else rendered  # every sequence gets its start token once

@@ -1,6 +1,6 @@
 """Log-probabilities of tokens from a transformers causal model: shared prefixes once, or plain batches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,35 +51,54 @@ class LikelihoodScorer:
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from its `begin` on."""
+        return np.array([float(nats.sum()) for nats in self._steps(pack)[0]])
+
+    def score_words(self, pack: Sequence[TokenSequence], among: torch.Tensor) -> NDArray[np.float64]:
+        """The same of open sequences, each of which has a token from its `begin` on, and what comes next.
+
+        Args:
+            pack: The sequences.
+            among: [vocabulary] True for some tokens; on the model's device.
+
+        Returns:
+            [len(pack), 3] nats of all tokens from `begin` on; that any of `among` comes next; of the first token.
+        """
+        steps, following = self._steps(pack, among)
+        return np.array([(float(n.sum()), any_of, float(n[0])) for n, any_of in zip(steps, following, strict=True)])
+
+    def _steps(
+        self, pack: Sequence[TokenSequence], among: torch.Tensor | None = None
+    ) -> tuple[list[Any], NDArray[np.float64]]:
+        """Nats of each token of each sequence from its `begin` on; by open sequence, nats that `among` comes next."""
         with torch.inference_mode():
-            return self._shared(pack) if self.plain_because is None else self._plain(pack)
+            if self.plain_because is not None:
+                return self._plain(pack, among)
+            tree = trie.build(pack)
+            nats, following = self._shared(tree, among)
+            return [nats[path] for path in tree.paths], following
 
-    def _shared(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
-        tree = trie.build(pack)
-        nats = self._edge_nats(tree)
-        return np.array([nats[path].sum() for path in tree.paths])
-
-    def _edge_nats(self, tree: Trie, ancestors: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """[e] log-probability of each edge's token after its node."""
-        if not len(tree.edge_nodes):
-            return np.zeros(0)
+    def _shared(
+        self, tree: Trie, among: torch.Tensor | None = None, ancestors: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[e] log-probability of each edge's token after its node; by open sequence, nats that `among` comes next."""
+        last = tree.last[tree.last >= 0]
+        asked = np.concatenate([tree.edge_nodes, last])
+        if not len(asked):
+            return np.zeros(0), np.zeros(0)
         inputs = {
             "input_ids": torch.from_numpy(tree.tokens)[None].to(self._device),
             "position_ids": torch.from_numpy(tree.depths)[None].to(self._device),
             "attention_mask": self._mask(tree, tree.ancestors if ancestors is None else ancestors),
             "use_cache": False,
         }
-        needed, row = np.unique(tree.edge_nodes, return_inverse=True)
-        rows, columns = (
-            torch.from_numpy(row).to(self._device),
-            torch.from_numpy(tree.edge_tokens).to(self._device),
-        )
-        keep = torch.from_numpy(needed).to(self._device)
+        needed, row = np.unique(asked, return_inverse=True)
+        keep, rows, columns = (torch.from_numpy(array).to(self._device) for array in (needed, row, tree.edge_tokens))
         if self._head is None:
-            logits = self._model(**inputs).logits[0, keep].float()
-            return _to_numpy(logits[rows, columns].double() - torch.logsumexp(logits, -1)[rows].double())
-        hidden = self._model.base_model(**inputs).last_hidden_state[0, keep]
-        return _to_numpy(_chunked_log_probabilities(hidden, self._head, rows, columns))
+            slices = iter([self._model(**inputs).logits[0, keep].float()])
+        else:
+            slices = _logits(self._model.base_model(**inputs).last_hidden_state[0, keep], self._head)
+        nats, following = _log_probabilities(slices, rows, columns, among)
+        return nats.cpu().numpy(), following.cpu().numpy()
 
     def _mask(self, tree: Trie, ancestors: NDArray[np.bool_]) -> Any:
         """The additive tree mask; by kind of layer where the model has several."""
@@ -100,17 +119,20 @@ class LikelihoodScorer:
         additive = torch.zeros(allowed.shape, dtype=dtype, device=self._device)
         return additive.masked_fill_(~allowed, torch.finfo(dtype).min)[None, None]
 
-    def _plain(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
+    def _plain(
+        self, pack: Sequence[TokenSequence], among: torch.Tensor | None = None
+    ) -> tuple[list[Any], NDArray[np.float64]]:
         ids, mask = padded([sequence.tokens for sequence in pack], self._device)
         logits = self._model(input_ids=ids, attention_mask=mask, use_cache=False).logits
-        nats = np.zeros(len(pack))
+        steps, following = [], []
         for row, sequence in enumerate(pack):
-            steps = slice(sequence.begin - 1, len(sequence.tokens) - 1)
-            chosen = ids[row, sequence.begin : len(sequence.tokens), None]
-            own = logits[row, steps].float()
-            token_nats = own.gather(1, chosen)[:, 0].double() - torch.logsumexp(own, -1).double()
-            nats[row] = float(token_nats.sum())
-        return nats
+            own = logits[row, sequence.begin - 1 : sequence.nodes].float()
+            columns = ids[row, sequence.begin : len(sequence.tokens)]
+            rows = torch.arange(len(own), device=self._device)
+            nats, next_nats = _log_probabilities(iter([own]), rows, columns, among)
+            steps.append(nats)
+            following += next_nats.tolist()
+        return steps, np.array(following)
 
     def _plain_head(self) -> torch.Tensor | None:
         """The output layer's weights, where logits are nothing but hidden states times these.
@@ -146,11 +168,11 @@ class LikelihoodScorer:
         tree = trie.build(pair)
         open_mask = np.tril(np.ones_like(tree.ancestors))
         with torch.inference_mode():
-            plain = self._plain(pair)
+            plain = np.array([float(nats.sum()) for nats in self._plain(pair)[0]])
             try:
                 ours, wrong = (
                     np.array([nats[path].sum() for path in tree.paths])
-                    for nats in (self._edge_nats(tree), self._edge_nats(tree, open_mask))
+                    for nats, _ in (self._shared(tree), self._shared(tree, ancestors=open_mask))
                 )
             except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
                 return f"the model takes no mask of ours ({type(error).__name__})"
@@ -171,25 +193,41 @@ def padded(sequences: Sequence[Tokens], device: torch.device) -> tuple[torch.Ten
     return ids.to(device), mask.to(device)
 
 
-def _chunked_log_probabilities(
-    hidden: torch.Tensor, head: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor
-) -> torch.Tensor:
-    """[e] log softmax(hidden @ head.T)[rows, columns] without ever holding a whole row of logits.
+def _logits(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Logits of hidden states, slice by slice of the vocabulary: a whole row of them is never held."""
+    for first in range(0, len(head), VOCABULARY_CHUNK):
+        yield (hidden @ head[first : first + VOCABULARY_CHUNK].T).float()
+
+
+def _log_probabilities(
+    slices: Iterator[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor, among: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probabilities of single entries of a softmax, and of all entries of a kind together.
 
     The float32 log_softmax of PyTorch on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4 nats off a
-    sentence; logsumexp over chunks, then over the chunks' results, stays within 1e-5 of float64.
+    sentence; logsumexp over slices, then over the slices' results, stays within 1e-5 of float64.
+
+    Args:
+        slices: Logits [r, part of the vocabulary], one part after the other.
+        rows: [e + o] of the e entries; then of the o sums.
+        columns: [e] of the entries.
+        among: [vocabulary] True for what is summed; by default all of it.
+
+    Returns:
+        [e] and [o] nats.
     """
-    chosen = torch.empty(len(rows), dtype=torch.float64, device=hidden.device)
-    parts = []
-    for first in range(0, len(head), VOCABULARY_CHUNK):
-        weights = head[first : first + VOCABULARY_CHUNK]
-        logits = (hidden @ weights.T).float()
+    edges, sums = rows[: len(columns)], rows[len(columns) :]
+    chosen = torch.empty(len(columns), dtype=torch.float64, device=columns.device)
+    parts, kinds, first = [], [], 0
+    for logits in slices:
+        width = logits.shape[-1]
         parts.append(torch.logsumexp(logits, -1))
-        here = (columns >= first) & (columns < first + len(weights))
-        chosen[here] = logits[rows[here], columns[here] - first].double()
-    return chosen - torch.logsumexp(torch.stack(parts), 0).double()[rows]
-
-
-def _to_numpy(values: torch.Tensor) -> NDArray[np.float64]:
-    array: NDArray[np.float64] = values.cpu().numpy()
-    return array
+        here = (columns >= first) & (columns < first + width)
+        chosen[here] = logits[edges[here], columns[here] - first].double()
+        if among is not None:
+            others = ~among[first : first + width]
+            kinds.append(torch.logsumexp(logits[sums].masked_fill_(others, -torch.inf), -1))
+        first += width
+    total = torch.logsumexp(torch.stack(parts), 0).double()
+    together = torch.logsumexp(torch.stack(kinds), 0).double() if kinds else total[sums]
+    return chosen - total[edges], (together - total[sums]).clamp_(max=0)  # rounding would put it above certainty

@@ -19,6 +19,24 @@ class LogLikelihoods:
 
 
 @dataclass(frozen=True)
+class WordLikelihoods:
+    """Likelihoods of n whole words, each after its prompt; exp(nats + ends) is that the model writes this very word.
+
+    Words of letters that are different strings exclude each other after the same prompt, so these probabilities add
+    up: no word has a share in one that it begins ("her", "hers", "heritage").
+    """
+
+    nats: NDArray[np.float64]
+    """[n] sum of the log-probabilities of the word's tokens given the prompt."""
+    ends: NDArray[np.float64]
+    """[n] log-probability, given prompt and word, that the text does not go on with a letter."""
+    first_nats: NDArray[np.float64]
+    """[n] log-probability of the word's first token given the prompt."""
+    first_token: NDArray[np.int64]
+    """[n] that token; words that begin with the same one share its probability."""
+
+
+@dataclass(frozen=True)
 class Placed:
     """A word (or several) in its place in a text."""
 
@@ -59,6 +77,12 @@ class CausalModel(Protocol):
 
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> NDArray[np.float64]:
         """[n, k] nats of each of k options after each of n prompts."""
+
+    def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
+        """How likely each of n prompts is to be followed by its word and then no letter."""
+
+    def sampling(self, max_new_tokens: int) -> Sampling:
+        """The model's own sampling settings."""
 
     def generate(
         self,

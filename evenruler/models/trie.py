@@ -2,7 +2,8 @@
 
 A node is a token at a place where something follows; it is computed once, however many sequences run through it.
 An edge leads from a node to a token that follows and carries the log-probability of that token. The last token of
-a sequence that nothing follows is an edge without a node: nothing is computed for it.
+a sequence that nothing follows is an edge without a node: nothing is computed for it, unless what may follow it is
+asked.
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,13 @@ class TokenSequence:
     tokens: Tokens
     begin: int = 1
     """The first token whose log-probability counts; those before are given."""
+    open: bool = False
+    """Whether what may follow the last token is asked too."""
+
+    @property
+    def nodes(self) -> int:
+        """How many of its tokens, from the start, are computed."""
+        return len(self.tokens) - (not self.open)
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,8 @@ class Trie:
     """[e] the token that it leads to."""
     paths: list[NDArray[np.int64]]
     """By sequence: the edges to sum."""
+    last: NDArray[np.int64]
+    """By sequence: the node of its last token where the sequence is open, else -1."""
 
 
 def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
@@ -51,21 +61,21 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
     Returns:
         Indices into `sequences`, by pack, each in the order of its tokens.
     """
-    order = sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].begin))
+    order = sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].open, sequences[i].begin))
     packs: list[list[int]] = []
     nodes = 0
-    previous: Tokens = ()
+    previous = TokenSequence((), open=True)  # nothing
     for index in order:
-        tokens = sequences[index].tokens
-        shared = _shared(previous, tokens)
-        new = len(tokens) - 1 - min(shared, max(len(previous) - 1, 0))
+        sequence = sequences[index]
+        shared = _shared(previous.tokens, sequence.tokens)
+        new = sequence.nodes - min(shared, previous.nodes)
         fresh = shared <= 1 and nodes >= max_nodes // 4
         if not packs or fresh or nodes + new > max_nodes:
             packs.append([])
-            nodes, new = 0, len(tokens) - 1
+            nodes, new = 0, sequence.nodes
         packs[-1].append(index)
         nodes += new
-        previous = tokens
+        previous = sequence
     return packs
 
 
@@ -86,13 +96,14 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
     parents: list[int] = []
     depths: list[int] = []
     paths: list[NDArray[np.int64]] = []
+    last: list[int] = []
     for sequence in sequences:
         node, path = -1, []
         for position, token in enumerate(sequence.tokens):
             step = (node, token)
             if position >= sequence.begin:
                 path.append(edges.setdefault(step, len(edges)))
-            if position == len(sequence.tokens) - 1:
+            if position == sequence.nodes:
                 break
             if step not in nodes:
                 nodes[step] = len(nodes)
@@ -100,6 +111,7 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
                 depths.append(position)
             node = nodes[step]
         paths.append(np.array(path, dtype=np.int64))
+        last.append(node if sequence.open else -1)
     ancestors = np.zeros((len(nodes), len(nodes)), dtype=np.bool_)
     for node, parent in enumerate(parents):
         if parent >= 0:
@@ -113,4 +125,5 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
         edge_nodes=edge_list[:, 0],
         edge_tokens=edge_list[:, 1],
         paths=paths,
+        last=np.array(last, dtype=np.int64),
     )

@@ -8,12 +8,26 @@ READING = (
     "keying -1 count with their sign changed."
 )
 
+FRAMED = "For brittleness, the sentences were also put after {framings}."
+
 FIGURES = (
     ("r", "r", "Pearson correlation of the attributes' mean bias with the criterion (interval: Fisher's z)"),
     ("r_exact", "r, exact", "the same over attributes that the criterion names exactly"),
     ("alpha", "alpha", "Cronbach's alpha over attributes (interval: bootstrap)"),
     ("omega", "omega", "omega total of a one-factor model"),
     ("inter_item_correlation", "inter-item r", "mean correlation of two templates"),
+    (
+        "brittleness",
+        "brittleness",
+        "how far something that stands before the sentences moves the bias of an attribute, in standard deviations "
+        "of the attributes' biases; lower is better, 0 is not at all (interval: bootstrap over attributes)",
+    ),
+    (
+        "framing_rank_agreement",
+        "rank agreement",
+        "Spearman correlation of the attributes' biases with and without that, mean over framings; 1 where they keep "
+        "their order",
+    ),
     ("first_component_share", "first component", "share of the variance that the first principal component takes"),
 )
 """Figure, heading and meaning of each column of the table of quality."""
@@ -47,8 +61,9 @@ ATTRIBUTE_COLUMNS = {
 
 
 def reading(source: ProbeSource) -> str:
-    """How a score is read, its direction in words."""
-    return READING.format(direction=source.direction)
+    """How a score is read, its direction in words, and what stands before sentences for brittleness."""
+    framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
+    return READING.format(direction=source.direction) + framed
 
 
 def limits(source: ProbeSource, without_criterion: int) -> list[str]:

@@ -22,6 +22,7 @@ class Compiled:
     templates: list[Row]
     attributes: list[Row]
     rejected: list[Row]
+    framed: list[Row]
 
 
 def compile_domain(name: str, source: ProbeSource, settings: ProbeSettings, criterion: Criterion | None) -> Compiled:
@@ -49,7 +50,11 @@ def compile_domain(name: str, source: ProbeSource, settings: ProbeSettings, crit
         else:
             rejected.append({**row, "reason": f"same sentence as {first}"})
     return Compiled(
-        probes, list(_templates(name, source, settings)), list(_attributes(name, source, criterion)), rejected
+        probes,
+        list(_templates(name, source, settings)),
+        list(_attributes(name, source, criterion)),
+        rejected,
+        list(_framed(name, source, probes)),
     )
 
 
@@ -64,24 +69,29 @@ def _sentences(name: str, source: ProbeSource, settings: ProbeSettings) -> Itera
             source.attributes.items(), groups
         ):
             text = fill(template["text"], {ATTRIBUTE: attribute_word, TARGET: target_word}, template["variant"])
+            row = {**template, "attribute": attribute, "group": group, "pole": pole, "target": target, "text": text}
             yield {
-                **template,
-                "id": row_id(
-                    family="probes",
-                    benchmark=name,
-                    set=template["set"],
-                    template=template["template"],
-                    attribute=attribute,
-                    target=target,
-                    variant=template["variant"],
-                    framing=BARE,
-                ),
+                **row,
+                "id": _sentence_id(name, row, BARE),
                 "content_sha256": content_sha256(text, template["keying"], group, pole),
-                "attribute": attribute,
-                "group": group,
-                "pole": pole,
-                "target": target,
-                "text": text,
+            }
+
+
+def _sentence_id(name: str, row: Row, framing: str) -> str:
+    identity = {key: row[key] for key in ("set", "template", "attribute", "target", "variant")}
+    return row_id(family="probes", benchmark=name, framing=framing, **identity)
+
+
+def _framed(name: str, source: ProbeSource, probes: list[Row]) -> Iterator[Row]:
+    """Every sentence after every framing; the sentence itself is the same."""
+    for framing, before in (source.framings.prefixes if source.framings else {}).items():
+        for row in probes:
+            yield {
+                **row,
+                "id": _sentence_id(name, row, framing),
+                "content_sha256": content_sha256(before, row["text"], row["keying"], row["group"], row["pole"]),
+                "framing": framing,
+                "before": before,
             }
 
 

@@ -11,17 +11,10 @@ from numpy.typing import NDArray
 from evenruler import measurement
 from evenruler.errors import UserError
 from evenruler.measurement import Resampling
-from evenruler.probes import figures
-from evenruler.probes.bias import bias
+from evenruler.probes import figures, framed
+from evenruler.probes.biases import CELL, likelihoods_of, signed_biases
 from evenruler.progress import note
 from evenruler.text import ATTRIBUTE, TARGET, words
-
-CELL = ["benchmark", "set", "model", "lineage", "configuration", "framing", "variant"]
-"""What one measurement of one instrument is told apart by."""
-
-
-BY = [*CELL, "template", "attribute", "keying"]
-"""What one bias is told apart by."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +35,7 @@ def diagnose(
     scores: pd.DataFrame,
     embeddings: Mapping[str, NDArray[np.float32]],
     resampling: Resampling,
+    framed_probes: pd.DataFrame | None = None,
 ) -> Diagnosis:
     """Diagnose every model on every template set of every domain.
 
@@ -49,15 +43,19 @@ def diagnose(
         probes: Sentences, with a column `benchmark`.
         templates: Templates, with a column `benchmark`.
         attributes: Attributes and criteria, with a column `benchmark`.
-        scores: Log-likelihoods of the sentences.
+        scores: Log-likelihoods of the sentences, also of framed ones.
         embeddings: By text of a template (slots as "someone"), for semantic diversity.
         resampling: How intervals are computed.
+        framed_probes: The sentences after framings, with a column `benchmark`; only figures of brittleness rest on
+            them.
 
     Raises:
         ValueError: A model lacks the score of a sentence.
         UserError: No attribute has all its sentences in a set.
     """
     biases = _biases(probes, templates, scores)
+    framed_probes = probes.head(0) if framed_probes is None else framed_probes
+    under_framings = dict(iter(framed.framed_biases(framed_probes, scores).groupby(framed.OF_SET)))
     diversity = _diversity(templates, embeddings)
     associations, items, correlations, found = [], [], [], []
     for cell, rows in biases.groupby(CELL, sort=True):
@@ -68,6 +66,8 @@ def diagnose(
         items.append(_items(matrix).assign(**key))
         correlations.append(_correlations(matrix).assign(**key))
         found.append(figures.of_model(matrix, of_benchmark, resampling).assign(**key))
+        under = under_framings.get(tuple(key[name] for name in framed.OF_SET), biases.head(0))
+        found.append(framed.of_set(matrix, under, resampling).assign(**key))
     found.append(figures.of_sets(diversity))
     return Diagnosis(
         biases,
@@ -79,28 +79,18 @@ def diagnose(
 
 
 def _biases(probes: pd.DataFrame, templates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Equation 1, signed by keying, one row per template, attribute and model; none where a sentence is lacking."""
-    likelihoods = scores[scores["measure"] == "loglikelihood"]
-    joined = probes.merge(likelihoods[["id", "model", "lineage", "configuration", "value"]], on="id", validate="1:m")
+    """The bias of every template, attribute and model."""
+    likelihoods = likelihoods_of(scores)
     for model, rows in likelihoods.groupby("model"):
         lacking = len(probes) - probes["id"].isin(rows["id"]).sum()
         if lacking:
             raise ValueError(f"{model}: {lacking} sentences have no score")
-    joined = joined.sort_values("pole", ascending=False, kind="stable")  # the positive pole is G1
-    targets = probes.groupby("benchmark")["target"].nunique().to_dict()
-    signed = [
-        {
-            **dict(zip(BY, key, strict=True)),
-            "bias": float(bias(cell["value"].to_numpy(), cell["pole"].tolist())) * cell["keying"].iloc[0],
-        }
-        for key, cell in joined.groupby(BY, sort=True)
-        if cell["pole"].nunique() == 2 and len(cell) == targets[key[0]]
-    ]
-    measured = {(row["benchmark"], row["set"]) for row in signed}
+    signed = signed_biases(probes, likelihoods)
+    measured = set(signed[["benchmark", "set"]].itertuples(index=False, name=None))
     for benchmark, set_name in templates[["benchmark", "set"]].itertuples(index=False, name=None):
         if (benchmark, set_name) not in measured:
             raise _all_lost(benchmark, set_name)
-    return pd.DataFrame(signed)
+    return signed
 
 
 def _all_lost(benchmark: str, set_name: str) -> UserError:

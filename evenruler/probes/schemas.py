@@ -19,6 +19,9 @@ PROBES = pa.schema(
 )
 """One row a sentence. `pole`: +1 for the group that a positive bias is closer to, -1 for the other."""
 
+FRAMED = pa.schema([*PROBES, required("before", pa.string())])
+"""One row a sentence and framing. `before`: what the sentence stands after; it is scored given these words."""
+
 TEMPLATES = pa.schema(
     [
         *COMMON,

@@ -7,8 +7,9 @@ from evenruler.questionnaires.acceptability import (
     probability_of_acceptable,
     sentences,
 )
-from evenruler.questionnaires.diagnosis import Diagnosis, Settings, diagnose, score_items, source_prompts
+from evenruler.questionnaires.diagnosis import Diagnosis, diagnose, source_prompts
 from evenruler.questionnaires.intervening import Intervention, changes, trajectories
+from evenruler.questionnaires.item_scores import Settings, score_items
 from evenruler.questionnaires.scoring import (
     entailment_share,
     item_effect,

@@ -10,6 +10,8 @@ READING = (
     "causal model to answer yes, maybe or no, and computes the same scores."
 )
 
+FRAMED = "For brittleness, the question to causal models was also put after {framings}."
+
 FIGURES = (
     (
         "answer",
@@ -26,6 +28,18 @@ FIGURES = (
         "order of intensifiers",
         "Spearman correlation of an intensifier's declared level with how much more source than inverse terms take of "
         "it: near 1 or -1 where the words keep their order; the sign is that of the answer before keying",
+    ),
+    (
+        "brittleness",
+        "brittleness",
+        "how far something that stands before the question to a causal model moves the score of an item, in standard "
+        "deviations of the items' scores; lower is better, 0 is not at all (interval: bootstrap over items)",
+    ),
+    (
+        "framing_rank_agreement",
+        "rank agreement",
+        "Spearman correlation of the items' scores with and without that, mean over framings; 1 where they keep "
+        "their order",
     ),
 )
 
@@ -61,8 +75,9 @@ COLUMNS = {
 
 
 def reading(source: QuestionnaireSource) -> str:
-    """How a score is read, its direction in words."""
-    return READING.format(direction=source.direction)
+    """How a score is read, its direction in words, and what stands before the question for brittleness."""
+    framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
+    return READING.format(direction=source.direction) + framed
 
 
 def limits(source: QuestionnaireSource) -> list[str]:

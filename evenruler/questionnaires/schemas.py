@@ -50,6 +50,9 @@ PROMPTS = pa.schema(
 REJECTED = pa.schema([*PROMPTS, required("reason", pa.string())])
 """Prompts that were left out, and why."""
 
+FRAMED = pa.schema([*PROMPTS, required("before", pa.string())])
+"""One row a prompt and framing. `before`: what the verbaliser's question to a causal model stands after."""
+
 _MODEL = [
     required("questionnaire", pa.string()),
     required("model", pa.string()),

@@ -23,6 +23,7 @@ class Translated:
     terms: list[Row]
     prompts: list[Row]
     rejected: list[Row]
+    framed: list[Row]
 
 
 def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
@@ -47,7 +48,8 @@ def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translate
             prompts.append(row)
         else:
             rejected.append({**row, "reason": f"same prompt as {first}"})
-    return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)
+    framed = list(_framed(name, source, prompts))
+    return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected, framed)
 
 
 def _common(source: QuestionnaireSource, identity: dict[str, str], *content: object) -> Row:
@@ -107,10 +109,10 @@ def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[R
                     filling = {TERM: word, INTENSIFIER: how_often}
                     premise = fill(item.premise, filling, VARIANT)
                     hypothesis = fill(item.hypothesis, filling, VARIANT)
-                    identity = {"benchmark": name, "item": slug, "term": term, "intensifier": intensifier}
+                    identity = _identity(name, slug, term, intensifier, BARE)
                     content = (premise, hypothesis, polarity, number, level.weight, item.keying)
                     yield {
-                        **_common(source, {**identity, "variant": VARIANT, "framing": BARE}, *content),
+                        **_common(source, identity, *content),
                         "questionnaire": name,
                         "subscale": item.subscale,
                         "item": slug,
@@ -123,3 +125,17 @@ def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[R
                         "premise": premise,
                         "hypothesis": hypothesis,
                     }
+
+
+def _identity(name: str, item: str, term: str, intensifier: str, framing: str) -> dict[str, str]:
+    of_prompt = {"benchmark": name, "item": item, "term": term, "intensifier": intensifier}
+    return {**of_prompt, "variant": VARIANT, "framing": framing}
+
+
+def _framed(name: str, source: QuestionnaireSource, prompts: list[Row]) -> Iterator[Row]:
+    """Every prompt after every framing; premise and hypothesis are the same."""
+    for framing, before in (source.framings.prefixes if source.framings else {}).items():
+        for row in prompts:
+            identity = _identity(name, row["item"], row["term"], row["intensifier"], framing)
+            content = [row[key] for key in ("premise", "hypothesis", "polarity", "level", "weight", "keying")]
+            yield {**row, **_common(source, identity, before, *content), "framing": framing, "before": before}

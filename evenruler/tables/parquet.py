@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 
-IDENTITY = ("id", "corpus", "epoch", "configuration", "measure")
+IDENTITY = ("id", "model", "corpus", "epoch", "configuration", "measure", "form", "repetition")
 """The columns that tell rows apart, in order."""
 
 

@@ -144,7 +144,7 @@ REFUSED = [
         "probes:",
         "1: a\nprobes:",
         "1",
-        ["unknown key '1'", "active, diagnosis, interventions, models, probes"],
+        ["unknown key '1'", "known: active, brittleness, contrasts, diagnosis, "],
         id="unknown-key-that-is-near-none",
     ),
     pytest.param("diagnosis:", '"diag\\nnosis":', "diag nosis", ["'diagnosis'?"], id="unknown-key-with-a-line-break"),
@@ -571,3 +571,29 @@ class TestAcceptability:
             f"{path}: diagnosis.acceptability: {judge!r} is no causal model and no classifier of the catalogue; "
             "name one"
         )
+
+
+class TestBrittleness:
+    def test_defaults(self, file_with):
+        found = load_params(file_with("params.yaml", PARAMS)).brittleness
+        assert found.probes == {"quick": 8, "paper": 1000}
+        assert found.questionnaires == {"quick": 3, "paper": 1000}
+
+    def test_values(self, file_with):
+        added = "brittleness: {probes: {quick: 1, paper: 2}}\n"
+        found = load_params(file_with("params.yaml", PARAMS + added)).brittleness
+        assert (found.probes, found.questionnaires) == ({"quick": 1, "paper": 2}, {"quick": 3, "paper": 1000})
+
+    @pytest.mark.parametrize(
+        ("settings", "key", "held"),
+        [
+            ("{probes: {quick: 3}}", "probes", "{'quick': 3}, expected numbers from 1 on for quick and for paper"),
+            ("{questionnaires: {quick: 3, paper: 0}}", "questionnaires", "'paper': 0}, expected numbers from 1 on"),
+            ("{items: {quick: 3, paper: 1}}", "items", "unknown key 'items'"),
+        ],
+    )
+    def test_settings_that_are_refused(self, file_with, error_of, settings, key, held):
+        path = file_with("params.yaml", f"{PARAMS}brittleness: {settings}\n")
+        line = error_of(load_params, path)
+        assert line.startswith(f"{path}: brittleness.{key}: ")
+        assert held in line

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration import load_changelog, load_params, load_probe_source, read_criterion
+from evenruler.declaration import (
+    load_changelog,
+    load_params,
+    load_probe_source,
+    load_questionnaire,
+    read_criterion,
+)
 from evenruler.declaration.strict import read_yaml
 from evenruler.declaration.versions import version_key
 
@@ -138,3 +144,17 @@ class TestCriterion:
         # 100 - 14.8, 90.0, 2.4 and 29.1 percent of women in table 11 of 2021.
         assert criterion.label == "men among the employed (%)"
         assert criterion.values[slug] == men
+
+
+class TestFramings:
+    def test_every_domain_and_questionnaire_has_its_own(self, params):
+        probes = [
+            load_probe_source(SOURCES / "probes" / f"{name}.yaml", entry) for name, entry in params.probes.items()
+        ]
+        scales = [
+            load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")[0]
+            for name in params.questionnaires
+        ]
+        framings = [source.framings for source in (*probes, *scales)]
+        assert None not in framings
+        assert len({entry.salience for entry in framings}) == len(framings)

@@ -1,3 +1,4 @@
+import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -73,3 +74,16 @@ def plain_reference() -> Callable[..., np.ndarray]:
         return np.array([raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts])
 
     return nats
+
+
+def tiny_word_ends(tokenizer: Any) -> list[int]:
+    """Tokens of the tiny models that end a word, by the alphabet of byte-level BPE.
+
+    ASCII letters stand for themselves, as do the bytes 161 to 255, which are parts of characters; so are those from
+    128 to 160, written as what comes after U+0121. A space is U+0120.
+    """
+    special = {"<s>", "</s>", "<pad>"}
+    names = {i: name for name, i in tokenizer.get_vocab().items()}
+    broken = [*range(161, 256), *range(0x122, 0x200)]
+    goes_on = [i for i, name in names.items() if name[0] in string.ascii_letters or ord(name[0]) in broken]
+    return [i for i in names if i not in goes_on or names[i] in special]

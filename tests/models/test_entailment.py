@@ -334,6 +334,30 @@ class TestVerbaliser:
         # Four prompts, two of them with content, three options each.
         assert llama.asked == 12
 
+    def test_words_before_stand_before_both_questions(self, llama) -> None:
+        pairs, words = PAIRS[:2], ["This is a test.", "Answer:"]
+
+        found = llama.entailment(pairs, before=words)
+
+        question = "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
+        asked, empty = (
+            [
+                f"{line}\n{question}First: {own or premise}\nSecond: {hypothesis}\nAnswer:"
+                for line, (premise, hypothesis) in zip(words, pairs, strict=True)
+            ]
+            for own in ("", "N/A")
+        )
+        yes_maybe_no = [" yes", " maybe", " no"]
+        expected = llama.continuations(asked, yes_maybe_no) - llama.continuations(empty, yes_maybe_no)
+        assert found == pytest.approx(expected, abs=1e-12)
+        assert abs(found - llama.entailment(pairs)).min() > 1e-4
+
+    def test_nothing_before_is_the_question_that_was_asked_already(self, llama) -> None:
+        found = llama.entailment(PAIRS[:2])
+        asked = llama.asked
+        assert llama.entailment(PAIRS[:2], before=["", ""]).tolist() == found.tolist()
+        assert llama.asked == asked
+
     def test_no_pairs_no_logits(self, llama) -> None:
         assert llama.entailment([]).shape == (0, 3)
 

@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM
 
 from evenruler.declaration import ProbeSettings, load_probe_source
 from evenruler.models.causal import Request
-from evenruler.models.likelihood import LikelihoodScorer, _chunked_log_probabilities
+from evenruler.models.likelihood import LikelihoodScorer, _log_probabilities, _logits
 from evenruler.probes import compile_domain
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS
@@ -75,13 +75,15 @@ class TestPackagedModels:
         assert scored(packaged, [text]) == pytest.approx(plain_reference(packaged, [text]), abs=NATS)
 
     def test_log_probabilities_are_of_a_distribution(self, packaged) -> None:
-        """The chunked softmax adds up: over all continuations of one token the probabilities sum to one."""
+        """The softmax in slices adds up: over all continuations of one token the probabilities sum to one."""
         backend = packaged.backend
         hidden = torch.randn(1, backend._scorer._head.shape[1], generator=torch.Generator().manual_seed(0))
         vocabulary = len(backend._scorer._head)
         with torch.inference_mode():
-            nats = _chunked_log_probabilities(
-                hidden, backend._scorer._head, torch.zeros(vocabulary, dtype=torch.int64), torch.arange(vocabulary)
+            nats, _ = _log_probabilities(
+                _logits(hidden, backend._scorer._head),
+                torch.zeros(vocabulary, dtype=torch.int64),
+                torch.arange(vocabulary),
             )
 
         assert float(nats.exp().sum()) == pytest.approx(1.0, abs=1e-5)

@@ -49,9 +49,9 @@ def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     seconds = time.perf_counter() - start
     sequences = [model._encode(request) for request in requests]
     nodes = sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in model._scorer.packs(sequences))
-    weights = sum(p.numel() for p in model._model.parameters() if p.dim() == 2)
-    if not model._model.config.get_text_config().tie_word_embeddings:
-        weights -= model._model.get_input_embeddings().weight.numel()
+    weights = sum(p.numel() for p in model.model.parameters() if p.dim() == 2)
+    if not model.model.config.get_text_config().tie_word_embeddings:
+        weights -= model.model.get_input_embeddings().weight.numel()
     return (
         nats,
         seconds,
@@ -73,8 +73,8 @@ def lm_eval(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     def run(batch: int, some: list) -> list[float]:
         # The rolling likelihood puts the start token first by itself; Gemma would get a second one.
         lm = HFLM(
-            pretrained=model._model,
-            tokenizer=model._tokenizer,
+            pretrained=model.model,
+            tokenizer=model.tokenizer,
             batch_size=batch,
             backend="causal",
             add_bos_token=False,
@@ -88,10 +88,10 @@ def minicons(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     from minicons import scorer
 
     model = backend(name)
-    device = str(next(model._model.parameters()).device)
-    lm = scorer.IncrementalLMScorer(model._model, tokenizer=model._tokenizer, device=device)
+    device = str(next(model.model.parameters()).device)
+    lm = scorer.IncrementalLMScorer(model.model, tokenizer=model.tokenizer, device=device)
 
-    adds_start = model._tokenizer("x")["input_ids"][0] == model._start  # then minicons must not
+    adds_start = model.tokenizer("x")["input_ids"][0] == model._start  # then minicons must not
 
     def run(batch: int, some: list[str]) -> list[float]:
         values: list[float] = []

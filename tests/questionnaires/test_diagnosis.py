@@ -11,7 +11,7 @@ from sklearn.metrics import silhouette_score
 
 from evenruler.measurement import Resampling, as_metrics, bootstrap
 from evenruler.questionnaires import Diagnosis, Settings, diagnose, schemas, score_items
-from evenruler.questionnaires.diagnosis import silhouette
+from evenruler.questionnaires.item_scores import silhouette
 from evenruler.tables import write_table
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
@@ -503,7 +503,13 @@ class TestTables:
             "unit": "lineages",
             "reason": "a scale of one item has no internal consistency",
         }
-        assert set(metrics["fear"]["all"]["m0"]) == {"silhouette", "answer", "intensifier_order"}
+        assert set(metrics["fear"]["all"]["m0"]) == {
+            "answer",
+            "brittleness",
+            "framing_rank_agreement",
+            "intensifier_order",
+            "silhouette",
+        }
         assert set(metrics["fear"]["body"]) == {"any-model"}
 
     def test_one_model_is_enough(self, diagnosed, tmp_path) -> None:

@@ -1,5 +1,6 @@
 """Questionnaires asked in several forms, from the templates to the figures, with tiny random models in this process."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,6 +41,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "source": "ours",
         "licence": "cc0-1.0",
         "scale": "short",
+        "framings": {"salience": "This is a test.", "instruction": "Answer:"},
         "items": {
             slug: {"original": f"How often {slug}?", "premise": premise, "hypothesis": hypothesis, "terms": TERMS}
             for slug, (premise, hypothesis) in items.items()
@@ -74,6 +76,7 @@ def declare(folder: Path) -> dict[str, Any]:
     }
     declared["active"] |= {"entailment": ["causal", "masked"], "interventions": ["causal"]}
     declared["questionnaires"] = {"trust": {}}
+    declared["brittleness"] = {"questionnaires": {"quick": 2, "paper": 9}}
     declared["interventions"] = {"calm": {"epochs": {"quick": 1, "paper": 1}}}
     return declared
 
@@ -126,15 +129,31 @@ class TestAnswers:
     def test_each_form_has_its_rows(self, built: Path) -> None:
         rows = pd.read_parquet(built / "data/scores/questionnaires/causal.parquet")
         n = len(ITEMS) * 4 * len(WORDS)
+        framed = 3 * 2 * 4 * len(WORDS)
         assert rows.groupby(["configuration", "measure"]).size().to_dict() == {
             ("clm", "log_probability"): n,
-            ("verbaliser", "contradiction"): n,
-            ("verbaliser", "entailment"): n,
-            ("verbaliser", "neutral"): n,
+            ("verbaliser", "contradiction"): n + framed,
+            ("verbaliser", "entailment"): n + framed,
+            ("verbaliser", "neutral"): n + framed,
         }
         assert set(rows["model"]) == set(rows["lineage"]) == {"causal"}
         masked = pd.read_parquet(built / "data/scores/questionnaires/masked.parquet")
         assert masked.groupby(["configuration", "measure"]).size().to_dict() == {("mlm", "log_probability"): n}
+
+    def test_after_framings_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
+        prompts = pd.read_parquet(built / "data/built/questionnaires/trust/framed.parquet")
+        scores = pd.read_parquet(built / "data/scores/questionnaires/causal.parquet").query("measure == 'entailment'")
+        rows = prompts.merge(scores.drop(columns="framing"), on="id")
+        assert rows.groupby(["framing", "item"]).size().to_dict() == {
+            (framing, item): 4 * len(WORDS)
+            for framing in ("instruction", "salience", "salience+instruction")
+            for item in ("chance", "wallet")  # evenly spread over chance, promises, wallet
+        }
+        pairs = list(zip(rows["premise"], rows["hypothesis"], strict=True))
+        model = load("causal", load_params())
+        expected = model.entailment(pairs, before=rows["before"].tolist())[:, 0]
+        assert rows["value"].tolist() == pytest.approx(expected.tolist(), abs=1e-4)
+        assert abs(expected - model.entailment(pairs)[:, 0]).min() > 1e-4
 
     def test_are_of_the_intensifier_in_its_place(self, answers) -> None:
         params = load_params()
@@ -175,10 +194,17 @@ class TestFigures:
         for table in ("figures", "quality"):
             assert set(diagnosed(table)["model"].dropna()) == names, table
         figures = diagnosed("figures").query("model.notna()")
-        each = ["answer", "intensifier_order", "silhouette"]
+        each = ["answer", "brittleness", "framing_rank_agreement", "intensifier_order", "silhouette"]
         assert figures.groupby("model")["figure"].apply(sorted).to_dict() == dict.fromkeys(names, each)
         answer = figures.query("figure == 'answer'").set_index("model")["value"]
         assert answer.nunique() == 3
+
+    def test_brittleness_is_of_the_verbaliser_alone(self, diagnosed) -> None:
+        rows = diagnosed("figures").query("figure == 'brittleness'").set_index("model")
+        assert rows["value"].notna().to_dict() == {"causal": True, "causal (clm)": False, "masked (mlm)": False}
+        assert (rows.loc["causal", "n"], rows.loc["causal", "unit"]) == (2, "items")
+        assert rows.loc["causal", "value"] > 0
+        assert set(diagnosed("items")["framing"]) == set(diagnosed("cells")["framing"]) == {"bare"}
 
     def test_the_population_does_not_mix_measures(self, diagnosed) -> None:
         rows = diagnosed("figures").query("model.isna()").set_index("figure")
@@ -194,6 +220,13 @@ class TestFigures:
         by_form = changes.set_index("model")["difference"]
         for form, name in (("clm", "causal (clm)"), ("verbaliser", "causal")):
             assert by_form[name] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
+
+    def test_brittleness_stands_in_evidence_and_on_the_card(self, built: Path) -> None:
+        evidence = json.loads((built / "benchmarks/nli-trust/evidence.json").read_text())
+        card = (built / "benchmarks/nli-trust/README.md").read_text()
+        assert '"brittleness"' in json.dumps(evidence)
+        assert 'put after "This is a test." and "Answer:", each alone and both.' in card
+        assert "| brittleness | rank agreement |" in card
 
     def test_card_and_report_have_them_apart(self, built: Path) -> None:
         card = (built / "benchmarks/nli-trust/README.md").read_text()

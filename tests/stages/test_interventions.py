@@ -106,7 +106,9 @@ class TestIntervene:
     @pytest.mark.parametrize("model", ["talker", "head"])
     def test_before_it_is_the_model_that_was_assessed(self, model) -> None:
         key = ["id", "measure"]
-        assessed = read_frame(Path(f"data/scores/questionnaires/{model}.parquet")).set_index(key)["value"]
+        scores = read_frame(Path(f"data/scores/questionnaires/{model}.parquet"))
+        assert (scores["framing"] != "bare").any() == (model == "talker")
+        assessed = scores[scores["framing"] == "bare"].set_index(key)["value"]
         whole = answers(model)
         for corpus in CORPORA:
             here = whole[(whole["corpus"] == corpus) & (whole["epoch"] == 0)].set_index(key)["value"]

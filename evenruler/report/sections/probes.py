@@ -16,6 +16,8 @@ FIGURES = {
     "alpha": "Cronbach's alpha",
     "omega": "omega",
     "inter_item_correlation": "mean inter-item r",
+    "brittleness": "brittleness under framings (SD)",
+    "framing_rank_agreement": "rank agreement under framings",
     "first_component_share": "first component",
     "factors": "factors (parallel analysis)",
     "mean_bias": "mean bias (nats)",

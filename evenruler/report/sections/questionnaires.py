@@ -21,6 +21,8 @@ OF_A_MODEL = {
     "answer": "answer (mean weight of the source terms)",
     "silhouette": "SC, source against inverse terms",
     "intensifier_order": "order of the intensifiers (rho)",
+    "brittleness": "brittleness under framings (SD)",
+    "framing_rank_agreement": "rank agreement under framings",
 }
 OF_ANY_MODEL = {
     "alpha": "Cronbach's alpha, over lineages of models",

@@ -1,0 +1,201 @@
+"""Tables of the framing family."""
+
+import pyarrow as pa
+
+from evenruler.tables.schemas import COMMON, figures_of, required
+
+PROMPTS = pa.schema(
+    [
+        *COMMON,
+        required("task", pa.string()),
+        required("stimulus", pa.string()),
+        pa.field("group", pa.string()),
+        required("cues", pa.list_(pa.string())),
+        required("order", pa.list_(pa.string())),
+        required("prompt", pa.string()),
+        required("decision", pa.int32()),
+    ]
+)
+"""One row a prompt. `framing`: its cues in one word, `bare` for none; `cues`: the factors whose cue it has; `order`:
+the options by letter (slugs; empty where words are read); `decision`: the character at which the model answers."""
+
+OUTCOMES = pa.schema([*COMMON, required("outcome", pa.string()), required("form", pa.string())])
+"""One row a surface form of an outcome class."""
+
+STIMULI = pa.schema(
+    [*COMMON, required("stimulus", pa.string()), required("text", pa.string()), pa.field("group", pa.string())]
+)
+"""One row a stimulus."""
+
+REJECTED = pa.schema([*PROMPTS, required("reason", pa.string())])
+"""Prompts that were left out, and why."""
+
+_ASKED = [
+    required("id", pa.string()),
+    required("model", pa.string()),
+    required("lineage", pa.string()),
+    required("configuration", pa.string()),
+    required("framing", pa.string()),
+]
+
+FORMS = pa.schema(
+    [
+        *_ASKED,
+        required("form", pa.string()),
+        required("nats", pa.float64()),
+        required("ends", pa.float64()),
+        required("first_nats", pa.float64()),
+        required("first_token", pa.int64()),
+    ]
+)
+"""One row per prompt (`id`), surface form and configuration (`bare`, `chat`) of one model. `form`: as it was asked,
+with space and capital. Nats of all its tokens; that what follows is no letter, given these; of its first token, and
+that token."""
+
+REPLIES = pa.schema(
+    [*_ASKED, required("repetition", pa.int32()), required("seed", pa.int64()), required("reply", pa.string())]
+)
+"""One row per prompt, configuration and repetition of one model: what it wrote."""
+
+_MEASURED = [
+    required("benchmark", pa.string()),
+    required("model", pa.string()),
+    required("lineage", pa.string()),
+    required("configuration", pa.string()),
+    required("metric", pa.string()),
+    required("task", pa.string()),
+]
+"""`metric`: `token` (mass at the decision point) or `choice` (share of sampled answers)."""
+
+CHOICES = pa.schema(
+    [
+        required("benchmark", pa.string()),
+        *_ASKED,
+        required("task", pa.string()),
+        required("stimulus", pa.string()),
+        required("repetition", pa.int32()),
+        pa.field("outcome", pa.string()),
+        required("rule", pa.string()),
+        required("reply", pa.string()),
+    ]
+)
+"""One row a reply, read: its class, null where it is invalid, and the rule that said so."""
+
+DISTRIBUTIONS = pa.schema(
+    [
+        *_MEASURED,
+        required("framing", pa.string()),
+        required("stimulus", pa.string()),
+        required("outcome", pa.string()),
+        required("mass", pa.float64()),
+        pa.field("share", pa.float64()),
+        required("coverage", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""One row per cell (task x framing), stimulus and class. `mass`: probability of the class at the decision point, mean
+over orders of options; for choices the share of all replies. `coverage`: the sum of `mass` over classes. `share`:
+`mass` / `coverage`, null where that is 0. `n`: prompts, or replies."""
+
+EXCLUSIONS = pa.schema(
+    [
+        *_MEASURED,
+        required("framing", pa.string()),
+        required("invalid", pa.float64()),
+        required("n", pa.int64()),
+        required("excluded", pa.bool_()),
+    ]
+)
+"""One row per cell of the metric `choice`: the share of invalid replies, and whether that takes the cell out of the
+analysis (appendix A.1, table 2)."""
+
+EFFECTS = pa.schema(
+    [
+        *_MEASURED,
+        required("factor", pa.string()),
+        required("stimulus", pa.string()),
+        required("apd", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""One row per factor, task and stimulus: mean APD with and without the cue over the n feasible pairs of cells, 0 to
+1."""
+
+SHIFTS = pa.schema(
+    [
+        *_MEASURED,
+        required("factor", pa.string()),
+        required("at", pa.string()),
+        required("stimulus", pa.string()),
+        required("outcome", pa.string()),
+        required("shift", pa.float64()),
+    ]
+)
+"""One row per pair of cells, stimulus and class: (p2 - p1) / (p2 + p1) from without the cue to with it, -1 to 1.
+`at`: the framing without the cue."""
+
+COMPARISONS = pa.schema(
+    [
+        required("benchmark", pa.string()),
+        required("configuration", pa.string()),
+        required("metric", pa.string()),
+        required("outcome", pa.string()),
+        required("against", pa.string()),
+        required("method", pa.string()),
+        pa.field("difference", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("p", pa.float64()),
+        required("n", pa.int64()),
+        required("n_models", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row per pair of classes and method: how much more `outcome` shifts than `against`. Methods: `mixed model`
+(random intercept per model) or, below five models, `fixed effects` (errors clustered by stimulus); `tukey` and
+`bootstrap` (stimuli drawn)."""
+
+CONTINUATIONS = pa.schema(
+    [
+        required("benchmark", pa.string()),
+        required("model", pa.string()),
+        required("lineage", pa.string()),
+        required("configuration", pa.string()),
+        required("factor", pa.string()),
+        required("cue", pa.bool_()),
+        required("n", pa.int64()),
+        required("named", pa.int64()),
+        pa.field("share", pa.float64()),
+    ]
+)
+"""One row per factor and whether its cue is there (factor `all`: all replies, cue false): n replies of the neutral
+class, how many name another class later, and their share (appendix A.3)."""
+
+REPLICATIONS = pa.schema(
+    [
+        required("benchmark", pa.string()),
+        required("study", pa.string()),
+        required("model", pa.string()),
+        required("lineage", pa.string()),
+        required("configuration", pa.string()),
+        required("metric", pa.string()),
+        required("measure", pa.string()),
+        pa.field("before", pa.float64()),
+        pa.field("before_low", pa.float64()),
+        pa.field("before_high", pa.float64()),
+        pa.field("after", pa.float64()),
+        pa.field("after_low", pa.float64()),
+        pa.field("after_high", pa.float64()),
+        pa.field("change", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        required("n", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row per measure of a replicated study, before and after the intervention, with intervals over stimuli. Measure
+`AS`: mean absolute change of the others, each scaled to 0..1; it has no before and after."""
+
+FIGURES = figures_of("part")
+"""One row a figure. `part`: configuration and metric. Figures: by factor `effect: FACTOR` (mean over tasks of the
+mean APD over stimuli), `effect: FACTOR, TASK`, `shift probability` (mean of the factors' effects), `coverage`."""

@@ -1,0 +1,24 @@
+"""Distributions over classes, written down cell by cell."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+Cells = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
+"""By task and framing, by stimulus: the share of every class."""
+
+
+def distributions(
+    cells: Cells, benchmark: str = "pronouns", classes: Sequence[str] = ("he", "she", "they"), **more: str
+) -> pd.DataFrame:
+    """By `evenruler.framing.schemas.DISTRIBUTIONS`; half of the mass is on the classes."""
+    rows = [
+        {"task": task, "framing": framing, "stimulus": stimulus, "outcome": outcome, "share": share}
+        for (task, framing), stimuli in cells.items()
+        for stimulus, shares in stimuli.items()
+        for outcome, share in zip(classes, shares, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    same = {"model": "m0", "configuration": "bare", "metric": "token", **more}
+    same.setdefault("lineage", same["model"])
+    return frame.assign(benchmark=benchmark, mass=frame["share"] / 2, coverage=0.5, n=1, **same)

@@ -1,0 +1,160 @@
+"""A small contrast, and tables of its diagnosis by their schemas, made up."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.declaration import ContrastSource
+from evenruler.framing import schemas
+from evenruler.tables import read_frame, write_table
+
+STIMULI = [f"s{number}" for number in range(6)]
+TEXTS = {stimulus: f"hair of length {stimulus}" for stimulus in [*STIMULI, "s6", "s7"]}
+WORDS = {"gender-salience": "the prompt names gender", "instruction": "the prompt asks"}
+KEY = {"benchmark": "pronouns", "model": "m", "lineage": "m", "configuration": "bare"}
+TASKS = {"going-on": "Going on", "choosing": "Choosing"}
+
+
+def source(**changes: Any) -> ContrastSource:
+    cells = {"going-on": ["- -", "- +", "+ +"], "choosing": ["- +", "+ +"]}
+    declared: dict[str, Any] = {
+        "title": "Pronouns",
+        "construct": "choice of pronouns",
+        "direction": "a shift above 0 says more of it",
+        "source": "the test",
+        "licence": "cc0-1.0",
+        "factors": WORDS,
+        "outcomes": {"they": ["they"], "he": ["he"]},
+        "stimuli": TEXTS,
+        "continuation": {"outcome": "they", "keywords": ["man", "woman"]},
+        "tasks": {
+            task: {"title": title, "cells": {cell: f"{task} {cell} {{STIMULUS}} {{ANSWER}}" for cell in cells[task]}}
+            for task, title in TASKS.items()
+        },
+    }
+    return ContrastSource.model_validate(declared | changes)
+
+
+def effects() -> list[dict[str, Any]]:
+    """Gender salience: .1 to .6 going on, .3 more choosing; instruction: .5 everywhere. Choices: choosing alone."""
+    rows = []
+    for configuration, (number, stimulus) in product(("bare", "chat"), enumerate(STIMULI)):
+        here = {**KEY, "configuration": configuration, "metric": "token", "stimulus": stimulus, "n": 1}
+        apd = (number + 1) / 10
+        rows += [
+            {**here, "factor": "gender-salience", "task": "going-on", "apd": apd},
+            {**here, "factor": "gender-salience", "task": "choosing", "apd": apd + 0.3},
+            {**here, "factor": "instruction", "task": "going-on", "apd": 0.5},
+        ]
+        if configuration == "chat" and number < 4:
+            rows.append(
+                {**here, "metric": "choice", "factor": "gender-salience", "task": "choosing", "apd": number / 4}
+            )
+    return rows
+
+
+def figures() -> list[dict[str, Any]]:
+    names = {"shift probability": 0.5, "effect: gender-salience": 0.5, "effect: instruction": 0.5, "coverage": 0.25}
+    names |= {"effect: gender-salience, going-on": 0.35, "effect: instruction, going-on": 0.5}
+    rows: list[dict[str, Any]] = []
+    for part in ("bare, token", "chat, token"):
+        here: dict[str, Any] = {"benchmark": "pronouns", "part": part, "model": "m", "unit": "stimuli", "p": None}
+        for name, value in names.items():
+            low, high = (None, None) if name == "effect: instruction" else (value - 0.05, value + 0.05)
+            rows.append({**here, "figure": name, "value": value, "low": low, "high": high, "n": 6, "reason": None})
+        lacking = {"value": None, "low": None, "high": None, "n": 0, "reason": "no two cells differ"}
+        rows.append({**here, "figure": "effect: instruction, choosing", **lacking})
+    return rows
+
+
+def shifts() -> list[dict[str, Any]]:
+    """`they` moves by .1 to .6, `he` by -.2."""
+    return [
+        {
+            **KEY,
+            "metric": "token",
+            "task": "choosing",
+            "factor": "gender-salience",
+            "at": "instruction",
+            "stimulus": stimulus,
+            "outcome": outcome,
+            "shift": -0.2 if outcome == "he" else (number + 1) / 10,
+        }
+        for (number, stimulus), outcome in product(enumerate(STIMULI), ("he", "they"))
+    ]
+
+
+def distributions() -> list[dict[str, Any]]:
+    here = {**KEY, "metric": "token", "task": "choosing", "framing": "instruction", "outcome": "they"}
+    return [{**here, "stimulus": stimulus, "mass": 0.1, "share": 1.0, "coverage": 0.1, "n": 1} for stimulus in STIMULI]
+
+
+def exclusions() -> list[dict[str, Any]]:
+    invalid = {
+        ("going-on", "bare"): 0.61,
+        ("going-on", "instruction"): 0.6,
+        ("going-on", "gender-salience+instruction"): 0.875,
+        ("choosing", "instruction"): 0.0,
+    }
+    here = {**KEY, "configuration": "chat", "metric": "choice", "n": 12}
+    return [
+        {**here, "task": task, "framing": framing, "invalid": share, "excluded": share > 0.6}
+        for (task, framing), share in invalid.items()
+    ]
+
+
+def comparisons() -> list[dict[str, Any]]:
+    here: dict[str, Any] = {"benchmark": "pronouns", "configuration": "bare", "metric": "token", "n": 12, "n_models": 1}
+    here |= {"outcome": "they", "against": "he", "reason": None}
+    known = {"difference": 0.55, "low": 0.25, "high": 0.85}
+    lacking = {**dict.fromkeys(known), "p": None, "reason": "it did not converge"}
+    return [
+        {**here, **known, "method": "fixed effects", "p": 0.00004},
+        {**here, **lacking, "method": "tukey"},
+        {**here, **known, "method": "bootstrap", "p": None},
+    ]
+
+
+def continuations() -> list[dict[str, Any]]:
+    here = {**KEY, "configuration": "chat"}
+    counts = {("all", False): (3, 200), ("gender-salience", False): (3, 150), ("gender-salience", True): (0, 0)}
+    return [
+        {**here, "factor": factor, "cue": cue, "n": n, "named": named, "share": named / n if n else None}
+        for (factor, cue), (named, n) in counts.items()
+    ]
+
+
+def replications() -> list[dict[str, Any]]:
+    rows = []
+    values = {"GAS": (0.4, 0.6), "GLD": (0.5, 0.25), "ADD": (0.3, 0.3)}
+    here: dict[str, Any] = {**KEY, "benchmark": "probing", "study": "indirect-probing", "metric": "token", "n": 6}
+    for measure, (before, after) in values.items():
+        row = {**here, "measure": measure, "reason": None, "change": after - before, "low": -0.5, "high": 0.5}
+        for name, value in (("before", before), ("after", after)):
+            row |= {name: value, f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
+        rows.append(row)
+    rows.append({**here, "measure": "S", "reason": "no reply was valid"})
+    rows.append({**here, "measure": "AS", "metric": "all", "change": 0.15, "low": 0.1, "high": 0.2, "reason": None})
+    return rows
+
+
+MADE = {
+    "comparisons": comparisons,
+    "continuations": continuations,
+    "distributions": distributions,
+    "effects": effects,
+    "exclusions": exclusions,
+    "figures": figures,
+    "replications": replications,
+    "shifts": shifts,
+}
+
+
+def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
+    """Read back from disk, so that types and nulls are those of the schema."""
+    schema: pa.Schema = getattr(schemas, name.upper())
+    write_table([{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet")
+    return read_frame(folder / f"{name}.parquet")
