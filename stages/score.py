@@ -57,10 +57,11 @@ def _likelihoods(model: "StoredCausal", sentences: pd.DataFrame) -> pd.DataFrame
 
 
 def _prompts(params: Params, contrast: str, source: ContrastSource) -> pd.DataFrame:
-    """The prompts of a contrast about the stimuli that the scale asks for."""
-    chosen = evenly_spread(list(source.stimuli), params.contrasts[contrast].stimuli[params.active.scale])
+    """The prompts of a contrast about the stimuli, and with the orders of options, that the scale asks for."""
+    settings, scale = params.contrasts[contrast], params.active.scale
+    chosen = evenly_spread(list(source.stimuli), settings.stimuli[scale])
     prompts = read_frame(BUILT / "framing" / contrast / "prompts.parquet")
-    return prompts[prompts["stimulus"].isin(chosen)]
+    return prompts[prompts["stimulus"].isin(chosen) & (prompts["turn"] < settings.orders[scale])]
 
 
 def _forms(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:

@@ -40,7 +40,7 @@ def test_its_graph_is_the_pipeline() -> None:
 def test_its_domain_passes_the_checks(tmp_path: Path) -> None:
     from evenruler.declaration import ProbeSettings, load_probe_source
 
-    (example,) = re.findall(r"```yaml\n(title: Age.*?)```", README, flags=re.S)
+    (example,) = re.findall(r"```yaml\n(title: Age and competence.*?)```", README, flags=re.S)
     path = tmp_path / "my-domain.yaml"
     path.write_text(example)
     source = load_probe_source(path, ProbeSettings())
@@ -55,6 +55,15 @@ def test_its_questionnaire_passes_the_checks(tmp_path: Path) -> None:
     path.write_text(example)
     source, _ = load_questionnaire(path, ROOT / "data/sources/scales")
     assert source.items["promises"].terms.inverse == {"break": "break", "go-back-on": "go back on"}
+
+
+def test_its_contrast_passes_the_checks(tmp_path: Path) -> None:
+    from evenruler.declaration import ContrastSettings, load_contrast
+
+    (example,) = re.findall(r"```yaml\n(title: Age in hobbies.*?)```", README, flags=re.S)
+    path = tmp_path / "my-contrast.yaml"
+    path.write_text(example)
+    assert list(load_contrast(path, ContrastSettings()).tasks["completion"].cells) == ["- -", "+ -", "- +"]
 
 
 def test_its_bias_is_right() -> None:

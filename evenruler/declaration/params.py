@@ -203,7 +203,9 @@ class ContrastSettings(Strict):
     """`words`: all tokens of a form, where no letter follows; `first_token`: as the paper, its first token alone."""
     stimuli: dict[Scale, int] = Field(default={"quick": 5, "paper": 1000})
     """At most so many are asked about, evenly spread over the list."""
-    generations: dict[Scale, int] = Field(default={"quick": 2, "paper": 10})
+    orders: dict[Scale, int] = Field(default={"quick": 2, "paper": 1000})
+    """At most so many orders of options are asked, in whole pairs of an order and its reverse."""
+    generations: dict[Scale, int] = Field(default={"quick": 1, "paper": 10})
     """Sampled replies to a prompt; 0 for none."""
     new_tokens: dict[Scale, int] = Field(default={"quick": 20, "paper": 50})
     """At most so many in a reply."""
@@ -211,10 +213,10 @@ class ContrastSettings(Strict):
     """Which models are sampled: those tuned to chat, or every one."""
     seed: int = Field(default=0, ge=0)
 
-    @field_validator("stimuli", "generations", "new_tokens")
+    @field_validator("stimuli", "orders", "generations", "new_tokens")
     @classmethod
     def _for_each_scale(cls, numbers: dict[Scale, int], info: ValidationInfo) -> dict[Scale, int]:
-        least = 0 if info.field_name == "generations" else 1
+        least = {"generations": 0, "orders": 2}.get(str(info.field_name), 1)
         if set(numbers) != {"quick", "paper"} or min(numbers.values()) < least:
             raise ValueError(f"found {numbers}, expected numbers from {least} on for quick and for paper")
         return numbers

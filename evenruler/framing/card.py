@@ -4,6 +4,7 @@ import re
 
 from evenruler.declaration import ContrastSettings, ContrastSource
 from evenruler.declaration.contrasts import TaskEntry
+from evenruler.framing.composing import balanced_orders
 
 READING = (
     "A model answers every prompt with a distribution over classes of words: the probability of their forms at the "
@@ -25,6 +26,7 @@ COLUMNS = {
     "stimulus": "what the question is about",
     "group": "the set that the stimulus belongs to, where sets are compared",
     "cues": "the factors whose cue the prompt has",
+    "turn": "which of the balanced orders of options that is; an even one and the next are each other's reverse",
     "order": "the options by letter, first to last; empty where the words of the classes are read",
     "prompt": "the prompt as it is, without a chat template",
     "decision": "the character of the prompt at which the model answers",
@@ -78,9 +80,18 @@ def limits(source: ContrastSource, settings: ContrastSettings) -> list[str]:
                 f"At the scale `{scale}`, figures are of {most} of the {len(source.stimuli)} stimuli, evenly spread "
                 "over the list: a sample."
             )
+    for scale, most in settings.orders.items():
+        if any(len(orders) > most for orders in _orders(source, settings.variant)):
+            found.append(f"At the scale `{scale}`, options are asked in {most} of their orders, reverses among them.")
     replies = [f"{count} at the scale `{scale}`" for scale, count in settings.generations.items()]
     found.append(f"Replies to each question: {', '.join(replies)}; `choice` is as rough as they are few.")
     return found
+
+
+def _orders(source: ContrastSource, variant: str) -> list[list[list[str]]]:
+    """The balanced orders of every list of options."""
+    lists = [task.options_of(cell, variant) for task in source.tasks.values() for cell in task.cells]
+    return [balanced_orders(list(options), 0) for options in lists if options]
 
 
 def _slips(task: TaskEntry, source: ContrastSource, variant: str) -> list[str]:

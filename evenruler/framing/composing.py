@@ -63,14 +63,23 @@ def cues_of(framing: str) -> frozenset[str]:
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
-    """As many orders as there are options, so that each stands once at every position.
+    """Orders in which each option stands equally often at every position.
+
+    They come in pairs, an order and its reverse: in any number of whole pairs every option has the same mean position.
 
     Args:
-        options: Slugs.
+        options: k slugs.
         seed: Of the first order, which the others turn round.
+
+    Returns:
+        k orders where k is even, each option once at every position; 2 k where it is odd, each twice; one where there
+        is but one, or none at all.
     """
     shuffled = [options[i] for i in np.random.default_rng(seed).permutation(len(options))]
-    return [shuffled[i:] + shuffled[:i] for i in range(len(shuffled))]
+    step = 1 if len(shuffled) % 2 else 2  # turned by two, an order and its reverse take odd and even positions
+    turned = [shuffled[i:] + shuffled[:i] for i in range(0, len(shuffled), step)]
+    pairs = [order for forward in turned or [[]] for order in (forward, forward[::-1])]
+    return pairs if len(options) > 1 else pairs[:1]
 
 
 def _prompts(name: str, source: ContrastSource, settings: ContrastSettings) -> Iterator[Row]:
@@ -82,7 +91,7 @@ def _prompts(name: str, source: ContrastSource, settings: ContrastSettings) -> I
             for cell in task.cells:
                 cues = source.cues(cell)
                 options = task.options_of(cell, settings.variant)
-                for order in balanced_orders(list(options), seed) if options else [[]]:
+                for turn, order in enumerate(balanced_orders(list(options), seed)):
                     words = {STIMULUS: entry.text, ANSWER: "", OPTIONS: _listed(task, options, order, entry.text)}
                     prompt = fill(task.template(cell, settings.variant), words, "literal").rstrip()
                     identity = {"benchmark": name, "task": task_name, "stimulus": stimulus, "order": " ".join(order)}
@@ -95,6 +104,7 @@ def _prompts(name: str, source: ContrastSource, settings: ContrastSettings) -> I
                         "stimulus": stimulus,
                         "group": entry.group,
                         "cues": cues,
+                        "turn": turn,
                         "order": order,
                         "prompt": prompt,
                         "decision": len(prompt),

@@ -11,13 +11,15 @@ PROMPTS = pa.schema(
         required("stimulus", pa.string()),
         pa.field("group", pa.string()),
         required("cues", pa.list_(pa.string())),
+        required("turn", pa.int8()),
         required("order", pa.list_(pa.string())),
         required("prompt", pa.string()),
         required("decision", pa.int32()),
     ]
 )
 """One row a prompt. `framing`: its cues in one word, `bare` for none; `cues`: the factors whose cue it has; `order`:
-the options by letter (slugs; empty where words are read); `decision`: the character at which the model answers."""
+the options by letter (slugs; empty where words are read); `turn`: which of the balanced orders that is, an even one
+and the next being each other's reverse; `decision`: the character at which the model answers."""
 
 OUTCOMES = pa.schema([*COMMON, required("outcome", pa.string()), required("form", pa.string())])
 """One row a surface form of an outcome class."""

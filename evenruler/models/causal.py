@@ -33,12 +33,17 @@ class Capacity:
 
     nodes: int
     sequences: int
+    replies: int
+    """Texts that are continued together: a step is one token each, which costs less than reading the weights."""
 
 
 POSITIONS = 32
 """Next-token distributions that are held in float64 at a time."""
 
-CAPACITY = {"cpu": Capacity(nodes=512, sequences=16), "cuda": Capacity(nodes=4096, sequences=64)}
+CAPACITY = {
+    "cpu": Capacity(nodes=512, sequences=16, replies=64),
+    "cuda": Capacity(nodes=4096, sequences=64, replies=256),
+}
 
 
 class TransformersCausal:
@@ -153,8 +158,8 @@ class TransformersCausal:
             # The last new token is not read again.
             self._check_length(text, len(self._tokens(text)) + new - 1, f" with its {new} new ones")
         order = sorted(range(len(prompts)), key=lambda i: (len(texts[i]), texts[i], prompts[i].seed))
-        for first in range(0, len(order), self._capacity.sequences):
-            batch = order[first : first + self._capacity.sequences]
+        for first in range(0, len(order), self._capacity.replies):
+            batch = order[first : first + self._capacity.replies]
             if wanted.isdisjoint(batch):
                 continue
             tokens = [self._tokens(texts[i]) for i in batch]

@@ -4,9 +4,9 @@ from evenruler.declaration import ContrastSettings
 from evenruler.framing import card, schemas
 from tests.framing.hair import hair
 
-MANY = ContrastSettings(stimuli={"quick": 10, "paper": 1000})
+MANY = ContrastSettings(stimuli={"quick": 10, "paper": 1000}, orders={"quick": 6, "paper": 1000})
 REPLIES = (
-    "Replies to each question: 2 at the scale `quick`, 10 at the scale `paper`; `choice` is as rough as they are few."
+    "Replies to each question: 1 at the scale `quick`, 10 at the scale `paper`; `choice` is as rough as they are few."
 )
 
 
@@ -53,9 +53,10 @@ def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
 
 def test_a_sample_of_stimuli_and_first_tokens_are_limits() -> None:
     settings = ContrastSettings(stimuli={"quick": 1, "paper": 2}, mass="first_token")
-    assert card.limits(hair(), settings)[-3:] == [
+    assert card.limits(hair(), settings)[-4:] == [
         "A form counts by its first token alone, so words that only begin like it count too.",
         "At the scale `quick`, figures are of 1 of the 2 stimuli, evenly spread over the list: a sample.",
+        "At the scale `quick`, options are asked in 2 of their orders, reverses among them.",
         REPLIES,
     ]
 

@@ -28,7 +28,7 @@ def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) ->
             for framing in ("bare", "instruction", "salience+instruction")
             for s in STIMULI_
         },
-        **{("choice", framing, s): 3 for framing in ("instruction", "salience+instruction") for s in STIMULI_},
+        **{("choice", framing, s): 6 for framing in ("instruction", "salience+instruction") for s in STIMULI_},
     }
 
 
@@ -63,8 +63,17 @@ def test_every_option_stands_once_at_every_position_and_cells_share_their_orders
     }
     assert by_cell["instruction"] == by_cell["salience+instruction"]
     for position in zip(*by_cell["instruction"], strict=True):
-        assert sorted(position) == ["he", "rabbit", "she"]
+        assert sorted(position) == ["he", "he", "rabbit", "rabbit", "she", "she"]
     assert balanced_orders(["a", "b", "c"], seed=1) != balanced_orders(["a", "b", "c"], seed=3)
+
+
+@pytest.mark.parametrize(("k", "orders"), [(1, 1), (2, 2), (3, 6), (4, 4), (5, 10), (6, 6)])
+def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(k: int, orders: int) -> None:
+    found = balanced_orders("abcdef"[:k], seed=0)
+    assert len({tuple(order) for order in found}) == len(found) == orders
+    for position in zip(*found, strict=True):
+        assert set(Counter(position).values()) == {orders // k}
+    assert k == 1 or all(found[i + 1] == found[i][::-1] for i in range(0, orders, 2))
 
 
 def test_options_of_sampled_replies_are_uniform_over_positions() -> None:

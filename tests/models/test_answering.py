@@ -23,7 +23,7 @@ TEXTS = [
 @pytest.fixture(autouse=True)
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
-    monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4))
+    monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
     monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
 
 

@@ -184,6 +184,7 @@ class TestReplies:
             return [""] * len(prompts)
 
         monkeypatch.setattr(causal, "generate_batch", noted)
+        monkeypatch.setattr(llama.backend, "_capacity", causal.Capacity(nodes=512, sequences=16, replies=16))
         pairs = [(text, seed) for text in "abcdefgh" for seed in range(5)]
         for order in (pairs, pairs[::-1]):
             prompts = [Prompt(text, GREEDY, seed) for text, seed in order]

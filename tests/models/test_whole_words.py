@@ -188,7 +188,7 @@ class TestChat:
 class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
-        monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=64, sequences=4))
+        monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=64, sequences=4, replies=4))
         monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])

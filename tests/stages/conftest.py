@@ -126,6 +126,14 @@ def shorten_corpus(source: dict) -> None:
     del source["sentences"][10:]
 
 
+FEW = {
+    "stimuli": {"quick": 2, "paper": 1000},
+    "new_tokens": {"quick": 4, "paper": 50},
+    "choices": "every",
+}
+"""How a contrast is asked of tiny models."""
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone with two tiny models, twelve attributes and three items, built without a network, and committed."""
@@ -142,6 +150,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         params["active"]["models"] = ["tiny-a", "tiny-b"]
         params["questionnaires"] = {"gad-7": {}}
         params["diagnosis"] |= {"resamples": 100, "acceptability": "tiny-a"}
+        params["contrasts"] = {"age": FEW}
         params["interventions"] = {"depressive-mood": {"epochs": {"quick": 2, "paper": 20}}}
 
     clone.edit("params.yaml", two_tiny_models)
