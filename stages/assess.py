@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evenruler.declaration import LIKELIHOODS, Params, load_params
-from evenruler.declaration.params import VERBALISER
+from evenruler.declaration.models import VERBALISER
 from evenruler.declaration.questionnaires import INTENSIFIER, TERM
 from evenruler.errors import UserError
 from evenruler.tables import evenly_spread, read_frame, schemas, write_table

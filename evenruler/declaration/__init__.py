@@ -4,18 +4,11 @@ from evenruler.declaration.adapters import ADAPTERS, AdapterRecord, read_adapter
 from evenruler.declaration.contrasts import ContrastSource, load_contrast
 from evenruler.declaration.corpora import CorpusSource, load_corpus
 from evenruler.declaration.criterion import Criterion, read_criterion
-from evenruler.declaration.params import (
-    LIKELIHOODS,
-    ContrastSettings,
-    InterventionSettings,
-    ModelEntry,
-    Params,
-    ProbeSettings,
-    load_params,
-    named,
-)
+from evenruler.declaration.models import LIKELIHOODS, ModelEntry, named
+from evenruler.declaration.params import Params, load_params
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
 from evenruler.declaration.questionnaires import QuestionnaireSource, Scale, load_questionnaire
+from evenruler.declaration.settings import ContrastSettings, InterventionSettings, ProbeSettings
 from evenruler.declaration.training import Finetune, TrainingData
 from evenruler.declaration.versions import Changelog, Release, load_changelog
 

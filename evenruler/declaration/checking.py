@@ -17,9 +17,10 @@ from evenruler.declaration.contrasts import load_contrast
 from evenruler.declaration.corpora import load_corpus
 from evenruler.declaration.criterion import read_criterion
 from evenruler.declaration.files import params_yaml, replace
-from evenruler.declaration.params import Params, Scale, load_params, require_models
+from evenruler.declaration.params import Params, load_params, require_models
 from evenruler.declaration.probes import load_probe_source
 from evenruler.declaration.questionnaires import load_questionnaire
+from evenruler.declaration.settings import Scale
 from evenruler.declaration.versions import load_changelog
 from evenruler.errors import UserError, nearest
 

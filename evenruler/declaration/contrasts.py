@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
-from evenruler.declaration.params import ContrastSettings
+from evenruler.declaration.instruments import Instrument
+from evenruler.declaration.settings import ContrastSettings
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.errors import UserError, nearest
 from evenruler.text.slots import slots
@@ -140,19 +141,9 @@ class Continuation(Strict):
     keywords: list[Text] = Field(min_length=1)
 
 
-class ContrastSource(Strict):
+class ContrastSource(Instrument):
     """One contrast: its factors, tasks, stimuli and outcome classes."""
 
-    title: Text
-    construct_: Text = Field(alias="construct")
-    direction: Text
-    """What the shares of the classes and a shift of theirs say."""
-    language: Text = "en"
-    source: Text
-    licence: Text
-    warning: Text | None = None
-    limits: list[Text] = Field(default_factory=list)
-    citations: list[Text] = Field(default_factory=list)
     factors: dict[Slug, Text] = Field(min_length=1, max_length=3)
     """The cues, and what each is in words; a prompt has a cue or has it not."""
     outcomes: dict[Slug, Annotated[Outcome, BeforeValidator(_outcome)]] = Field(min_length=2)

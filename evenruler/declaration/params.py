@@ -1,48 +1,28 @@
 """`params.yaml`: the catalogue of models, what is built, and what is in use."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import Field
 
-from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
-from evenruler.declaration.training import NLI_LABELS, Finetune, TrainingData
+from evenruler.declaration.models import ModelEntry
+from evenruler.declaration.settings import (
+    BrittlenessSettings,
+    ContrastSettings,
+    DiagnosisSettings,
+    InterventionSettings,
+    ProbeSettings,
+    QuestionnaireSettings,
+    Scale,
+)
+from evenruler.declaration.strict import Slug, Strict, read_yaml, refuse_hidden_keys, validate
+from evenruler.declaration.training import NLI_LABELS, TrainingData
 from evenruler.declaration.versions import Version
 from evenruler.errors import UserError, nearest
 
-Scale = Literal["quick", "paper"]
-Article = Literal["agree", "literal"]
-ArticleSetting = Annotated[
-    Annotated[Article, Tag("[one]")] | Annotated[dict[Slug, Article], Tag("[by set]")],
-    Discriminator(lambda value: "[by set]" if isinstance(value, dict) else "[one]"),
-]
-"""For all template sets, or by set."""
-
-
-VERBALISER: Final = "verbaliser"
-"""The form that asks a causal model in words what entails what."""
-
-LIKELIHOODS = ("clm", "mlm")
-"""Forms that ask how likely an intensifier is, not what entails what."""
-
-
-def named(model: str, configuration: str) -> str:
-    """What a model is called where no column says how it is asked: "bert (mlm)".
-
-    One that says what entails what, by a head or a verbaliser, goes by its name in the catalogue. So a model that
-    answers in two forms is two in every figure, of one lineage.
-    """
-    return f"{model} ({configuration})" if configuration in LIKELIHOODS else model
-
-
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""
-
-MOST_EPOCHS = 127
-"""Of an adaptation: what the tables hold (int8)."""
 
 
 class Active(Strict):
@@ -57,187 +37,6 @@ class Active(Strict):
     """Those of them that are adapted to corpora."""
 
 
-class ModelEntry(Strict):
-    """A model of the catalogue."""
-
-    kind: Literal["causal", "masked", "nli", "classifier", "encoder", "embedder"]
-    """`causal`: next tokens; `masked`: masked tokens; `nli`: a classifier of premise and hypothesis; `classifier`: of
-    one text; `encoder`: a base that `finetune` gives a head, which makes it one of these two; `embedder`: sentences as
-    vectors."""
-    source: Text | list[Text]
-    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`."""
-    revision: Text | None = None
-    """The commit of a Hub repository."""
-    sha256: Text | None = None
-    """Checksum of the (joined) file of a package."""
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    """What a GPU computes in. A CPU always computes in float32."""
-    chat: bool = False
-    """Whether the model was tuned on a chat template and carries it."""
-    licence: Text
-    origin: Text
-    """Where the weights come from, for the card and the README."""
-    labels: list[Text] | None = Field(default=None, min_length=2)
-    """Of an `nli` model or a `classifier`, in its own order, where its configuration does not name them."""
-    entailment: bool | None = None
-    """Whether it answers questionnaires: every `nli` and `masked` model does; a `causal` one where this or `forms` says
-    so."""
-    forms: list[Literal["verbaliser", "clm"]] | None = Field(default=None, min_length=1)
-    """How a `causal` model is asked. `verbaliser`, the default: yes, no or maybe; `clm`: the probability of the
-    intensifier after what stands before it. A `masked` model is asked for the intensifier in its place (`mlm`)."""
-    finetune: Finetune | None = None
-    """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
-    intervention: Literal["every", "last"] | None = None
-    """Whether it is adapted to the corpora of `interventions`, and answers after every epoch or after the last."""
-    lineage: Slug | None = None
-    """Models that share weights share this name; a model of its own by default."""
-    scale: Literal["quick", "paper", "none"] | None = None
-    """The scale that uses it; every scale by default; `none` parks it in the catalogue."""
-
-    @field_validator("source", mode="after")
-    @classmethod
-    def _known_source(cls, source: str | list[str]) -> str | list[str]:
-        parts = [source] if isinstance(source, str) else source
-        schemes = {part.partition(":")[0] for part in parts}
-        complete = all(part.partition(":")[2] for part in parts)
-        if not complete or not schemes <= {"hub", "package", "local"} or len(schemes) != 1:
-            raise ValueError(f"found {source!r}, expected hub:org/name, package:module/file or local:folder")
-        if isinstance(source, list) and schemes != {"package"}:
-            raise ValueError("only the file of a package can come in parts")
-        return source
-
-    @model_validator(mode="after")
-    def _pinned(self) -> "ModelEntry":
-        scheme = self.scheme
-        if (self.kind == "encoder") != (self.finetune is not None):
-            raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
-        if self.labels is not None and self.kind not in ("nli", "classifier"):
-            raise ValueError("`labels` belongs to the kinds nli and classifier")
-        if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(NLI_LABELS):
-            raise ValueError(
-                f"labels are {self.labels}, expected entailment, neutral and contradiction in the model's order"
-            )
-        if self.forms is not None and (self.kind != "causal" or len(set(self.forms)) < len(self.forms)):
-            raise ValueError("`forms` belongs to kind causal, each form once")
-        if self.kind in ("masked", "classifier", "embedder") and self.intervention is not None:
-            raise ValueError("`intervention` belongs to models that answer whether a premise entails a hypothesis")
-        if self.kind == "encoder" and self.lineage is None:
-            raise ValueError("lineage is missing, the name that all models on this encoder share")
-        if scheme == "hub" and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
-            raise ValueError(f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits")
-        if scheme == "package" and self.is_file and self.sha256 is None:
-            raise ValueError("sha256 is missing, a file of a package is pinned by its checksum")
-        if self.sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            raise ValueError(f"sha256 is {self.sha256!r}, expected 64 hex digits")
-        return self
-
-    @property
-    def configurations(self) -> list[str]:
-        """The ways in which it answers questionnaires: forms, or `head`."""
-        if self.kind == "causal":
-            return list(self.forms or [VERBALISER])
-        return ["mlm" if self.kind == "masked" else "head"]
-
-    @property
-    def scheme(self) -> str:
-        """`hub`, `package` or `local`."""
-        return self.locations[0][0]
-
-    @property
-    def locations(self) -> list[tuple[str, str]]:
-        """(scheme, rest) of each part of the source."""
-        parts = [self.source] if isinstance(self.source, str) else self.source
-        return [(part.partition(":")[0], part.partition(":")[2]) for part in parts]
-
-    @property
-    def is_file(self) -> bool:
-        """Whether the source is one (joined) file rather than a folder."""
-        return len(self.locations) > 1 or ".gguf" in self.locations[0][1].lower()
-
-
-class ProbeSettings(Strict):
-    """How one probe domain is built."""
-
-    article: ArticleSetting = "agree"
-    """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has it.
-    For all template sets, or by set (`agree` for those not named)."""
-
-    def article_of(self, template_set: str) -> Article:
-        """The article setting of one template set."""
-        return self.article.get(template_set, "agree") if isinstance(self.article, dict) else self.article
-
-
-class QuestionnaireSettings(Strict):
-    """How one questionnaire is scored."""
-
-    temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Of the two-way normalisation: above 1 evens out, below 1 sharpens."""
-    three_way: bool = False
-    """Take entailment's share of all three answers; by default neutral is left out."""
-    stop_below: bool = False
-    """Stop the diagnosis where an item is poor, rather than only say so."""
-
-
-class InterventionSettings(Strict):
-    """How models are adapted to one corpus (EMPALC, section 4.4)."""
-
-    epochs: dict[Scale, int] = Field(default={"quick": 3, "paper": 20})
-    learning_rate: float = Field(default=2e-5, gt=0, allow_inf_nan=False)
-    batch: int = Field(default=8, ge=1)
-    seed: int = Field(default=0, ge=0)
-
-    @field_validator("epochs")
-    @classmethod
-    def _for_each_scale(cls, epochs: dict[Scale, int]) -> dict[Scale, int]:
-        if set(epochs) != {"quick", "paper"} or not all(1 <= number <= MOST_EPOCHS for number in epochs.values()):
-            raise ValueError(f"found {epochs}, expected 1 to {MOST_EPOCHS} epochs for quick and for paper")
-        return epochs
-
-
-class ContrastSettings(Strict):
-    """How one contrast of framings is built and asked."""
-
-    variant: Slug = "balanced"
-    """Of templates and options, where the contrast has several."""
-    mass: Literal["words", "first_token"] = "words"
-    """`words`: all tokens of a form, where no letter follows; `first_token`: as the paper, its first token alone."""
-    stimuli: dict[Scale, int] = Field(default={"quick": 5, "paper": 1000})
-    """At most so many are asked about, evenly spread over the list."""
-    orders: dict[Scale, int] = Field(default={"quick": 2, "paper": 1000})
-    """At most so many orders of options are asked, in whole pairs of an order and its reverse."""
-    generations: dict[Scale, int] = Field(default={"quick": 1, "paper": 10})
-    """Sampled replies to a prompt; 0 for none."""
-    new_tokens: dict[Scale, int] = Field(default={"quick": 20, "paper": 50})
-    """At most so many in a reply."""
-    choices: Literal["chat", "every"] = "chat"
-    """Which models are sampled: those tuned to chat, or every one."""
-    seed: int = Field(default=0, ge=0)
-
-    @field_validator("stimuli", "orders", "generations", "new_tokens")
-    @classmethod
-    def _for_each_scale(cls, numbers: dict[Scale, int], info: ValidationInfo) -> dict[Scale, int]:
-        least = {"generations": 0, "orders": 2}.get(str(info.field_name), 1)
-        if set(numbers) != {"quick", "paper"} or min(numbers.values()) < least:
-            raise ValueError(f"found {numbers}, expected numbers from {least} on for quick and for paper")
-        return numbers
-
-
-class BrittlenessSettings(Strict):
-    """At most so many units are also asked after each framing, evenly spread over their list."""
-
-    probes: dict[Scale, int] = Field(default={"quick": 8, "paper": 1000})
-    """Attributes of a domain."""
-    questionnaires: dict[Scale, int] = Field(default={"quick": 3, "paper": 1000})
-    """Items of a questionnaire."""
-
-    @field_validator("probes", "questionnaires")
-    @classmethod
-    def _for_each_scale(cls, units: dict[Scale, int]) -> dict[Scale, int]:
-        if set(units) != {"quick", "paper"} or min(units.values()) < 1:
-            raise ValueError(f"found {units}, expected numbers from 1 on for quick and for paper")
-        return units
-
-
 @dataclass(frozen=True)
 class Declared:
     """Where params.yaml declares a benchmark."""
@@ -245,19 +44,6 @@ class Declared:
     section: str
     key: str
     version: str
-
-
-class DiagnosisSettings(Strict):
-    """How figures of quality are computed."""
-
-    embedder: Slug
-    """The embedder of semantic diversity and of content."""
-    acceptability: Slug | None = None
-    """What says how acceptable the sentences of questionnaires are: a causal model (SLOR), or a classifier fitted on
-    CoLA."""
-    level: float = Field(default=0.95, gt=0, lt=1)
-    resamples: int = Field(default=2000, ge=100)
-    seed: int = 0
 
 
 class Params(Strict):

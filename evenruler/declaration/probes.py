@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from evenruler.declaration.framings import Framings
-from evenruler.declaration.params import ProbeSettings
+from evenruler.declaration.instruments import Instrument
+from evenruler.declaration.settings import ProbeSettings
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.errors import UserError, nearest
 from evenruler.text.slots import ATTRIBUTE, TARGET, slots, slug_of
@@ -96,21 +97,9 @@ class CriterionEntry(Strict):
     """What the criterion counts after that, for axes and cards."""
 
 
-class ProbeSource(Strict):
+class ProbeSource(Instrument):
     """One domain: its groups of targets, its attributes, its template sets and its criterion."""
 
-    title: Text
-    construct_: Text = Field(alias="construct")
-    direction: Text
-    language: Text = "en"
-    source: Text
-    licence: Text
-    warning: Text | None = None
-    """What a reader should be told before seeing the sentences."""
-    limits: list[Text] = Field(default_factory=list)
-    """What this instrument does not show, one sentence each."""
-    citations: list[Text] = Field(default_factory=list)
-    """BibTeX entries of what it rests on."""
     targets: dict[Slug, Words]
     attributes: Words
     criterion: CriterionEntry | None = None

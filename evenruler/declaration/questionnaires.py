@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.declaration.framings import Framings
+from evenruler.declaration.instruments import Instrument
 from evenruler.declaration.probes import Words
 from evenruler.declaration.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.errors import UserError, nearest
@@ -125,24 +126,14 @@ class Original(Strict):
     """`held`: `original` of each item is its wording; `paraphrased`: it is ours."""
 
 
-class QuestionnaireSource(Strict):
+class QuestionnaireSource(Instrument):
     """One questionnaire."""
 
-    title: Text
-    construct_: Text = Field(alias="construct")
-    direction: Text
-    language: Text = "en"
     original: Original
-    source: Text
-    """Who wrote templates and terms."""
-    licence: Text
-    warning: Text | None = None
     scale: Slug = "frequency"
     """A file under `data/sources/scales/`."""
     framings: Framings | None = None
     """What the question to a causal model is also put after, for brittleness."""
-    limits: list[Text] = Field(default_factory=list)
-    citations: list[Text] = Field(default_factory=list)
     items: dict[Slug, Item] = Field(min_length=1)
 
     @model_validator(mode="after")

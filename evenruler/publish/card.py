@@ -1,14 +1,11 @@
 """The card of a benchmark: `README.md` with front matter as the Hub reads it."""
 
 import json
-from typing import TYPE_CHECKING
 
 import jinja2
 
+from evenruler.publish.contents import Benchmark
 from evenruler.text.numbers import figure_in_words
-
-if TYPE_CHECKING:
-    from evenruler.publish.benchmark import Benchmark
 
 ROWS_BY_CATEGORY = (
     (1_000, "n<1K"),
@@ -19,7 +16,7 @@ ROWS_BY_CATEGORY = (
 )
 
 
-def render_card(benchmark: "Benchmark") -> str:
+def render_card(benchmark: Benchmark) -> str:
     """The card's text."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("evenruler.publish", "."),

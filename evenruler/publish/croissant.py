@@ -3,18 +3,17 @@
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from evenruler.publish.benchmark import Benchmark
+from evenruler.publish.contents import Benchmark, data_file
 
 PARQUET = "application/x-parquet"
 """What mlcroissant calls it."""
 
 
-def render_croissant(benchmark: "Benchmark", folder: Path) -> str:
+def render_croissant(benchmark: Benchmark, folder: Path) -> str:
     """The text of `croissant.json` for the rows that lie in a folder.
 
     Raises:
@@ -22,7 +21,6 @@ def render_croissant(benchmark: "Benchmark", folder: Path) -> str:
     """
     import mlcroissant as mlc
 
-    from evenruler.publish.benchmark import data_file
     from evenruler.publish.manifest import file_sha256
 
     files, record_sets = [], []

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenruler.declaration.versions import BUMPS, Bump, bumped
 from evenruler.errors import UserError
 from evenruler.publish import places
-from evenruler.publish.benchmark import data_file
+from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest, read_manifest
 
 EXAMPLES = 5

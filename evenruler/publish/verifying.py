@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from evenruler.publish import manifest
-from evenruler.publish.benchmark import data_file
+from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest
 
 NOT_OURS = {".gitattributes", manifest.NAME}

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler import measurement
 from evenruler.declaration import LIKELIHOODS, named
-from evenruler.declaration.params import VERBALISER
+from evenruler.declaration.models import VERBALISER
 from evenruler.measurement import Figure, Resampling
 from evenruler.questionnaires.item_scores import Settings, score_items
 from evenruler.questionnaires.population import WHOLE

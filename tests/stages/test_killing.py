@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.stages.conftest import Clone, clone_into, shorten, shorten_items
+from tests.stages.conftest import FEW, Clone, clone_into, shorten, shorten_items
 
 MODEL = "smollm2-135m-instruct"
 OUTPUTS = {
@@ -20,9 +20,10 @@ OUTPUTS = {
 }
 
 
-def only_gad_7(params: dict) -> None:
-    """One questionnaire, and no interventions, which ask for others."""
+def little(params: dict) -> None:
+    """One questionnaire, one contrast."""
     params["questionnaires"] = {"gad-7": {}}
+    params["contrasts"] = {"age": FEW}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone with few sentences and prompts to ask about."""
     folder = tmp_path_factory.mktemp("kill")
     clone = clone_into(folder / "clone", folder / "cache")
-    clone.edit("params.yaml", only_gad_7)
+    clone.edit("params.yaml", little)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(16, ("validation",)))
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
     return clone

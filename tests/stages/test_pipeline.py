@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.declaration import checking, load_params
-from tests.stages.conftest import Clone, entry
+from tests.stages.conftest import FEW, Clone, entry
 from tests.tiny import save_tiny
 
 UP_TO_DATE = "Data and pipelines are up to date."
@@ -56,7 +56,7 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
     """Forced from compile to card: every benchmark file again, byte for byte."""
     before = built.contents("benchmarks")
     output = built.run("dvc", "repro", "--force", "card-probes@occupation-gender")
-    assert len(ran(output)) == 5
+    assert len(ran(output)) == 6
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card-probes@occupation-gender")
 
@@ -73,6 +73,8 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
         "diagnose-probes",
         "card-probes@occupation-gender",
         "card-questionnaires@gad-7",  # names where models come from
+        "diagnose-framing",
+        "card-framing@age",
         "report",
     ]
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
@@ -81,6 +83,7 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
     (built.folder / "params.yaml").write_text(declared)
     checked = built.run("evenruler", "check")
     assert "removed data/scores/probes/tiny-c.parquet" in checked
+    assert "removed data/scores/framing/tiny-c" in checked
     assert "removed score@tiny-c from dvc.lock" in checked
     assert "score@tiny-c" not in "".join(ran(built.run("dvc", "repro")))
     assert built.run("git", "status", "--porcelain") == ""
@@ -110,6 +113,26 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
     for gone in ("benchmarks/nli-trust-in-people", "data/built/questionnaires/trust-in-people"):
         assert f"removed {gone}" in checked
     assert "removed translate@trust-in-people from dvc.lock" in checked
+    built.run("dvc", "repro")
+    assert built.run("git", "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+def test_a_second_contrast_is_one_line_and_leaves_no_trace(built: Clone) -> None:
+    """As with a questionnaire."""
+    declared = (built.folder / "params.yaml").read_text()
+    built.edit("params.yaml", lambda params: params["contrasts"].update({"p-at-gender-7": FEW}))
+    built.run("evenruler", "check")
+    output = built.run("dvc", "repro")
+    assert {"compose@p-at-gender-7", "score@tiny-a", "card-framing@p-at-gender-7"} <= set(ran(output))
+    assert not {"compile@occupation-gender", "compose@age", "assess@tiny-a"} & set(ran(output))
+    replications = pq.read_table(built.folder / "data/diagnosis/framing/replications.parquet").to_pandas()
+    assert {"S", "H", "AS"} == set(replications["measure"])
+
+    (built.folder / "params.yaml").write_text(declared)
+    checked = built.run("evenruler", "check")
+    for gone in ("benchmarks/framing-p-at-gender-7", "data/built/framing/p-at-gender-7"):
+        assert f"removed {gone}" in checked
     built.run("dvc", "repro")
     assert built.run("git", "status", "--porcelain") == ""
 

@@ -1,0 +1,99 @@
+"""Pages as they were read, wherever from, and what could not be read."""
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page or file that was read.
+
+    Attributes:
+        asked: The title that was asked for, which a redirect may have led elsewhere from; a source's tag.
+        title: The title that the text stands under.
+        page_id: The wiki's number of the page; none for what is no wiki.
+        revision_id: The wiki's number of the revision that the text is of; none for what is no wiki.
+        url: Where readers find it.
+        language: Code of the text's language.
+        source: Whom to attribute it to.
+        licence: The text's licence, as the Hub spells it.
+        sections: Heading and text of each section that has text, the lead's heading empty; a paragraph a line.
+    """
+
+    asked: str
+    title: str
+    page_id: int | None
+    revision_id: int | None
+    url: str
+    language: str
+    source: str
+    licence: str
+    sections: tuple[tuple[str, str], ...]
+
+    def rows(self, concept: str) -> list[dict[str, Any]]:
+        """Rows by `evenruler.saged.schemas.PAGES`, one a section."""
+        return [
+            {
+                "concept": concept,
+                "source_tag": self.asked,
+                "title": self.title,
+                "section": section,
+                "page_id": self.page_id,
+                "revision_id": self.revision_id,
+                "url": self.url,
+                "language": self.language,
+                "source": self.source,
+                "licence": self.licence,
+                "text": text,
+            }
+            for section, text in self.sections
+        ]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A title without a page to read.
+
+    Attributes:
+        asked: The title that was asked for.
+        reason: Why there is nothing.
+        unanswered: Whether the source did not answer, so that a later run may find the page.
+    """
+
+    asked: str
+    reason: str
+    unanswered: bool = False
+
+
+class Reader(Protocol):
+    """What gives pages by title."""
+
+    def read_page(self, title: str) -> Page | Missing:
+        """The page of a title, or why there is none."""
+
+
+def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
+    """The pages that rows were made from, by the title that was asked for.
+
+    Args:
+        rows: By `evenruler.saged.schemas.PAGES`, the sections of a page in their order.
+    """
+    sections: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        sections.setdefault((row["source_tag"], row["concept"]), []).append(row)
+    known: dict[str, Page] = {}
+    for (asked, _), found in sections.items():
+        shared = {
+            name: found[0][name] for name in ("title", "page_id", "revision_id", "url", "language", "source", "licence")
+        }
+        texts = tuple((row["section"], row["text"]) for row in found)
+        known.setdefault(asked, Page(asked=asked, **shared, sections=texts))
+    return known
+
+
+def tidy(text: str) -> str:
+    """A paragraph a line, without blank lines, doubled spaces and letters in two pieces (NFC)."""
+    lines = (" ".join(line.split()) for line in unicodedata.normalize("NFC", text).splitlines())
+    return "\n".join(line for line in lines if line)

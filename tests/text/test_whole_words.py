@@ -1,0 +1,69 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.text.whole_words import Match, find
+
+
+def found(text: str, *words: str) -> list[str]:
+    return [text[match.begin : match.end] for match in find(text, words)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("Smothered mothers smother a mother.", ["mother"], ["mothers", "mother"]),
+        ("Koreatown is in no Korea, pre_Korea or Koreas2.", ["Korea"], ["Korea"]),
+        ("Non-Aurelian and Aurelian-made, #AURELIAN.", ["Aurelian"], ["Aurelian", "Aurelian", "AURELIAN"]),
+        ("aurelian", ["Aurelian"], ["aurelian"]),
+        ("Aurelia's, AURELIA'S, Aurelia\u2019s", ["Aurelia"], ["Aurelia", "AURELIA", "Aurelia"]),
+        ("She'll go; don't ask Don, nor O'Don.", ["she", "Don"], ["She", "Don"]),
+        ("cafe\u0301, caf\u00e9, cafe", ["cafe"], ["cafe"]),
+        ("South \n Korea and southern Korea", ["South Korea", "Korea"], ["South \n Korea", "Korea"]),
+        ("Tell us of the US, or USA.", ["US"], ["US"]),
+        ("CEO, CEOs, ceos", ["CEO"], ["CEO", "CEOs"]),
+        ("L\u2019Aquila, L'Aquila", ["L'Aquila"], ["L\u2019Aquila", "L'Aquila"]),
+        ("L'Aquila", ["L\u2019Aquila", "Aquila"], ["L'Aquila"]),
+        ("He (JNJ) and (JNJ)x", ["(JNJ)"], ["(JNJ)"]),
+        ("A pear!!", [], []),
+    ],
+)  # fmt: skip
+def test_whole_words_whatever_their_case(text: str, words: list[str], expected: list[str]) -> None:
+    assert found(text, *words) == expected
+
+
+def test_of_words_that_overlap_the_longest_and_of_equally_long_ones_the_first() -> None:
+    assert found("New South Korea Town", "New South", "South Korea Town", "New") == ["New", "South Korea Town"]
+    assert found("red one red one red", "red one", "one red") == ["red one", "red one"]
+    assert found("the Port Auric Bay", "Auric", "Port Auric", "Port Auric Bay", "Bay") == ["Port Auric Bay"]
+    assert found("no no no", "no no") == ["no no"]
+
+
+def test_a_regular_plural_is_the_word_and_one_that_is_named_is_itself() -> None:
+    assert find("Pears", ["pear"]) == [Match(0, 5, "pear", True)]
+    assert find("Pears", ["pear", "pears"]) == [Match(0, 5, "pears", False)]
+    assert find("The news of women", ["new", "woman"]) == []
+
+
+def test_a_word_is_given_back_as_it_was_given_in_single_spaces() -> None:
+    assert find("south korea", [" South   Korea "]) == [Match(0, 11, "South Korea", False)]
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", "ab", "'", " ", "  ", "-", "s", "A", "\u0130"]), max_size=25).map(
+    "".join
+)
+WORDS = st.lists(st.sampled_from(["a", "b", "ab", "a b", "b c", "a b c", "c", "bs"]), min_size=1, unique=True)
+
+
+@given(TEXTS, WORDS)
+def test_no_match_lies_over_another_and_none_is_missed(text: str, words: list[str]) -> None:
+    matches = find(text, words)
+    assert all(one.end <= other.begin for one, other in pairwise(matches))
+    covered = {i for match in matches for i in range(match.begin, match.end)}
+    for word in words:  # each word by itself: whatever it finds is covered by it or by one at least as long
+        for match in find(text, [word]):
+            over = [other for other in matches if other.begin < match.end and match.begin < other.end]
+            assert covered & set(range(match.begin, match.end))
+            assert max(other.end - other.begin for other in over) >= match.end - match.begin
