@@ -1,5 +1,6 @@
 """Score one causal model on probes and contrasts: `data/built/` -> `data/scores/probes/`, `data/scores/framing/`."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -66,25 +67,25 @@ def _prompts(params: Params, contrast: str, source: ContrastSource) -> pd.DataFr
 
 def _forms(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
     """Likelihoods of surface forms at decision points."""
-    asked = [_columns(FORMS.names)]
-    for contrast, source in contrasts.items():
-        outcomes = {outcome: entry.forms for outcome, entry in source.outcomes.items()}
-        asked.append(asked_forms(_prompts(params, contrast, source), outcomes, _configurations(model)))
-    words = pd.concat(asked)
-    found = []
-    for configuration, rows in words.groupby("configuration", sort=True):
-        answers = model.whole_words(rows["prompt"].tolist(), rows["form"].tolist(), chat=configuration == CHAT)
-        found.append(
-            rows.assign(
-                nats=answers.nats, ends=answers.ends, first_nats=answers.first_nats, first_token=answers.first_token
-            )
+    asked = [
+        asked_forms(
+            _prompts(params, contrast, source),
+            {outcome: entry.forms for outcome, entry in source.outcomes.items()},
+            _configurations(model),
         )
-    return pd.concat([words.head(0), *found]).drop(columns=["prompt"], errors="ignore")
+        for contrast, source in contrasts.items()
+    ]
+    found = [pd.DataFrame(columns=FORMS.names)]
+    # All contrasts together: what goes through the model in one pass depends on all that is asked.
+    for configuration, rows in pd.concat(asked).groupby("configuration", sort=True) if asked else ():
+        answers = model.whole_words(rows["prompt"].tolist(), rows["form"].tolist(), chat=configuration == CHAT)
+        found.append(rows.drop(columns="prompt").assign(**asdict(answers)))
+    return pd.concat(found)
 
 
 def _replies(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
     """Sampled replies, with the sampling settings that the model came with."""
-    found = [_columns(REPLIES.names)]
+    found = [pd.DataFrame(columns=REPLIES.names)]
     scale = params.active.scale
     for contrast, source in contrasts.items():
         settings = params.contrasts[contrast]
@@ -99,17 +100,12 @@ def _replies(model: "StoredCausal", params: Params, contrasts: dict[str, Contras
                 seeds=rows["seed"].tolist(),
                 chat=configuration == CHAT,
             )
-            found.append(rows.assign(reply=replies))
-    return pd.concat(found).drop(columns=["prompt"], errors="ignore")
+            found.append(rows.drop(columns="prompt").assign(reply=replies))
+    return pd.concat(found)
 
 
 def _configurations(model: "StoredCausal") -> list[str]:
     return [BARE_PROMPT, *([CHAT] if model.entry.chat else [])]
-
-
-def _columns(names: list[str]) -> pd.DataFrame:
-    """An empty frame, so that nothing asked is a table without rows."""
-    return pd.DataFrame({name: [] for name in names if name not in ("model", "lineage")}, dtype="object")
 
 
 if __name__ == "__main__":

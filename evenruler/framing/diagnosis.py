@@ -77,7 +77,7 @@ def diagnose(
         comparisons=comparisons(shifted, resampling),
         continuations=choices.continuations(read, factors, neutral.outcome, neutral.keywords)
         if neutral
-        else _empty(schemas.CONTINUATIONS.names),
+        else pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         replications=_replicated(source, counted, read, outcomes, resampling),
         figures=figures(moved, distributions, factors, resampling),
     )
@@ -97,7 +97,7 @@ def _replicated(
     resampling: Resampling,
 ) -> pd.DataFrame:
     if source.replicates is None:
-        return _empty(schemas.REPLICATIONS.names)
+        return pd.DataFrame(columns=schemas.REPLICATIONS.names)
     groups = {stimulus: entry.group for stimulus, entry in source.stimuli.items()}
     return replications(distributions, read, outcomes, groups, source.replicates, resampling)
 
@@ -105,7 +105,3 @@ def _replicated(
 def _joined(*frames: pd.DataFrame) -> pd.DataFrame:
     """One below the other; an empty one brings its columns only where all are empty."""
     return pd.concat([frame for frame in frames if len(frame)] or [frames[0]], ignore_index=True)
-
-
-def _empty(columns: list[str]) -> pd.DataFrame:
-    return pd.DataFrame({column: [] for column in columns})

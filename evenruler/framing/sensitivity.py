@@ -65,7 +65,7 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     """
     found = [pairs.assign(apd=apd(without, with_cue)) for pairs, without, with_cue in _pairs(distributions, factors)]
     if not found:
-        return _empty(schemas.EFFECTS.names)
+        return pd.DataFrame(columns=schemas.EFFECTS.names)
     by_stimulus = pd.concat(found).groupby([*MEASURED, "factor", "stimulus"], sort=True)["apd"]
     return by_stimulus.agg(apd="mean", n="size").reset_index()
 
@@ -92,7 +92,7 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
         shift = (change / total.where(total > 0, 1.0)).set_axis(pairs.index)
         found.append(pairs.join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
     if not found:
-        return _empty(schemas.SHIFTS.names)
+        return pd.DataFrame(columns=schemas.SHIFTS.names)
     return pd.concat(found).sort_values([*_PAIR, "outcome"], ignore_index=True)
 
 
@@ -128,7 +128,3 @@ def _pairs(
             for at, other in partners(list(by_framing), factors, factor).items():
                 without, with_cue = by_framing[at].align(by_framing[other], join="inner", axis=0)
                 yield without.index.to_frame(index=False).assign(factor=factor, at=at), without, with_cue
-
-
-def _empty(columns: list[str]) -> pd.DataFrame:
-    return pd.DataFrame({column: [] for column in columns})

@@ -40,7 +40,7 @@ class Answering(Generic[Backend]):
             load: Loads it on a device.
             adapter: Folder of its adapter, for an encoder.
         """
-        self.name, self.entry = name, entry
+        self.name, self.entry, self._folder = name, entry, folder
         self.asked = 0
         """Questions that the model itself had to answer so far."""
         self._store = store

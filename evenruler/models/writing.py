@@ -2,19 +2,16 @@
 
 import json
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
-from evenruler.declaration import ModelEntry
 from evenruler.models.asking import Answering
 from evenruler.models.causal import Request, TransformersCausal
 from evenruler.models.generation import Prompt
 from evenruler.models.loading import loading
 from evenruler.models.protocol import Sampling, WordLikelihoods
-from evenruler.models.store import RowStore
 
 WORD = struct.Struct("<dddq")
 """A whole word as it is stored: nats, nats that it ends, nats of its first token, that token."""
@@ -22,18 +19,6 @@ WORD = struct.Struct("<dddq")
 
 class Writing(Answering[TransformersCausal]):
     """A causal model that writes; what it wrote is kept."""
-
-    def __init__(
-        self,
-        name: str,
-        entry: ModelEntry,
-        folder: Path,
-        store: RowStore,
-        load: Callable[[str], TransformersCausal],
-    ) -> None:
-        """Name the model as any other; nothing is loaded."""
-        super().__init__(name, entry, folder, store, load)
-        self._folder = folder
 
     def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
         """How likely the model is to write each word next, whole: no letter follows it.

@@ -8,6 +8,7 @@ from evenruler import measurement
 from evenruler.measurement import Resampling
 from evenruler.probes.biases import likelihoods_of, signed_biases
 from evenruler.probes.figures import UNIT
+from evenruler.tables import asked_units
 
 OF_SET = ["benchmark", "set", "model", "configuration"]
 """What framed biases share with bare ones."""
@@ -29,10 +30,7 @@ def framed_biases(framed: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     likelihoods = likelihoods_of(scores)
     for model, own in likelihoods.groupby("model"):
         for benchmark, rows in framed.groupby("benchmark"):
-            scored = rows["id"].isin(own["id"])
-            asked = rows["attribute"].isin(rows.loc[scored, "attribute"])
-            if lacking := len(rows) if not scored.any() else int((asked & ~scored).sum()):
-                raise ValueError(f"{model}: {lacking} framed sentences of {benchmark} have no score")
+            asked_units(rows, "attribute", own["id"], str(model), f"framed sentences of {benchmark}")
     return signed_biases(framed, likelihoods)
 
 

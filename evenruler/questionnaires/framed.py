@@ -11,6 +11,7 @@ from evenruler.declaration.models import VERBALISER
 from evenruler.measurement import Figure, Resampling
 from evenruler.questionnaires.item_scores import Settings, score_items
 from evenruler.questionnaires.population import WHOLE
+from evenruler.tables import asked_units
 
 UNIT = "items"
 """What observations are."""
@@ -42,10 +43,7 @@ def framed_scores(
     found = {}
     for model, own in scores[scores["configuration"] == VERBALISER].groupby("model"):
         for questionnaire, rows in framed.groupby("questionnaire"):
-            scored = rows["id"].isin(own["id"])
-            asked = rows["item"].isin(rows.loc[scored, "item"])
-            if lacking := len(rows) if not scored.any() else int((asked & ~scored).sum()):
-                raise ValueError(f"{model}: {lacking} framed prompts of {questionnaire} have no score")
+            asked = asked_units(rows, "item", own["id"], str(model), f"framed prompts of {questionnaire}")
             of_items = items[(items["questionnaire"] == questionnaire) & items["item"].isin(rows.loc[asked, "item"])]
             under = [
                 score_items(prompts, of_items, own[own["id"].isin(prompts["id"])], settings)

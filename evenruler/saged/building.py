@@ -87,14 +87,18 @@ def _items(sentences: Sequence[Row], how: Assembling, questions: Questions) -> t
     drawn = [by_id[key] for key in order]
     items: list[_Item] = []
     rejected: list[Row] = []
-    while drawn and len(items) < how.per_concept:
-        batch = [drawn.pop(0) for _ in range(min(how.per_concept - len(items), len(drawn)))]
+    done = 0
+    while done < len(drawn) and len(items) < how.per_concept:
+        batch = drawn[done : done + how.per_concept - len(items)]
+        done += len(batch)
         for row, (prompt, why_none) in zip(batch, _prompts(batch, how, questions), strict=True):
             if prompt:
                 items.append(_Item(row, prompt, len(prompt) if how.method == "split" else None))
             else:
                 rejected.append(_rejected(row, why_none))
-    return items, rejected + [_rejected(row, f"not drawn: {how.per_concept} a concept are enough") for row in drawn]
+    return items, rejected + [
+        _rejected(row, f"not drawn: {how.per_concept} a concept are enough") for row in drawn[done:]
+    ]
 
 
 def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Iterator[tuple[str, str]]:
@@ -130,7 +134,7 @@ def _rows(name: str, source: DomainSource, item: _Item, maps: Mapping[str, Repla
         yield _row(name, source, item, concept, prompts[concept], baseline, root_id)
 
 
-def _outside(cut: int, branched: "Sequence[Branched] | Any") -> int:
+def _outside(cut: int, branched: Collection[Branched]) -> int:
     """The cut, or the end of what is replaced around it in any branch: all branches are cut at the same place."""
     for one in branched:
         shift = 0

@@ -2,6 +2,6 @@
 
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.parquet import read_frame, read_table, write_table
-from evenruler.tables.units import evenly_spread
+from evenruler.tables.units import asked_units, evenly_spread
 
-__all__ = ["content_sha256", "evenly_spread", "read_frame", "read_table", "row_id", "write_table"]
+__all__ = ["asked_units", "content_sha256", "evenly_spread", "read_frame", "read_table", "row_id", "write_table"]

@@ -10,6 +10,7 @@ from evenruler.errors import UserError
 from evenruler.saged.branching import Branched, Span
 from evenruler.saged.building import _beginning, _outside, build, report
 from evenruler.saged.schemas import PROMPTS, REJECTED, SENTENCES
+from evenruler.tables.ids import content_sha256
 
 REPLACEMENTS = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear"}}}
 
@@ -32,7 +33,7 @@ def domain(method: str = "split", per_concept: int = 10, **branch: Any) -> Domai
 
 def sentence(text: str, concept: str = "apple") -> dict[str, Any]:
     return {
-        "id": f"{abs(hash(text)):x}",
+        "id": content_sha256(text)[:16],
         "content_sha256": "0",
         "concept": concept,
         "keyword": concept,
