@@ -34,7 +34,7 @@ def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(metavar="probes|questionnaire|contrast")],
+    kind: Annotated[str, typer.Argument(metavar="probes|questionnaire|contrast|domain")],
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
     """Start something of your own: write a commented source that passes the checks, and its line in params.yaml."""
@@ -80,6 +80,30 @@ def finetune(
         f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} the bar of "
         f"{record.recipe['bar']:.2f}; data/adapters/{name}"
     )
+
+
+@app.command()
+def refresh(
+    domain: Annotated[str, typer.Argument(help="An entry under `domains` in params.yaml.")],
+) -> None:
+    """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
+    from evenruler.declaration import load_params
+    from evenruler.saged.scrape.fetching import refresh as fetch
+
+    for line in fetch(Path(), domain, load_params(in_step=False)):
+        typer.echo(line)
+
+
+@app.command()
+def find(
+    domain: Annotated[str, typer.Argument(help="An entry under `domains` in params.yaml.")],
+) -> None:
+    """Find keywords, and pages along links, as a domain's `find` says: data/sources/domains/found/DOMAIN.yaml."""
+    from evenruler.declaration import load_params
+    from evenruler.saged.scrape.fetching import find as look
+
+    for line in look(Path(), domain, load_params(in_step=False)):
+        typer.echo(line)
 
 
 @app.command()

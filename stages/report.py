@@ -6,6 +6,7 @@ from evenruler.declaration import (
     Params,
     load_contrast,
     load_corpus,
+    load_domain,
     load_params,
     load_probe_source,
     load_questionnaire,
@@ -18,7 +19,7 @@ from stages.running import DIAGNOSIS, REPORT, SOURCES, run
 def main() -> None:
     """Write one page that opens from disk without network."""
     params = load_params()
-    parts = [*_probes(params), *_questionnaires(params), *_interventions(params), *_framing(params)]
+    parts = [*_probes(params), *_questionnaires(params), *_interventions(params), *_framing(params), *_domains(params)]
     REPORT.mkdir(parents=True, exist_ok=True)
     page = render_page("Even Ruler: what the instruments say, and how well they measure", _lead(params), parts)
     (REPORT / "index.html").write_text(page, encoding="utf-8")
@@ -79,6 +80,14 @@ def _framing(params: Params) -> list[Section]:
         "shifts",
     )
     return sections.of_framing(contrasts, _tables("framing", *names))
+
+
+def _domains(params: Params) -> list[Section]:
+    if not params.domains:
+        return []
+    sources = {name: load_domain(SOURCES / "domains" / f"{name}.yaml") for name in params.domains}
+    names = ("context_bias", "disparities", "figures", "rates", "summaries", "tool_bias", "topics", "verdicts")
+    return sections.of_saged(sources, params.saged, _tables("saged", *names))
 
 
 def _tables(family: str, *names: str) -> dict[str, pd.DataFrame]:

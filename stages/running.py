@@ -20,6 +20,8 @@ SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
 SECONDS_BETWEEN_LOOKS = 0.5
 
 BUILT, SCORES, DIAGNOSIS = Path("data/built"), Path("data/scores"), Path("data/diagnosis")
+SENTENCES, SNAPSHOTS = Path("data/sentences"), Path("data/snapshots")
+GENERATIONS, FEATURES = Path("data/generations"), Path("data/features")
 SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
 
 

@@ -63,14 +63,15 @@ def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
     assert out == (
         f"checked: scale quick; models {', '.join(models)}; probe domains occupation-gender; "
         "questionnaires gad-7, phq-9, soc-13, trust-in-people; corpora depressive-mood, high-coherence, dull-trouble; "
-        "contrasts gender, age, indirect-probing, p-at-gender-7, p-at-gender-8\n"
+        "contrasts gender, age, indirect-probing, p-at-gender-7, p-at-gender-8; "
+        "domains countries, fruit, ideologies\n"
     )
 
 
 def test_check_of_probes_alone_names_no_corpora(repository, monkeypatch, capsys) -> None:
     path = repository / "params.yaml"
     document = params_yaml().load(path.read_text())
-    for key in ("questionnaires", "interventions", "contrasts"):
+    for key in ("questionnaires", "interventions", "contrasts", "domains"):
         del document[key]
     for name in [name for name in document["versions"] if name.startswith("nli-")]:
         del document["versions"][name]
@@ -100,12 +101,12 @@ def test_check_writes_interventions_where_none_stood(repository, monkeypatch, ca
     edit(path, (f"{listed}\n", ""))
     status, _, _ = run(monkeypatch, capsys, "check")
     assert (status, load_params().active.interventions) == (0, used)
-    assert "smollm2-135m-instruct" in used
+    assert "minilm-nli-a" in used
     assert path.read_text() == good
 
 
 def test_check_removes_interventions_of_models_that_are_adapted_no_more(repository, monkeypatch, capsys) -> None:
-    kept = "data/scores/interventions/smollm2-135m-instruct/answers.parquet"
+    kept = "data/scores/interventions/minilm-nli-a/answers.parquet"
     gone = [f"data/scores/interventions/{name}/answers.parquet" for name in ("gemma-3-270m", "old")]
     for name in [kept, *gone]:
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
@@ -206,6 +207,7 @@ class TestAdapters:
         path = repository / "params.yaml"
         document = params_yaml().load(path.read_text())
         document["models"]["minilm-nli-a"]["scale"] = "none"
+        document["models"]["minilm-nli-b"]["intervention"] = "every"
         with path.open("w") as file:
             params_yaml().dump(document, file)
 
@@ -215,8 +217,8 @@ def test_a_scale_without_a_model_to_adapt_is_refused_and_nothing_written(reposit
     path = repository / "params.yaml"
     document = params_yaml().load(path.read_text())
     for entry in document["models"].values():
-        if entry.get("scale") != "quick":
-            entry.pop("intervention", None)
+        entry.pop("intervention", None)
+    document["models"]["gemma-3-270m"]["intervention"] = "last"
     with path.open("w") as file:
         params_yaml().dump(document, file)
     checking.check(repository)

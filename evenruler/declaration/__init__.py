@@ -4,6 +4,8 @@ from evenruler.declaration.adapters import ADAPTERS, AdapterRecord, read_adapter
 from evenruler.declaration.contrasts import ContrastSource, load_contrast
 from evenruler.declaration.corpora import CorpusSource, load_corpus
 from evenruler.declaration.criterion import Criterion, read_criterion
+from evenruler.declaration.domains import DomainSource, load_domain, require_fitting
+from evenruler.declaration.generating import Disparities, DomainSettings, Feature, SagedSettings
 from evenruler.declaration.models import LIKELIHOODS, ModelEntry, named
 from evenruler.declaration.params import Params, load_params
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
@@ -21,6 +23,10 @@ __all__ = [
     "ContrastSource",
     "CorpusSource",
     "Criterion",
+    "Disparities",
+    "DomainSettings",
+    "DomainSource",
+    "Feature",
     "Finetune",
     "InterventionSettings",
     "ModelEntry",
@@ -29,16 +35,19 @@ __all__ = [
     "ProbeSource",
     "QuestionnaireSource",
     "Release",
+    "SagedSettings",
     "Scale",
     "TemplateEntry",
     "TrainingData",
     "load_changelog",
     "load_contrast",
     "load_corpus",
+    "load_domain",
     "load_params",
     "load_probe_source",
     "load_questionnaire",
     "named",
     "read_adapter",
     "read_criterion",
+    "require_fitting",
 ]

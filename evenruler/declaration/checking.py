@@ -16,6 +16,7 @@ from evenruler.declaration.adapters import ADAPTERS, read_adapter
 from evenruler.declaration.contrasts import load_contrast
 from evenruler.declaration.corpora import load_corpus
 from evenruler.declaration.criterion import read_criterion
+from evenruler.declaration.domains import DomainSource, load_domain, require_fitting
 from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import Params, load_params, require_models
 from evenruler.declaration.probes import load_probe_source
@@ -24,14 +25,17 @@ from evenruler.declaration.settings import Scale
 from evenruler.declaration.versions import load_changelog
 from evenruler.errors import UserError, nearest
 
-BENCHMARK_PREFIXES = ("probes", "nli", "framing")
+BENCHMARK_PREFIXES = ("probes", "nli", "framing", "saged")
 """What the names of benchmark folders begin with, by family."""
+
+IGNORED = "# Written by `evenruler check`: benchmarks that hold text of others are in DVC's cache."
 
 INTERVENTIONS = "data/scores/interventions"
 CONTRASTS, FRAMING = "data/built/framing", "data/scores/framing"
+DOMAINS, GENERATIONS, FEATURES = "data/built/saged", "data/generations", "data/features"
 
-WANTED = (INTERVENTIONS, CONTRASTS, FRAMING)
-"""What DVC wants to see, also where no model is adapted to a corpus or no contrast is declared, and they are empty."""
+WANTED = (INTERVENTIONS, CONTRASTS, FRAMING, DOMAINS)
+"""What DVC wants to see, also where nothing is declared that would be in it, and they are empty."""
 
 
 def check(root: Path) -> list[str]:
@@ -52,6 +56,7 @@ def check(root: Path) -> list[str]:
     lines = _bring_in_step(root / "params.yaml", params, params.active.scale)
     params = load_params(root / "params.yaml")
     lines += artifacts.bring_in_step(root, params)
+    lines += _keep_out_of_git(root, params)
     lines += [f"removed {path}" for path in _prune_files(root, params)]
     lines += [f"removed {stage} from dvc.lock" for stage in _prune_lock(root)]
     for folder in WANTED:
@@ -62,6 +67,7 @@ def check(root: Path) -> list[str]:
         "questionnaires": params.questionnaires,
         "corpora": params.interventions,
         "contrasts": params.contrasts,
+        "domains": params.domains,
     }
     listed = "; ".join(f"{what} {', '.join(dict.fromkeys(names))}" for what, names in counted.items() if names)
     return [*lines, f"checked: scale {params.active.scale}; {listed}"]
@@ -84,16 +90,30 @@ def set_scale(root: Path, name: str) -> list[str]:
 
 
 def _check_sources(root: Path, params: Params) -> None:
-    for domain, settings in params.probes.items():
-        source = load_probe_source(root / "data/sources/probes" / f"{domain}.yaml", settings)
+    for name, settings in params.probes.items():
+        source = load_probe_source(root / "data/sources/probes" / f"{name}.yaml", settings)
         read_criterion(source, root / "data/sources/criteria")
     for name in params.questionnaires:
         load_questionnaire(root / "data/sources/questionnaires" / f"{name}.yaml", root / "data/sources/scales")
     _check_corpora(root, params)
     for name, contrast in params.contrasts.items():
         load_contrast(root / "data/sources/contrasts" / f"{name}.yaml", contrast)
+    for name, asked in params.domains.items():
+        domain = load_domain(root / "data/sources/domains" / f"{name}.yaml")
+        require_fitting(name, asked, domain, root / "params.yaml")
+        _check_writers(root / "data/sources/domains" / f"{name}.yaml", domain, params)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
+
+
+def _check_writers(path: Path, domain: DomainSource, params: Params) -> None:
+    """The language models that a domain names are causal models of the catalogue."""
+    named = {"assemble.model": domain.assemble.model, "find.model": domain.find.model if domain.find else None}
+    causal = [name for name, entry in params.models.items() if entry.kind == "causal"]
+    for key, model in named.items():
+        if model is not None and model not in causal:
+            what = f"no causal model {model!r} in the catalogue"
+            raise UserError(what, where=f"{path}: {key}", remedy=f"mend the name ({nearest(model, causal)})")
 
 
 def _check_corpora(root: Path, params: Params) -> None:
@@ -109,8 +129,9 @@ def _check_corpora(root: Path, params: Params) -> None:
 
 def _check_adapters(root: Path, params: Params) -> None:
     """What is in use has been fitted, and as params.yaml says."""
-    judge = params.diagnosis.acceptability
-    for name in dict.fromkeys([*params.entailing(params.active.scale), *([judge] if judge else [])]):
+    scale, judge = params.active.scale, params.diagnosis.acceptability
+    measuring = [feature.model for feature in params.saged.features_at(scale).values() if params.domains]
+    for name in dict.fromkeys(filter(None, [*params.entailing(scale), judge, *measuring])):
         recipe = params.models[name].finetune
         if recipe is not None and read_adapter(name, root / ADAPTERS).recipe != recipe.model_dump():
             raise UserError(
@@ -122,25 +143,38 @@ def _check_adapters(root: Path, params: Params) -> None:
 
 def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
     """Write what a scale uses into `active`, comments and order of the file kept."""
-    used = {
-        "models": params.in_use(scale),
-        "entailment": params.entailing(scale),
-        "interventions": params.intervened(scale),
-    }
+    used = params.uses(scale)
     if params.active.model_dump() == {"scale": scale, **used}:
         return []
     yaml = params_yaml()
     document = yaml.load(path.read_text(encoding="utf-8"))
     document["active"]["scale"] = scale
-    for key, models in used.items():
-        listed = CommentedSeq(models)
+    for place, (key, names) in enumerate(used.items(), start=1):  # behind `scale`
+        listed = CommentedSeq(names)
         listed.fa.set_flow_style()
-        document["active"][key] = listed
+        if key in document["active"]:
+            document["active"][key] = listed
+        else:
+            document["active"].insert(place, key, listed)
     text = StringIO()
     yaml.dump(document, text)
     replace(path, text.getvalue())
     everything = dict.fromkeys([*used["models"], *used["entailment"]])
     return [f"params.yaml: active is now {scale}: {', '.join(everything)}"]
+
+
+def _keep_out_of_git(root: Path, params: Params) -> list[str]:
+    """Have git ignore the benchmarks that hold text of others, before anything is built."""
+    path = root / "benchmarks/.gitignore"
+    names = "".join(f"/saged-{domain}\n" for domain in params.active.others)
+    text = f"{IGNORED}\n{names}" if names else ""
+    if (path.read_text(encoding="utf-8") if path.exists() else "") == text:
+        return []
+    if text:
+        replace(path, text)
+    else:
+        path.unlink()
+    return [f"benchmarks/.gitignore: text of others stays out of git: {', '.join(params.active.others) or 'none'}"]
 
 
 def _prune_files(root: Path, params: Params) -> Iterator[Path]:
@@ -156,6 +190,10 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
         INTERVENTIONS: set(params.active.interventions),
         CONTRASTS: set(params.contrasts),
         FRAMING: set(params.active.models),
+        "data/sentences": set(params.domains),
+        DOMAINS: set(params.domains),
+        GENERATIONS: {f"{model}.parquet" for model in params.active.models},
+        FEATURES: set(params.active.models),
     }
     stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
     # By our own prefixes: what else lies there, as the old folder that a killed card stage left, is not ours to remove.

@@ -56,6 +56,8 @@ class ModelEntry(Strict):
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None
     """Whether it is adapted to the corpora of `interventions`, and answers after every epoch or after the last."""
+    limits: Text | None = None
+    """Of an `encoder`: what its card warns of, beside what it says of every model of ours."""
     lineage: Slug | None = None
     """Models that share weights share this name; a model of its own by default."""
     scale: Literal["quick", "paper", "none"] | None = None

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
+from evenruler.declaration.generating import DomainSettings, SagedSettings
 from evenruler.declaration.models import ModelEntry
 from evenruler.declaration.settings import (
     BrittlenessSettings,
@@ -35,6 +37,10 @@ class Active(Strict):
     """The models that answer questionnaires."""
     interventions: list[Slug] = Field(default_factory=list)
     """Those of them that are adapted to corpora."""
+    ours: list[Slug] = Field(default_factory=list)
+    """The domains whose text is ours."""
+    others: list[Slug] = Field(default_factory=list)
+    """The domains whose text others wrote."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ class Params(Strict):
     interventions: dict[Slug, InterventionSettings] = Field(default_factory=dict)
     """By corpus."""
     contrasts: dict[Slug, ContrastSettings] = Field(default_factory=dict)
+    domains: dict[Slug, DomainSettings] = Field(default_factory=dict)
+    saged: SagedSettings = Field(default_factory=SagedSettings)
     brittleness: BrittlenessSettings = Field(default_factory=BrittlenessSettings)
     training: dict[Slug, TrainingData] = Field(default_factory=dict)
     """Labelled data that `evenruler finetune` fits heads on."""
@@ -69,6 +77,7 @@ class Params(Strict):
         names = {f"probes-{domain}": ("probes", domain) for domain in self.probes}
         names |= {f"nli-{name}": ("questionnaires", name) for name in self.questionnaires}
         names |= {f"framing-{name}": ("contrasts", name) for name in self.contrasts}
+        names |= {f"saged-{name}": ("domains", name) for name in self.domains}
         return {
             name: Declared(section, key, self.versions.get(name, FIRST_VERSION))
             for name, (section, key) in names.items()
@@ -87,6 +96,20 @@ class Params(Strict):
         if not self.interventions:
             return []
         return [name for name in self.entailing(scale) if self.models[name].intervention is not None]
+
+    def domains_of(self, text: Literal["ours", "others"]) -> list[str]:
+        """The domains whose text is ours, or is of others."""
+        return [name for name, settings in self.domains.items() if settings.text == text]
+
+    def uses(self, scale: Scale) -> dict[str, list[str]]:
+        """What `active` lists at a scale, by its keys."""
+        return {
+            "models": self.in_use(scale),
+            "entailment": self.entailing(scale),
+            "interventions": self.intervened(scale),
+            "ours": self.domains_of("ours"),
+            "others": self.domains_of("others"),
+        }
 
     def entails(self, name: str) -> bool:
         """Whether a model answers questionnaires."""
@@ -144,6 +167,7 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
             remedy="name one",
         )
     _check_recipes(params, path)
+    _check_features(params, path)
     for name in params.versions:
         if name not in params.benchmarks:
             raise UserError(
@@ -155,11 +179,8 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
     require_models(params, scale, path)
     if not in_step:
         return params
-    for key, found, used in (
-        ("models", params.active.models, params.in_use(scale)),
-        ("entailment", params.active.entailment, params.entailing(scale)),
-        ("interventions", params.active.interventions, params.intervened(scale)),
-    ):
+    for key, used in params.uses(scale).items():
+        found = getattr(params.active, key)
         if found != used:
             raise UserError(
                 f"{found} is not what the scale {scale!r} uses, {used}",
@@ -202,6 +223,28 @@ def require_models(params: Params, scale: Scale, path: Path) -> None:
     ):
         if needed and not used:
             raise UserError(f"{what} at the scale {scale!r}", where=f"{path}: models", remedy=remedy)
+
+
+def _check_features(params: Params, path: Path) -> None:
+    """Every feature names a model that can measure it."""
+    for name, feature in params.saged.features.items():
+        if feature.model is None:
+            continue
+        kinds = {"classifier": ("classifier", "encoder"), "scorer": ("causal",)}.get(feature.kind, ("embedder",))
+        entry = params.models.get(feature.model)
+        where = f"{path}: saged.features.{name}.model"
+        if entry is None:
+            raise UserError(
+                f"no model {feature.model!r}",
+                where=where,
+                remedy=f"mend the name ({nearest(feature.model, params.models)})",
+            )
+        if entry.kind not in kinds:
+            raise UserError(
+                f"{feature.model!r} is of kind {entry.kind}",
+                where=where,
+                remedy=f"name one of kind {' or '.join(kinds)}",
+            )
 
 
 def _check_recipes(params: Params, path: Path) -> None:

@@ -92,8 +92,10 @@ class BrittlenessSettings(Strict):
     """Attributes of a domain."""
     questionnaires: dict[Scale, int] = Field(default={"quick": 3, "paper": 1000})
     """Items of a questionnaire."""
+    domains: dict[Scale, int] = Field(default={"quick": 2, "paper": 1000})
+    """Root items of a domain; where it is not branched, items of each concept."""
 
-    @field_validator("probes", "questionnaires")
+    @field_validator("probes", "questionnaires", "domains")
     @classmethod
     def _for_each_scale(cls, units: dict[Scale, int]) -> dict[Scale, int]:
         if set(units) != {"quick", "paper"} or min(units.values()) < 1:

@@ -22,17 +22,20 @@ class Kind:
     """Under data/sources."""
     starter: str
     what: str
+    beside: tuple[str, str] | None = None
+    """What else is written: a path under the folder, and the starter of it."""
 
 
 KINDS = {
     "probes": Kind("probes", "probes", "starter_probes.yaml", "probe domain"),
     "questionnaire": Kind("questionnaires", "questionnaires", "starter_questionnaire.yaml", "questionnaire"),
     "contrast": Kind("contrasts", "contrasts", "starter_contrast.yaml", "contrast"),
+    "domain": Kind("domains", "domains", "starter_domain.yaml", "domain", ("articles/NAME.md", "starter_article.md")),
 }
 
 
 def start(root: Path, kind: str, name: str) -> list[str]:
-    """Start a probe domain, a questionnaire or a contrast.
+    """Start a probe domain, a questionnaire, a contrast or a domain of SAGED.
 
     Args:
         root: The repository.
@@ -59,10 +62,14 @@ def start(root: Path, kind: str, name: str) -> list[str]:
     document.setdefault(chosen.section, {})[name] = {}
     text = StringIO()
     params_yaml().dump(document, text)
-    starter = files("evenruler.declaration").joinpath(chosen.starter).read_text(encoding="utf-8")
-    replace(source, starter.replace("NAME", name))
+    written = {source: chosen.starter}
+    if chosen.beside:
+        written[source.parent / chosen.beside[0].replace("NAME", name)] = chosen.beside[1]
+    for path, starter in written.items():
+        if not path.exists():
+            said = files("evenruler.declaration").joinpath(starter).read_text(encoding="utf-8")
+            replace(path, said.replace("NAME", name))
     replace(params, text.getvalue())
-    return [
-        f"wrote {source.relative_to(root)}; edit it, then `make repro`",
-        f"params.yaml: {chosen.section} now holds {name}",
-    ]
+    listed = " and ".join(str(path.relative_to(root)) for path in written)
+    what = "it" if len(written) == 1 else "them"
+    return [f"wrote {listed}; edit {what}, then `make repro`", f"params.yaml: {chosen.section} now holds {name}"]

@@ -2,17 +2,21 @@
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
+from evenruler.declaration import read_adapter
 from evenruler.errors import UserError
 from evenruler.models.asking import Answering
 from evenruler.models.causal import Request
-from evenruler.models.classification import TransformersClassifier
+from evenruler.models.classification import TransformersClassifier, longest
 from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.entailment import LABELS, Pair, TransformersEntailment
+from evenruler.models.loading import loading, quiet
 from evenruler.models.masked import TransformersMasked
 from evenruler.models.protocol import LogLikelihoods, Placed
 from evenruler.models.writing import Writing
@@ -24,6 +28,9 @@ LIKELIHOOD = struct.Struct("<dq")
 
 NUMBER = struct.Struct("<d")
 """A number as it is stored."""
+
+SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classification"
+"""What transformers calls the problems of heads that give probabilities."""
 
 
 class StoredCausal(Writing):
@@ -188,17 +195,27 @@ class StoredClassifier(Answering[TransformersClassifier]):
 
     @property
     def labels(self) -> list[str]:
-        """What its outputs mean, in order: as params say, else its own configuration."""
-        own = self.entry.labels
-        if own is None:
-            return self.backend.labels
-        if self._backend is not None and len(own) != len(self._backend.labels):
+        """What its outputs mean, in order: as params say, else its own configuration; no weights are loaded."""
+        own, configured = self.entry.labels, self._head[0]
+        if own is not None and len(own) != len(configured):
             raise UserError(
-                f"{len(own)} labels for a head of {len(self._backend.labels)}",
+                f"{len(own)} labels for a head of {len(configured)}",
                 where=f"params.yaml: models.{self.name}.labels",
                 remedy="name every output of the head, in order",
             )
-        return own
+        return own or configured
+
+    @cached_property
+    def _head(self) -> tuple[list[str], str]:
+        """What the outputs mean by the head's own account, and what kind of problem it was trained on."""
+        if self.entry.kind == "encoder":
+            return list(read_adapter(self.name).labels), SINGLE_LABEL
+        from transformers import AutoConfig
+
+        with quiet(), loading(self.name, str(self._folder)):
+            config: Any = AutoConfig.from_pretrained(self._folder)
+        labels = [str(config.id2label[i]) for i in range(int(config.num_labels))]
+        return labels, config.problem_type or (SINGLE_LABEL if len(labels) > 1 else MULTI_LABEL)
 
     def classify(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[n, labels] logits of each text."""
@@ -211,6 +228,41 @@ class StoredClassifier(Answering[TransformersClassifier]):
 
         stored = self._each("classification/1", texts, ask)
         return np.frombuffer(b"".join(stored), dtype="<f8").astype(np.float64).reshape(len(texts), -1)
+
+    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probability of each label of each text; a text that is too long is never cut.
+
+        Args:
+            texts: n texts; repeats cost nothing.
+
+        Returns:
+            [n, labels] in the order of `labels`, together 1 unless the head was trained on several at once. NaN
+            throughout for a text that is longer than the model takes.
+
+        Raises:
+            UserError: The head was trained to predict numbers, or params name another number of labels.
+        """
+        labels, problem = self.labels, self._head[1]
+        if problem not in (SINGLE_LABEL, MULTI_LABEL):
+            what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"
+            raise UserError(what, where=f"params.yaml: models.{self.name}", remedy="name a classifier")
+
+        def ask(distinct: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
+            tokenizer = self.backend.tokenizer
+            with quiet():  # it warns of texts that are too long
+                lengths = np.array([len(ids) for ids in tokenizer(distinct)["input_ids"]])
+            fits = lengths <= longest(tokenizer, self.backend.model.config)
+            yield [(int(i), b"") for i in np.flatnonzero(~fits)]
+            taken = np.flatnonzero(fits).tolist()
+            wanted = frozenset(place for place, i in enumerate(taken) if i in missing)
+            for batch in self.backend.batches([(distinct[i],) for i in taken], wanted):
+                yield _as_bytes([(taken[place], logits) for place, logits in batch], "<f8")
+
+        absent = np.full(len(labels), np.nan).tobytes()
+        stored = [answer or absent for answer in self._each("whole-classification/1", texts, ask)]
+        logits = np.frombuffer(b"".join(stored), dtype="<f8").astype(np.float64).reshape(len(texts), len(labels))
+        found: NDArray[np.float64] = softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
+        return found
 
 
 class StoredEmbedder(Answering[TransformersEmbedder]):

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.engine import Dtype
-from evenruler.models.generation import Prompt, generate_batch
+from evenruler.models.generation import Prompt
 from evenruler.models.likelihood import LikelihoodScorer, padded
 from evenruler.models.loading import complete, loading
+from evenruler.models.refilling import Writer
 from evenruler.models.trie import Tokens, TokenSequence
 from evenruler.models.words import word_ends, word_tokens
 from evenruler.progress import note
@@ -35,6 +36,8 @@ class Capacity:
     sequences: int
     replies: int
     """Texts that are continued together: a step is one token each, which costs less than reading the weights."""
+    cache_bytes: int = 2**31
+    """What the keys and values of these may take; fewer are continued together where they are larger."""
 
 
 POSITIONS = 32
@@ -42,7 +45,7 @@ POSITIONS = 32
 
 CAPACITY = {
     "cpu": Capacity(nodes=512, sequences=16, replies=64),
-    "cuda": Capacity(nodes=4096, sequences=64, replies=256),
+    "cuda": Capacity(nodes=4096, sequences=64, replies=256, cache_bytes=2**34),
 }
 
 
@@ -70,6 +73,7 @@ class TransformersCausal:
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
+        self._name = name
         self._capacity = CAPACITY[device]
         self._start = self._start_token(name)
         self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -147,26 +151,52 @@ class TransformersCausal:
         return torch.from_numpy(word_ends(self.tokenizer, size)).to(self.model.device)
 
     def generations(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, str]]]:
-        """Continue every batch of prompts that holds a wanted one, whole.
+        """Continue every wave of prompts that holds a wanted one; nothing in a reply depends on which these are.
+
+        Args:
+            prompts: All that belong together, with the same sampling settings; they alone determine the waves.
+            wanted: Indices of those that must be answered.
 
         Yields:
-            By batch: (index, continuation).
+            Replies as they end: (index, continuation without special tokens).
+
+        Raises:
+            UserError: Prompt and reply are longer than the model's context, or there is no chat template.
         """
-        texts = [self._rendered(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
-        for text, prompt in zip(texts, prompts, strict=True):
-            new = prompt.sampling.max_new_tokens
-            # The last new token is not read again.
-            self._check_length(text, len(self._tokens(text)) + new - 1, f" with its {new} new ones")
-        order = sorted(range(len(prompts)), key=lambda i: (len(texts[i]), texts[i], prompts[i].seed))
-        for first in range(0, len(order), self._capacity.replies):
-            batch = order[first : first + self._capacity.replies]
-            if wanted.isdisjoint(batch):
+        if not prompts:
+            return
+        sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
+        sequences = self._prompted(prompts)
+        for wave in self._writer.waves(sequences, seeds, sampling.max_new_tokens):
+            missing = wanted.intersection(wave)
+            if not missing:
                 continue
-            tokens = [self._tokens(texts[i]) for i in batch]
-            replies = generate_batch(
-                self.model, self.tokenizer, [(self._start, *t) for t in tokens], [prompts[i] for i in batch]
-            )
-            yield list(zip(batch, replies, strict=True))
+            for ended in self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling):
+                replies = self.tokenizer.batch_decode([tokens for _, tokens in ended], skip_special_tokens=True)
+                yield [(wave[place], reply) for (place, _), reply in zip(ended, replies, strict=True)]
+                missing = missing.difference(wave[place] for place, _ in ended)
+                if not missing:
+                    break
+
+    def _prompted(self, prompts: Sequence[Prompt]) -> list[Tokens]:
+        """Tokens of each prompt as the model reads it, start token first."""
+        new, tokens = prompts[0].sampling.max_new_tokens, {}
+        asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
+        for key in dict.fromkeys(asked):
+            rendered = self._rendered(*key)
+            own = self._tokens(rendered)
+            # The last new token is not read again.
+            self._check_length(rendered, len(own) + new - 1, f" with its {new} new ones")
+            tokens[key] = (self._start, *own)
+        return [tokens[key] for key in asked]
+
+    @cached_property
+    def _writer(self) -> Writer:
+        room = self._capacity
+        writer = Writer(self.model, room.nodes, room.replies, room.cache_bytes, self._scorer.plain_because)
+        if writer.plain_because:
+            note(f"{self._name}: replies in plain batches: {writer.plain_because}")
+        return writer
 
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """The model's own unigram distribution: the mean of its next-token distributions over all positions of texts.

@@ -90,7 +90,7 @@ class CausalModel(Protocol):
         *,
         sampling: Sampling = ...,
         seeds: Sequence[int] | None = None,
-        system: str | None = None,
+        system: str | Sequence[str | None] | None = None,
         chat: bool | None = None,
     ) -> list[str]:
         """One continuation of each prompt."""

@@ -76,7 +76,7 @@ class Writing(Answering[TransformersCausal]):
         *,
         sampling: Sampling = Sampling(),  # noqa: B008  # frozen
         seeds: Sequence[int] | None = None,
-        system: str | None = None,
+        system: str | Sequence[str | None] | None = None,
         chat: bool | None = None,
     ) -> list[str]:
         """One continuation of each prompt, drawn with a generator of its own.
@@ -85,7 +85,8 @@ class Writing(Answering[TransformersCausal]):
             prompts: n prompts.
             sampling: How tokens are drawn.
             seeds: n seeds; the same prompt with the same seed gets the same reply. 0 for all by default.
-            system: A system prompt (before a bare prompt: a paragraph).
+            system: A system prompt for all, or n of them, each None where there is none (before a bare prompt: a
+                paragraph). Prompts that begin the same, with it, are cheaper together than apart.
             chat: Whether to use the chat template; by default whether the model has one.
 
         Returns:
@@ -93,10 +94,13 @@ class Writing(Answering[TransformersCausal]):
         """
         chat = self.entry.chat if chat is None else chat
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
-        asked = [Prompt(text, sampling, seed, system, chat) for text, seed in zip(prompts, row_seeds, strict=True)]
+        systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
+        asked = [
+            Prompt(text, sampling, seed, own, chat) for text, seed, own in zip(prompts, row_seeds, systems, strict=True)
+        ]
 
         def ask(distinct: list[Prompt], missing: frozenset[int]) -> Iterator[list[tuple[int, bytes]]]:
             for batch in self.backend.generations(distinct, missing):
                 yield [(i, reply.encode()) for i, reply in batch]
 
-        return [reply.decode() for reply in self._each("generation/1", asked, ask, asdict)]
+        return [reply.decode() for reply in self._each("generation/2", asked, ask, asdict)]

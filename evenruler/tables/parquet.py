@@ -10,7 +10,19 @@ import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 
-IDENTITY = ("id", "model", "corpus", "epoch", "configuration", "measure", "form", "repetition")
+IDENTITY = (
+    "id",
+    "model",
+    "corpus",
+    "epoch",
+    "configuration",
+    "role",
+    "template",
+    "measure",
+    "feature",
+    "form",
+    "repetition",
+)
 """The columns that tell rows apart, in order."""
 
 

@@ -12,6 +12,7 @@ from evenruler.models import asking, causal, load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.causal import Capacity
 from evenruler.models.protocol import Sampling
+from evenruler.models.slots import Slots
 from evenruler.models.store import Keys, RowStore
 from tests.tiny import tiny_params
 
@@ -199,26 +200,29 @@ class TestInterruption:
         assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
         assert RowStore(path.parent).count() == len(TEXTS)
 
-    def test_a_killed_generation_resumes_with_the_same_replies(self, open_model, monkeypatch) -> None:
+    @pytest.mark.parametrize(("steps", "stored"), [(5, 4), (16, 20)])
+    def test_a_killed_generation_resumes_with_the_same_replies(self, steps, stored, open_model, monkeypatch) -> None:
+        """Waves of eight: four slots, three steps until the next four prompts enter."""
         sampling, seeds = Sampling(max_new_tokens=4), list(range(len(TEXTS)))
         unbroken = open_model("unbroken").generate(TEXTS, sampling=sampling, seeds=seeds)
-        killed, calls = open_model(), []
-        generate_batch = causal.generate_batch
+        killed, done, step = open_model(), [], Slots.step
+        assert killed.backend._writer.plain_because is None
 
         def dies(*args):
-            if len(calls) == 2:
+            if len(done) == steps:
                 raise KeyboardInterrupt
-            calls.append(args)
-            return generate_batch(*args)
+            done.append(args)
+            return step(*args)
 
         with monkeypatch.context() as patch:
-            patch.setattr(causal, "generate_batch", dies)
+            patch.setattr(Slots, "step", dies)
             with pytest.raises(KeyboardInterrupt):
                 killed.generate(TEXTS, sampling=sampling, seeds=seeds)
+        assert RowStore(killed._store.root).count() == stored
 
         resumed = open_model()
         assert resumed.generate(TEXTS, sampling=sampling, seeds=seeds) == unbroken
-        assert resumed.asked == len(TEXTS) - 2 * 4
+        assert resumed.asked == len(TEXTS) - stored // 8 * 8  # a wave with a gap is computed whole
 
 
 class TestLimits:

@@ -4,9 +4,9 @@ import torch
 from scipy import stats
 from transformers import GenerationConfig
 
-from evenruler.models import Sampling, causal, load
+from evenruler.models import Sampling, load
 from evenruler.models.causal import Request
-from evenruler.models.generation import Prompt, RowSampler, generate_batch
+from evenruler.models.generation import RowSampler, draw, generate_batch, random_numbers
 from tests.tiny import save_tiny, tiny_params
 
 PROMPTS = ["The man", "x", "", "the theatre is", "A girl and a boy", "é", "the man is a", "ab", "one", "The", "No!"]
@@ -24,22 +24,11 @@ def greedy(model, text: str, length: int) -> str:
     return backend.tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)
 
 
-class Ids:
-    """A tokenizer that writes tokens as their numbers, so that a test can count them."""
-
-    def __init__(self, tokenizer) -> None:
-        self.pad_token_id, self.eos_token_id = tokenizer.pad_token_id, None
-
-    def batch_decode(self, rows, skip_special_tokens) -> list[list[int]]:
-        return rows.tolist()
-
-
 def first_tokens(model, text: str, sampling: Sampling, n: int) -> np.ndarray:
     """[vocabulary] how often each token came first in n draws."""
     backend = model.backend
     sequence = backend._encode(Request(text)).tokens
-    prompts = [Prompt(text, sampling, seed) for seed in range(n)]
-    rows = generate_batch(backend.model, Ids(backend.tokenizer), [sequence] * n, prompts)
+    rows = generate_batch(backend.model, [sequence] * n, range(n), sampling)
     return np.bincount([row[0] for row in rows], minlength=backend.model.config.vocab_size)
 
 
@@ -62,62 +51,93 @@ def assert_drawn_from(counts: np.ndarray, probabilities: np.ndarray) -> None:
     assert stats.chisquare(observed, expected).pvalue > 1e-3
 
 
-class TestRowSampler:
+class TestDraw:
     SCORES = torch.log(torch.tensor([0.4, 0.0, 0.3, 0.2, 0.1]))
+    ALL = Sampling()
 
-    def drawn(self, sampler: RowSampler, rows: int, scores: torch.Tensor) -> np.ndarray:
-        result = sampler(torch.zeros((rows, 1)), scores.repeat(rows, 1))
-        assert ((result == 0).sum(-1) == 1).all()
-        assert torch.isneginf(result).sum() == result.numel() - rows
-        return result.argmax(-1).numpy()
+    def drawn(self, numbers, scores: torch.Tensor, sampling: Sampling = ALL) -> list[int]:
+        numbers = np.asarray(numbers)
+        return draw(scores.repeat(len(numbers), 1), numbers, sampling)
 
     def test_a_draw_is_where_the_rows_own_number_falls(self) -> None:
         # The tokens take [0, .4), none, [.4, .7), [.7, .9) and [.9, 1).
-        numbers = [np.random.Generator(np.random.Philox(seed)).random() for seed in range(200)]
-        expected = [(0, 2, 3, 4)[np.searchsorted([0.4, 0.7, 0.9], number, side="right")] for number in numbers]
-
-        assert self.drawn(RowSampler(range(200)), 200, self.SCORES).tolist() == expected
-        assert set(expected) == {0, 2, 3, 4}
+        assert self.drawn([0, 0.39, 0.41, 0.69, 0.71, 0.89, 0.91], self.SCORES) == [0, 0, 2, 2, 3, 3, 4]
 
     def test_a_token_without_probability_is_not_drawn_even_at_the_border(self) -> None:
-        class Fixed:
-            def __init__(self, number: float) -> None:
-                self.random = lambda: number
-
-        sampler = RowSampler([0, 0, 0])
-        sampler._generators = [Fixed(0.0), Fixed(0.5), Fixed(1 - 2**-53)]
-
         # Two tokens of one half each, with impossible ones before, between and behind.
-        drawn = self.drawn(sampler, 3, torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf]))
+        scores = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf])
 
-        assert drawn.tolist() == [1, 3, 3]
+        assert self.drawn([0.0, 0.5, 1 - 2**-53], scores) == [1, 3, 3]
+
+    def test_of_the_likeliest_k_the_likeliest_comes_first(self) -> None:
+        scores = torch.log(torch.tensor([0.1, 0.4, 0.2, 0.3]))
+
+        # .4, .3 and .2 of .9
+        numbers = [0.0, 0.44, 0.45, 0.77, 0.78, 0.99]
+        assert self.drawn(numbers, scores, Sampling(top_k=3)) == [1, 1, 3, 3, 2, 2]
+
+    @pytest.mark.parametrize(("top_p", "kept"), [(0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.95, 4), (1e-9, 1)])
+    def test_top_p_keeps_the_fewest_that_reach_it(self, top_p, kept) -> None:
+        scores = torch.log(torch.tensor([0.1, 0.4, 0.2, 0.3]))
+        grid = (np.arange(1000) + 0.5) / 1000
+
+        drawn = self.drawn(grid, scores, Sampling(top_p=top_p))
+
+        left = np.array([0.4, 0.3, 0.2, 0.1])[:kept]
+        shares = [drawn.count(token) / 1000 for token in (1, 3, 2, 0)[:kept]]
+        assert shares == pytest.approx(left / left.sum(), abs=1e-3)
+        assert len(set(drawn)) == kept
+
+    def test_top_p_is_of_what_top_k_left(self) -> None:
+        scores = torch.log(torch.tensor([0.1, 0.4, 0.2, 0.3]))
+        grid = (np.arange(100) + 0.5) / 100
+
+        # .4 of the .7 that two leave is more than one half.
+        assert set(self.drawn(grid, scores, Sampling(top_k=2, top_p=0.5))) == {1}
+        assert set(self.drawn(grid, scores, Sampling(top_p=0.5))) == {1, 3}
+
+    def test_temperature_divides_the_logits(self) -> None:
+        numbers = (np.arange(1000) + 0.5) / 1000
+
+        shares = np.bincount(self.drawn(numbers, self.SCORES, Sampling(temperature=0.5)), minlength=5) / 1000
+
+        squares = np.array([0.16, 0.0, 0.09, 0.04, 0.01])
+        assert shares == pytest.approx(squares / squares.sum(), abs=1e-3)
 
     def test_draws_follow_the_softmax(self) -> None:
-        counts = np.bincount(self.drawn(RowSampler(range(5_000)), 5_000, self.SCORES), minlength=5)
+        numbers = random_numbers(range(5_000), 1)[:, 0]
+        counts = np.bincount(self.drawn(numbers, self.SCORES), minlength=5)
 
         assert_drawn_from(counts, np.array([0.4, 0.0, 0.3, 0.2, 0.1]))
 
-    def test_logits_need_not_be_normalised(self) -> None:
-        same = [self.drawn(RowSampler(range(500)), 500, self.SCORES + shift).tolist() for shift in (0.0, 30.0, -30.0)]
+    @pytest.mark.parametrize("sampling", [ALL, Sampling(top_p=0.9), Sampling(top_k=3)])
+    def test_logits_need_not_be_normalised(self, sampling) -> None:
+        numbers = random_numbers(range(500), 1)[:, 0]
+        same = [self.drawn(numbers, self.SCORES + shift, sampling) for shift in (0.0, 30.0, -30.0)]
 
         assert same[0] == same[1] == same[2]
 
-    def test_draws_that_follow_one_another_are_independent(self) -> None:
-        sampler = RowSampler(range(5_000))
-        first, second = (self.drawn(sampler, 5_000, self.SCORES) for _ in range(2))
+    def test_numbers_are_the_rows_own_and_independent(self) -> None:
+        first, second = (self.drawn(column, self.SCORES) for column in random_numbers(range(5_000), 2).T.copy())
 
         table = np.histogram2d(first, second, bins=[[-0.5, 1.5, 2.5, 3.5, 4.5]] * 2)[0]
 
         assert_drawn_from(table.sum(axis=0), np.array([0.4, 0.3, 0.2, 0.1]))
         assert stats.chi2_contingency(table).pvalue > 1e-3
+        assert random_numbers([9, 7], 4).tolist() == random_numbers([7, 8, 9], 4)[[2, 0]].tolist()
+        assert random_numbers([7], 9)[:, :4].tolist() == random_numbers([7], 4).tolist()
 
-    def test_a_row_draws_the_same_in_any_company(self) -> None:
+    def test_transformers_is_left_the_token_that_was_drawn(self) -> None:
         scores = torch.randn(3, 50, generator=torch.Generator().manual_seed(0))
-        ids = torch.zeros((3, 1))
+        sampling = Sampling(max_new_tokens=2, temperature=3.0)
+        sampler = RowSampler([7, 8, 9], sampling)
 
-        together = RowSampler([7, 8, 9])(ids, scores)
+        left = [sampler(torch.zeros((3, 1)), scores) for _ in range(2)]
 
-        assert RowSampler([9, 7])(ids[:2], scores[[2, 0]]).tolist() == together[[2, 0]].tolist()
+        numbers = random_numbers([7, 8, 9], 2)
+        for step in range(2):
+            assert torch.isneginf(left[step]).sum() == 3 * 49
+            assert left[step].argmax(-1).tolist() == draw(scores, numbers[:, step], sampling)
 
 
 class TestDistribution:
@@ -175,24 +195,6 @@ class TestReplies:
         for text, seed in together[:4]:
             assert tiny(kind).generate([text], sampling=sampling, seeds=[seed]) == [replies[text, seed]]
 
-    def test_batches_are_the_same_whatever_the_order(self, llama, monkeypatch) -> None:
-        """So that a resumed call computes what an unbroken one does, to the last bit."""
-        batches: list = []
-
-        def noted(model, tokenizer, sequences, prompts) -> list[str]:
-            batches.append([(prompt.text, prompt.seed) for prompt in prompts])
-            return [""] * len(prompts)
-
-        monkeypatch.setattr(causal, "generate_batch", noted)
-        monkeypatch.setattr(llama.backend, "_capacity", causal.Capacity(nodes=512, sequences=16, replies=16))
-        pairs = [(text, seed) for text in "abcdefgh" for seed in range(5)]
-        for order in (pairs, pairs[::-1]):
-            prompts = [Prompt(text, GREEDY, seed) for text, seed in order]
-            list(llama.backend.generations(prompts, frozenset(range(len(prompts)))))
-
-        assert [len(batch) for batch in batches] == [16, 16, 8] * 2
-        assert batches[:3] == batches[3:]
-
     def test_seeds_make_the_difference(self, llama) -> None:
         sampling = Sampling(max_new_tokens=8)
 
@@ -225,9 +227,9 @@ class TestReplies:
         backend, sampling = llama.backend, Sampling(max_new_tokens=length)
         sequences = [backend._encode(Request(text)).tokens for text in PROMPTS]
 
-        rows = generate_batch(
-            backend.model, Ids(backend.tokenizer), sequences, [Prompt(text, sampling, 0) for text in PROMPTS]
-        )
+        backend.model.generation_config.eos_token_id = None
+
+        rows = generate_batch(backend.model, sequences, [0] * len(PROMPTS), sampling)
 
         assert {len(row) for row in rows} == {length}
 
@@ -242,17 +244,17 @@ class TestReplies:
 
     def test_so_does_any_other_token_that_the_model_calls_an_end(self, tmp_path, llama) -> None:
         """Chat models end a turn with a token of their own, named in generation_config.json."""
-        ids, prompt = llama.backend._encode(Request("The man")).tokens, Prompt("The man", GREEDY, 0)
-        tokenizer = llama.backend.tokenizer
-        (whole,) = generate_batch(llama.backend.model, Ids(tokenizer), [ids], [prompt])
+        ids, tokenizer = llama.backend._encode(Request("The man")).tokens, llama.backend.tokenizer
+        (whole,) = generate_batch(llama.backend.model, [ids], [0], GREEDY)
         end = next(token for token in whole if token != whole[0])
         folder = save_tiny(tmp_path / "ends", chat=True)
         GenerationConfig(eos_token_id=[tokenizer.eos_token_id, end]).save_pretrained(folder)
 
         model = load("tiny", tiny_params({"tiny": folder}), store=llama._store)
-        (ended,) = generate_batch(model.backend.model, Ids(tokenizer), [ids], [prompt])
+        (ended,) = generate_batch(model.backend.model, [ids], [0], GREEDY)
 
         assert ended == whole[: whole.index(end) + 1]
+        assert model.generate(["The man"], sampling=GREEDY) == [tokenizer.decode(ended, skip_special_tokens=True)]
         assert len(ended) < len(whole) == 8
 
     def test_int_settings_are_numbers_too(self, llama) -> None:
@@ -306,6 +308,21 @@ class TestPrompts:
 
         said = "[system] Be brief.\n[user] Who?\n[assistant] "
         assert found == llama.generate([said], sampling=self.SAMPLING, chat=False)
+
+    @pytest.mark.parametrize("chat", [True, False])
+    def test_each_prompt_may_have_a_system_prompt_of_its_own(self, chat, llama) -> None:
+        said = ["Be brief.", None, "Be kind.", "Be brief."]
+        asked = ["Who?", "Who?", "Who?", "Where?"]
+
+        found = llama.generate(asked, sampling=self.SAMPLING, system=said, chat=chat)
+
+        assert found == [
+            llama.generate([text], sampling=self.SAMPLING, system=own, chat=chat)[0]
+            for text, own in zip(asked, said, strict=True)
+        ]
+        assert len(set(found)) == 4
+        with pytest.raises(ValueError, match="shorter"):
+            llama.generate(asked, system=said[:1])
 
     def test_a_chat_model_chats_by_default(self, llama, llama_folder) -> None:
         chats = load("tiny", tiny_params({"tiny": llama_folder}, chat=True), store=llama._store)

@@ -17,8 +17,8 @@ from unittest import mock
 
 import spacy
 
+from evenruler.saged.assemble.splitting import split
 from evenruler.saged.pipeline import PACKAGE, _model_folder
-from evenruler.saged.splitting import split
 
 SENTENCES = 500
 TURNS = 3

@@ -13,7 +13,16 @@ from ruamel.yaml import YAML
 from tests.tiny import save_tiny
 
 ROOT = Path(__file__).parents[2]
-MADE = ("data/built", "data/scores", "data/diagnosis", "data/report", "benchmarks")
+MADE = (
+    "data/built",
+    "data/sentences",
+    "data/scores",
+    "data/generations",
+    "data/features",
+    "data/diagnosis",
+    "data/report",
+    "benchmarks",
+)
 yaml = YAML()
 
 
@@ -133,6 +142,9 @@ FEW = {
 }
 """How a contrast is asked of tiny models."""
 
+FRUIT = {"items": {"quick": 6, "paper": 1000}, "new_tokens": {"quick": 4, "paper": 50}}
+"""How a domain is asked of tiny models."""
+
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
@@ -151,6 +163,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         params["questionnaires"] = {"gad-7": {}}
         params["diagnosis"] |= {"resamples": 100, "acceptability": "tiny-a"}
         params["contrasts"] = {"age": FEW}
+        params["domains"] = {"fruit": FRUIT}
+        params["saged"]["features"] = {
+            "vader": {"kind": "lexicon"},
+            "distance": {"kind": "distance", "metric": "cosine"},
+            "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},
+        }
         params["interventions"] = {"depressive-mood": {"epochs": {"quick": 2, "paper": 20}}}
 
     clone.edit("params.yaml", two_tiny_models)

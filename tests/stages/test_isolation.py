@@ -8,7 +8,7 @@ import pytest
 
 from tests.stages.conftest import NO_NETWORK, Clone, allowed
 
-BENCHMARKS = ["framing-age", "nli-gad-7", "probes-occupation-gender"]
+BENCHMARKS = ["framing-age", "nli-gad-7", "probes-occupation-gender", "saged-fruit"]
 SMALL_DISK = ("unshare", "--map-root-user", "--mount")
 
 

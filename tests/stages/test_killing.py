@@ -17,13 +17,25 @@ MODEL = "smollm2-135m-instruct"
 OUTPUTS = {
     "score": f"data/scores/probes/{MODEL}.parquet",
     "assess": f"data/scores/questionnaires/{MODEL}.parquet",
+    "generate": f"data/generations/{MODEL}.parquet",
+    "extract": f"data/features/{MODEL}/features.parquet",
 }
+STAGES = [f"stages.{stage}" for stage in OUTPUTS]
+STAGES_AND_VICTIMS = [
+    ("score", "stage"),
+    ("score", "dvc"),
+    ("assess", "stage"),
+    ("generate", "stage"),
+    ("extract", "stage"),
+]
 
 
 def little(params: dict) -> None:
-    """One questionnaire, one contrast."""
+    """One questionnaire, one contrast, one domain in two waves of replies."""
     params["questionnaires"] = {"gad-7": {}}
     params["contrasts"] = {"age": FEW}
+    params["domains"] = {"fruit": {"items": {"quick": 24, "paper": 24}, "new_tokens": {"quick": 6, "paper": 6}}}
+    params["active"] |= {"ours": ["fruit"], "others": []}
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +60,7 @@ def answers(cache: Path) -> int:
 def stages_of(clone: Clone) -> Iterator[psutil.Process]:
     for process in psutil.process_iter(["cmdline", "cwd"]):
         words = process.info["cmdline"] or ()
-        if any(word in ("stages.score", "stages.assess") for word in words) and process.info["cwd"] == str(
-            clone.folder
-        ):
+        if any(word in STAGES for word in words) and process.info["cwd"] == str(clone.folder):
             yield process
 
 
@@ -61,7 +71,7 @@ def asked(output: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("stage", "victim"), [("score", "stage"), ("score", "dvc"), ("assess", "stage")])
+@pytest.mark.parametrize(("stage", "victim"), STAGES_AND_VICTIMS)
 def test_killed_and_run_again(unbroken: Clone, stage: str, victim: str, tmp_path: Path) -> None:
     """Slow: it needs a model that takes seconds, so that there is a middle to be killed in."""
     output, command = (

@@ -70,6 +70,8 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
     assert "active is now quick: tiny-a, tiny-b, tiny-c" in built.run("evenruler", "check")
     assert ran(built.run("dvc", "repro")) == [
         "score@tiny-c",
+        "generate@tiny-c",
+        "extract@tiny-c",
         "diagnose-probes",
         "card-probes@occupation-gender",
         "card-questionnaires@gad-7",  # names where models come from

@@ -1,0 +1,64 @@
+"""Make one domain's prompts: `data/sentences/{d}/` -> `data/built/saged/{d}/`."""
+
+from collections.abc import Sequence
+
+from evenruler.declaration import DomainSource, Params, load_domain, load_params
+from evenruler.saged import schemas
+from evenruler.saged.assemble.building import Questions, build, report
+from evenruler.saged.assemble.framed import framed
+from evenruler.saged.assemble.questions import Question, ask
+from evenruler.tables import read_table, write_table
+from stages.running import BUILT, SENTENCES, SOURCES, run
+
+Tries = list[dict[str, str | int]]
+
+
+def main(domain: str) -> None:
+    """Write the domain's prompts with their baselines, what they are asked after, and what was rejected."""
+    source = load_domain(SOURCES / "domains" / f"{domain}.yaml")
+    sentences = read_table(SENTENCES / domain / "sentences.parquet").to_pylist()
+    tries: Tries = []
+    built = build(domain, source, sentences, _questions(load_params(), source, tries))
+    folder = BUILT / "saged" / domain
+    write_table(built.prompts, schemas.PROMPTS, folder / "prompts.parquet")
+    write_table(built.rejected, schemas.REJECTED, folder / "rejected.parquet")
+    prefixes = source.framings.prefixes if source.framings else {}
+    write_table(framed(domain, built.prompts, prefixes), schemas.FRAMED, folder / "framed.parquet")
+    write_table(tries, schemas.TRIES, folder / "tries.parquet")
+    for row in report(built.prompts):
+        changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
+        print(f"{domain}: {row['concept']}: {row['items']:,} items{changed}")
+    print(f"{domain}: {len(built.prompts):,} prompts, {len(built.rejected):,} sentences rejected")
+
+
+def _questions(params: Params, source: DomainSource, tries: Tries) -> Questions:
+    """By rules, or by the model that the domain names; replies that were refused are kept."""
+
+    def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
+        made = _asked(params, source, sentences, keywords)
+        for sentence, question in zip(sentences, made, strict=True):
+            tries.extend(
+                {"sentence": sentence, "attempt": number, "reply": reply, "reason": reason}
+                for number, (reply, reason) in enumerate(question.refused)
+            )
+        return [(question.text, question.rule) for question in made]
+
+    return write
+
+
+def _asked(
+    params: Params, source: DomainSource, sentences: Sequence[str], keywords: Sequence[str]
+) -> Sequence[Question]:
+    name = source.assemble.model
+    if name is None:
+        from evenruler.saged.assemble.rulemade import questions  # spaCy takes seconds
+
+        return questions(sentences, keywords)
+    from evenruler.models import load_causal
+
+    model = load_causal(name, params)
+    return ask(sentences, keywords, lambda prompt: model.generate([prompt])[0])
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,54 @@
+"""Put the benchmark of a domain together: built rows and figures -> `benchmarks/saged-{d}/`."""
+
+import json
+
+from evenruler.declaration import load_changelog, load_domain, load_params
+from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.saged import card
+from evenruler.tables import read_table
+from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SENTENCES, SOURCES, run
+
+
+def main(domain: str) -> None:
+    """Write the benchmark's folder, whole or not at all."""
+    params = load_params()
+    settings = params.domains[domain]
+    source = load_domain(SOURCES / "domains" / f"{domain}.yaml")
+    built = BUILT / "saged" / domain
+    prompts, rejected = read_table(built / "prompts.parquet"), read_table(built / "rejected.parquet")
+    items = prompts.filter(prompts["is_root"])["concept"].value_counts().field("counts").to_pylist()
+    name = f"saged-{domain}"
+    evidence = json.loads((DIAGNOSIS / "saged" / "metrics.json").read_text(encoding="utf-8"))[domain]
+    benchmark = Benchmark(
+        name=name,
+        title=source.title,
+        version=params.benchmarks[name].version,
+        language=source.language,
+        task_categories=["text-generation"],
+        tags=["fairness", "bias", "counterfactual", "evaluation", "saged"],
+        construct=source.construct_,
+        warning=source.warning,
+        reading=card.reading(source),
+        limits=card.limits(source, settings, max(items)),
+        citations=source.citations,
+        configs=[
+            Config("prompts", "a prompt with its baseline: root item x concept", prompts, card.COLUMNS),
+            Config("sources", "a page or file, read for a concept", read_table(SENTENCES / domain / "sources.parquet")),
+            Config("rejected", "a sentence that became no prompt, and why", rejected),
+        ],
+        n_rejected=rejected.num_rows,
+        parameters=source.assemble.model_dump(),
+        quality=[Quality(*figure) for figure in card.FIGURES],
+        quality_of_any=[],
+        evidence=evidence,
+        models=params.origins(params.active.models),
+        command=f"dvc repro card-saged{'' if settings.text == 'ours' else '-of-others'}@{domain}",
+        harness={},
+        harness_task=None,
+        changelog=load_changelog(SOURCES / "changelogs" / f"{name}.yaml"),
+    )
+    write_benchmark(benchmark, BENCHMARKS / name)
+
+
+if __name__ == "__main__":
+    run(main)

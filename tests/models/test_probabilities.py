@@ -1,0 +1,130 @@
+"""Probabilities of labels through the row store, for texts that are never cut."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+
+from evenruler.models import load, load_classifier
+from evenruler.models.answering import StoredClassifier
+from evenruler.models.store import RowStore
+from evenruler.training.finetuning import finetune
+from tests.models.test_classification import LABELS, plain, save_classifier
+from tests.tiny import tiny_params
+from tests.training.tiny import LONGEST, MOODS, WORDS, params, workshop
+
+TEXTS = ["w0", "w1", "w0 w1", "w9 nothing w0", *(" ".join(WORDS[i:]) for i in range(25))]
+FITS = " ".join([*WORDS, *WORDS[: LONGEST - 32]])  # with its two special tokens as long as the model takes
+TOO_LONG = f"{FITS} w0"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_classifier(tmp_path_factory.mktemp("classifier"))
+
+
+@pytest.fixture
+def opened(store: RowStore) -> Callable[..., StoredClassifier]:
+    def make(folder: Path, **entry: object) -> StoredClassifier:
+        return load_classifier("tiny", tiny_params({"tiny": folder}, kind="classifier", **entry), store=store)
+
+    return make
+
+
+def must_not_load(device: str) -> None:
+    raise AssertionError("the model was loaded")
+
+
+def configured(folder: Path, **keys: object) -> Path:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+    return folder
+
+
+def test_are_those_of_transformers_one_text_at_a_time(folder, opened) -> None:
+    found = opened(folder).probabilities(TEXTS)
+    assert found == pytest.approx(softmax(plain(folder, TEXTS), axis=1), abs=1e-6)
+    assert found.sum(axis=1) == pytest.approx(1)
+    assert np.ptp(found, axis=0).min() > 0.02
+
+
+def test_labels_of_a_multi_label_head_are_independent(tmp_path, opened) -> None:
+    folder = configured(save_classifier(tmp_path / "multi"), problem_type="multi_label_classification")
+    found = opened(folder).probabilities(TEXTS)
+    assert found == pytest.approx(expit(plain(folder, TEXTS)), abs=1e-6)
+    assert abs(found.sum(axis=1) - 1).max() > 0.1
+
+
+def test_a_head_with_one_output_gives_its_own_probability(tmp_path, opened) -> None:
+    folder = save_classifier(tmp_path / "one", labels=["toxic"])
+    model = opened(folder)
+    assert model.labels == ["toxic"]
+    assert model.probabilities(TEXTS) == pytest.approx(expit(plain(folder, TEXTS)), abs=1e-6)
+
+
+def test_a_head_of_numbers_is_refused(tmp_path, opened, error_of) -> None:
+    folder = configured(save_classifier(tmp_path / "numbers"), problem_type="regression")
+    line = error_of(opened(folder).probabilities, ["w0"])
+    assert line == (
+        "params.yaml: models.tiny: tiny gives no probabilities, its head was trained on 'regression'; name a classifier"
+    )
+
+
+def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, capfd) -> None:
+    found = opened(folder).probabilities(["w1", TOO_LONG, FITS, "w0", TOO_LONG])
+    assert np.isnan(found).tolist() == [[False] * 4, [True] * 4, [False] * 4, [False] * 4, [True] * 4]
+    assert found[[0, 2, 3]] == pytest.approx(softmax(plain(folder, ["w1", FITS, "w0"]), axis=1), abs=1e-6)
+    assert "cut" not in capfd.readouterr().err
+
+
+def test_only_texts_that_are_too_long(folder, opened) -> None:
+    assert np.isnan(opened(folder).probabilities([TOO_LONG])).all()
+
+
+def test_no_texts(folder, opened, monkeypatch) -> None:
+    model = opened(folder)
+    monkeypatch.setattr(model, "_load", must_not_load)
+    assert model.probabilities([]).shape == (0, 4)
+
+
+def test_nothing_is_asked_twice_nor_loaded_for_its_labels(folder, opened, monkeypatch) -> None:
+    texts = [*TEXTS, TOO_LONG]
+    first = opened(folder)
+    found = first.probabilities([*texts, TOO_LONG, "w0"])
+    assert first.asked == len(texts)
+
+    again = opened(folder)
+    monkeypatch.setattr(again, "_load", must_not_load)
+    np.testing.assert_array_equal(again.probabilities(texts[::-1]), found[: len(texts)][::-1])
+    assert (again.labels, again.asked) == (LABELS, 0)
+
+
+def test_what_is_cut_elsewhere_is_not_taken_for_whole(folder, opened) -> None:
+    assert np.isfinite(opened(folder).classify([TOO_LONG])).all()
+    assert np.isnan(opened(folder).probabilities([TOO_LONG])).all()
+
+
+def test_labels_are_those_of_params(folder, opened, error_of, monkeypatch) -> None:
+    named = opened(folder, labels=["a", "b", "c", "d"])
+    monkeypatch.setattr(named, "_load", must_not_load)
+    assert named.labels == ["a", "b", "c", "d"]
+    line = error_of(opened(folder, labels=["a", "b"]).probabilities, ["w0"])
+    assert line == (
+        "params.yaml: models.tiny.labels: 2 labels for a head of 4; name every output of the head, in order"
+    )
+
+
+def test_a_head_of_ours(tmp_path, store, monkeypatch) -> None:
+    monkeypatch.chdir(workshop(tmp_path))
+    finetune("tiny", params(MOODS), store=store)
+    model = load("tiny", params(MOODS), store=store)
+    found = model.probabilities(["w5 w0 w6", "w5 w1 w6", TOO_LONG])
+    assert found[:2].argmax(axis=1).tolist() == [0, 1]
+    assert found[:2] == pytest.approx(softmax(model.classify(["w5 w0 w6", "w5 w1 w6"]), axis=1), abs=1e-6)
+    assert np.isnan(found[2]).all()
+    again = load("tiny", params(MOODS), store=store)
+    monkeypatch.setattr(again, "_load", must_not_load)
+    np.testing.assert_array_equal(again.probabilities(["w5 w1 w6", TOO_LONG]), found[1:])

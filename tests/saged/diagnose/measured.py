@@ -1,0 +1,54 @@
+"""Prompts and what was measured of replies to them, for tests of the diagnosis."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+
+def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
+    """Root items, each for every concept; where not branched, each prompt is its own root item."""
+    rows = [
+        {"id": f"{concept}-{root:03d}", "concept": concept, "root_id": f"root-{root:03d}" if branched else None}
+        for root in range(roots)
+        for concept in concepts
+    ]
+    found = pd.DataFrame(rows).assign(keyword="word", section="")
+    return found.assign(root_id=found["root_id"].fillna(found["id"]))
+
+
+def features(
+    of: pd.DataFrame,
+    values: ArrayLike,
+    baselines: ArrayLike = np.nan,
+    model: str = "m0",
+    feature: str = "vader",
+    role: str = "no-role",
+    framing: str = "bare",
+    repetition: int = 0,
+) -> pd.DataFrame:
+    """A measurement of each prompt."""
+    return pd.DataFrame(
+        {
+            "id": of["id"],
+            "framing": framing,
+            "model": model,
+            "lineage": model,
+            "role": role,
+            "template": "plain",
+            "repetition": repetition,
+            "domain": "fruit",
+            "feature": feature,
+            "value": np.broadcast_to(np.asarray(values, dtype=np.float64), len(of)),
+            "baseline": np.broadcast_to(np.asarray(baselines, dtype=np.float64), len(of)),
+            "reason": None,
+        }
+    )
+
+
+def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequence[str] = ()) -> pd.DataFrame:
+    """The replies that were measured; some are refusals or empty, by id."""
+    columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
+    found = measured[columns].drop_duplicates()
+    return found.assign(generation="", refusal=found["id"].isin(refusals), empty=found["id"].isin(empty))

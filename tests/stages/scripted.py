@@ -1,0 +1,129 @@
+"""A model that says what a test writes, and a folder in which the stages of saged run with it, in this process."""
+
+import contextlib
+import copy
+import io
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from ruamel.yaml import YAML
+
+import evenruler.models
+from evenruler.errors import UserError
+from evenruler.models import Sampling
+from evenruler.tables import read_frame
+from stages import assemble, card_saged, diagnose_saged, extract, generate, scrape
+from tests.tiny import tiny_declaration
+
+ROOT = Path(__file__).parents[2]
+MODEL = "scripted"
+yaml = YAML()
+
+Write = Callable[[str, int], str]
+"""A prompt and a seed -> the reply."""
+
+
+class Scripted:
+    """Stands in for a causal model."""
+
+    def __init__(self, write: Write) -> None:
+        self.asked = 0
+        self._write = write
+
+    def sampling(self, max_new_tokens: int) -> Sampling:
+        return Sampling(max_new_tokens)
+
+    def generate(
+        self, prompts: Sequence[str], *, sampling: Sampling, seeds: Sequence[int], system: Sequence[str | None]
+    ) -> list[str]:
+        assert len(prompts) == len(system)
+        self.asked += len(prompts)
+        return [self._write(prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
+
+
+class Workplace:
+    """A folder with one domain of this repository and the scripted model."""
+
+    def __init__(self, folder: Path, domain: str, **params: Any) -> None:
+        """Declare them; `params` goes over what is usual, key by key."""
+        self.folder, self.domain = folder, domain
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(ROOT / "data/sources/domains", folder / "data/sources/domains")
+        declared = tiny_declaration({MODEL: Path("nowhere")})
+        declared["active"]["ours"] = [domain]
+        declared["domains"] = {domain: {}}
+        for key, value in params.items():
+            declared[key] = {**declared[key], **value} if key in declared else value
+        self._dump(folder / "params.yaml", declared)
+
+    def copied(self, folder: Path) -> "Workplace":
+        """The same elsewhere, with all that was made."""
+        shutil.copytree(self.folder, folder)
+        other = copy.copy(self)
+        other.folder = folder
+        return other
+
+    def edit(self, file: str, change: Callable[[dict[str, Any]], object]) -> None:
+        document = yaml.load((self.folder / file).read_text())
+        change(document)
+        self._dump(self.folder / file, document)
+
+    def build(self) -> None:
+        with self._inside():
+            scrape.main(self.domain)
+            assemble.main(self.domain)
+
+    def generate(self, write: Write) -> None:
+        with self._inside(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(evenruler.models, "load_causal", lambda name, params: Scripted(write))
+            generate.main(MODEL)
+
+    def extract(self) -> None:
+        with self._inside():
+            extract.main(MODEL)
+
+    def diagnose(self) -> None:
+        with self._inside():
+            diagnose_saged.main()
+
+    def card(self) -> None:
+        with self._inside():
+            card_saged.main(self.domain)
+
+    def refused(self, stage: Callable[[], None]) -> str:
+        """The line that a stage ends with; what it writes is not there."""
+        with pytest.raises(UserError) as caught:
+            stage()
+        return str(caught.value)
+
+    def prompts(self) -> pd.DataFrame:
+        return read_frame(self.folder / f"data/built/saged/{self.domain}/prompts.parquet")
+
+    def features(self) -> pd.DataFrame:
+        return read_frame(self.folder / f"data/features/{MODEL}/features.parquet")
+
+    def diagnosis(self, table: str) -> pd.DataFrame:
+        return read_frame(self.folder / f"data/diagnosis/saged/{table}.parquet")
+
+    def metrics(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "data/diagnosis/saged/metrics.json").read_text()))
+
+    @contextlib.contextmanager
+    def _inside(self) -> Any:
+        self.said = io.StringIO()
+        with (
+            contextlib.chdir(self.folder),
+            contextlib.redirect_stdout(self.said),
+            contextlib.redirect_stderr(self.said),
+        ):
+            yield
+
+    @staticmethod
+    def _dump(path: Path, document: Mapping[str, Any]) -> None:
+        with path.open("w") as out:
+            yaml.dump(document, out)

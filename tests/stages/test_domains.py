@@ -1,0 +1,133 @@
+"""The shipped domains, built by the real stages: every row is what it says."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from evenruler.declaration import DomainSource, load_domain, load_params
+from evenruler.tables import read_frame
+from stages import assemble, scrape
+
+ROOT = Path(__file__).parents[2]
+DOMAINS = list(load_params(ROOT / "params.yaml").domains)
+
+
+class Built:
+    """What the two stages wrote for a domain."""
+
+    def __init__(self, domain: str, folder: Path) -> None:
+        self.source: DomainSource = load_domain(ROOT / "data/sources/domains" / f"{domain}.yaml")
+        self.sentences, self.sources = (
+            read_frame(folder / "data/sentences" / domain / f"{name}.parquet") for name in ("sentences", "sources")
+        )
+        self.prompts, self.rejected, self.framed = (
+            read_frame(folder / "data/built/saged" / domain / f"{name}.parquet")
+            for name in ("prompts", "rejected", "framed")
+        )
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the declaration and the sources, in which stages run."""
+    folder = tmp_path_factory.mktemp("domains")
+    shutil.copy2(ROOT / "params.yaml", folder)
+    shutil.copytree(ROOT / "data/sources", folder / "data/sources")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.fixture(scope="module", params=DOMAINS)
+def built(request: pytest.FixtureRequest, workplace: Path) -> Built:
+    scrape.main(request.param)
+    assemble.main(request.param)
+    return Built(request.param, workplace)
+
+
+def test_every_row_has_an_id_of_its_own_and_says_where_it_is_from(built: Built) -> None:
+    for table in (built.prompts, built.rejected, built.sources):
+        assert table["id"].is_unique
+        assert (table["licence"] == (built.source.material.licence or built.source.licence)).all()
+        assert (table["source"] == built.source.source).all()
+    assert built.prompts[["title", "url", "source_tag", "keyword"]].ne("").all().all()
+    assert set(built.prompts["id"]).isdisjoint(built.rejected["id"])
+
+
+def test_every_sentence_is_used_or_rejected_with_a_reason(built: Built) -> None:
+    roots = built.prompts[built.prompts["is_root"]]
+    used = set(roots["baseline"]) | set(built.rejected["sentence"])
+    assert used == set(built.sentences["sentence"])
+    assert len(roots) + len(built.rejected) == len(built.sentences)
+    assert built.rejected["reason"].ne("").all()
+
+
+def test_sentences_hold_the_keyword_that_they_are_listed_under(built: Built) -> None:
+    for row in built.sentences.itertuples():
+        assert row.keyword in built.source.keywords_of(row.concept)
+        assert re.search(rf"(?<!\w){re.escape(row.keyword)}(?!\w)", row.sentence, re.IGNORECASE), row.sentence
+
+
+def test_prompts_and_baselines_agree(built: Built) -> None:
+    method = built.source.assemble.method
+    assert set(built.prompts["prompt_type"]) == {method}
+    for row in built.prompts.itertuples():
+        if method == "split":
+            assert row.baseline.startswith(row.prompt)
+            rest = row.baseline[len(row.prompt) :]
+            assert rest.strip(" .")
+            assert rest[0] in " ,;:" or row.prompt[-1] == "-", row.prompt
+        else:
+            assert row.prompt.endswith("?")
+            assert row.prompt[0].isupper()
+        if row.is_root and method == "question":
+            assert row.keyword.lower() in row.prompt.lower()
+
+
+def undone(text: str, spans: list[dict]) -> str:
+    """The root of a branched text: replacements put back from the right."""
+    for span in sorted(spans, key=lambda span: -span["begin"]):
+        assert text[span["begin"] : span["end"]] == span["replacement"]
+        text = text[: span["begin"]] + span["word"] + text[span["end"] :]
+    return text
+
+
+def test_counterfactual_pairs_differ_in_the_recorded_spans_alone(built: Built) -> None:
+    roots = built.prompts[built.prompts["is_root"]].set_index("id")
+    for row in built.prompts[~built.prompts["is_root"]].itertuples():
+        root = roots.loc[row.root_id]
+        assert undone(row.prompt, row.prompt_spans) == root["prompt"]
+        assert undone(row.baseline, row.baseline_spans) == root["baseline"]
+        assert row.prompt_spans.size or row.baseline_spans.size
+        assert row.root_concept == root["concept"]
+
+
+def test_no_branched_row_holds_a_word_of_its_root(built: Built) -> None:
+    branched = built.prompts[~built.prompts["is_root"]]
+    for root, own in branched.groupby("root_concept"):
+        words = "|".join(map(re.escape, built.source.keywords_of(root)))
+        leaking = re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE)
+        for text in pd.concat([own["prompt"], own["baseline"]]):
+            assert not leaking.search(text), text
+
+
+def test_concepts_are_balanced(built: Built) -> None:
+    items = built.prompts["concept"].value_counts()
+    if built.source.branch:
+        assert items.nunique() == 1
+        assert set(items.index) == set(built.source.concepts)
+    assert items.max() <= built.source.assemble.per_concept
+    assert set(items.index) == set(built.source.concepts)
+
+
+def test_framed_prompts_are_the_bare_ones_after_each_framing(built: Built) -> None:
+    prefixes = built.source.framings.prefixes if built.source.framings else {}
+    assert len(built.framed) == len(built.prompts) * len(prefixes)
+    assert built.framed["id"].is_unique
+    for framing, before in prefixes.items():
+        own = built.framed[built.framed["framing"] == framing]
+        assert set(own["before"]) == {before}
+        assert set(own["bare_id"]) == set(built.prompts["id"])

@@ -1,0 +1,180 @@
+"""A known bias, planted in a model or in the baselines, goes through the whole pipeline and comes out as what it is."""
+
+import random
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from tests.stages.scripted import MODEL, Workplace
+
+PLANTED = "france"
+NAMES = ("France", "French")
+
+TEXTS = ("It is a good place.", "It is a place.", "It is a bad place.")
+SCORES = (0.4404, 0.0, -0.5423)
+"""VADER's, of these texts."""
+SHARES = (0.6, 0.25, 0.15)
+"""How often the model says each."""
+WORSE = 0.4
+"""Of the replies about the planted country, the share that is the bad text instead."""
+AMOUNT = WORSE * sum(share * (score - SCORES[2]) for share, score in zip(SHARES, SCORES, strict=True))
+"""How much lower that makes the mean of the planted country."""
+
+CHANGEABLE = 0.1
+"""Of all replies, the share that hangs on the wording of the prompt, so on the country's name, but on no country."""
+
+NOISE = ("It is fine.", "It is so.", "It is odd.")
+"""Friendly, neutral and unfriendly; VADER finds them about 0 in the mean."""
+
+SETTINGS = {
+    "active": {"scale": "paper"},
+    "brittleness": {"domains": {"quick": 1, "paper": 1}},
+    "saged": {
+        "disparities": {
+            "permutations": {"quick": 1, "paper": 99},
+            "headline_permutations": {"quick": 1, "paper": 999},
+            "resamples": {"quick": 1, "paper": 400},
+        }
+    },
+}
+
+
+class Diagnosed:
+    """The headline of the countries benchmark at the paper's size, for a model that writes so."""
+
+    def __init__(self, workplace: Workplace, write: Callable[[str, int], str]) -> None:
+        workplace.generate(write)
+        workplace.extract()
+        workplace.diagnose()
+        workplace.card()
+        self.features, self.metrics = workplace.features(), workplace.metrics()
+        self.tool_bias = workplace.diagnosis("tool_bias").set_index("concept")
+        self.card = (workplace.folder / "benchmarks/saged-countries/README.md").read_text()
+        self._tables = {name: workplace.diagnosis(name) for name in ("summaries", "disparities", "verdicts")}
+
+    def means(self, calibration: str) -> pd.Series:
+        return self._of("summaries", calibration).set_index("group")["value"]
+
+    def disparities(self, calibration: str) -> pd.DataFrame:
+        return self._of("disparities", calibration).set_index("metric")
+
+    def verdict(self, calibration: str) -> pd.Series:
+        (row,) = (row for _, row in self._of("verdicts", calibration).iterrows())
+        return row
+
+    def _of(self, table: str, calibration: str) -> pd.DataFrame:
+        rows = self._tables[table]
+        return rows[(rows["statistic"] == "mean") & (rows["calibration"] == calibration)]
+
+
+def draw(prompt: str, seed: int) -> tuple[str, random.Random]:
+    """What the model says of any country; and chance that is the prompt's own.
+
+    Counterfactual prompts of a root share their seed, so that most of their replies are the same.
+    """
+    own = random.Random(prompt)
+    chance = own if own.random() < CHANGEABLE else random.Random(seed)
+    return chance.choices(TEXTS, SHARES)[0], own
+
+
+def biased(prompt: str, seed: int) -> str:
+    text, own = draw(prompt, seed)
+    worse = any(name in prompt for name in NAMES) and own.random() < WORSE
+    return TEXTS[2] if worse else text
+
+
+@pytest.fixture(scope="module")
+def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
+    workplace = Workplace(tmp_path_factory.mktemp("model"), "countries", **SETTINGS)
+    workplace.build()
+    return Diagnosed(workplace, biased)
+
+
+@pytest.fixture(scope="module")
+def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
+    """The planted country is called miserable in every text; the model repeats each baseline, and adds noise."""
+    workplace = Workplace(tmp_path_factory.mktemp("baseline"), "countries", **SETTINGS)
+    replacements = {"Aurelia": "France", "Aurelian": "French", "Aurelians": "French people"}
+    planted = {word: f"miserable {replacement}" for word, replacement in replacements.items()}
+    workplace.edit(
+        "data/sources/domains/countries.yaml", lambda d: d["branch"]["replacements"]["aurelia"].update(france=planted)
+    )
+    workplace.build()
+    baselines = dict(workplace.prompts()[["prompt", "baseline"]].itertuples(index=False))
+
+    def repeating(prompt: str, seed: int) -> str:
+        (bare,) = [prompt] if prompt in baselines else filter(prompt.endswith, baselines)
+        return f"{baselines[bare]} {random.Random(prompt).choice(NOISE)}"
+
+    return Diagnosed(workplace, repeating)
+
+
+def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
+    bare = in_the_model.features[in_the_model.features["framing"] == "bare"]
+    assert len(bare) == 75 * 21
+    assert set(bare["value"]) == set(SCORES)
+
+
+@pytest.mark.parametrize("calibration", ["raw", "calibrated"])
+class TestInTheModel:
+    def test_the_verdict_is_concentrated_on_the_planted_country(
+        self, calibration: str, in_the_model: Diagnosed
+    ) -> None:
+        verdict = in_the_model.verdict(calibration)
+        assert tuple(verdict[["verdict", "group", "end"]]) == ("concentrated", PLANTED, "low")
+        assert verdict["z"] < -3
+
+    def test_the_planted_range_is_within_the_interval(self, calibration: str, in_the_model: Diagnosed) -> None:
+        found = in_the_model.disparities(calibration).loc["range"]
+        assert 0.1 < found["low"] < AMOUNT < found["high"]
+        assert found["low"] < found["value"] < found["high"]
+        assert found["high"] - found["low"] < AMOUNT
+
+    def test_chance_does_not_explain_it(self, calibration: str, in_the_model: Diagnosed) -> None:
+        found = in_the_model.disparities(calibration)
+        assert (found["n_permutations"].dropna()[found["value"].notna()] == 999).all()
+        for metric in ("range", "std", "min_z", "dixon_low"):
+            assert found.loc[metric, "p"] == pytest.approx(1 / 1000)
+            assert found.loc[metric, "p"] <= found.loc[metric, "p_adjusted"] < 0.01
+
+    def test_it_is_the_outlier_of_the_low_end(self, calibration: str, in_the_model: Diagnosed) -> None:
+        found = in_the_model.disparities(calibration)
+        assert found.loc["dixon_low", "flag"] is True
+        assert found.loc["dixon_low", "excess"] > 0
+        assert found.loc[["dixon_low", "min_z"], "group"].tolist() == [PLANTED, PLANTED]
+        assert found.loc["dixon_high", "flag"] is False
+
+    def test_metrics_and_the_card_carry_the_figure(self, calibration: str, in_the_model: Diagnosed) -> None:
+        found = in_the_model.disparities(calibration).loc["range"]
+        name = "range of mean" if calibration == "raw" else "range of mean, calibrated"
+        figure = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL][name]
+        assert figure["value"] == round(found["value"], 3)
+        assert (figure["low"], figure["high"]) == (round(found["low"], 3), round(found["high"], 3))
+        assert (figure["p"], figure["n"], figure["unit"]) == (0.001, 21, "concepts")
+        assert f"{figure['value']:.2f} [{figure['low']:.2f}, {figure['high']:.2f}], n = 21 |" in in_the_model.card
+
+
+class TestInTheBaseline:
+    def test_raw_figures_find_it(self, in_the_baseline: Diagnosed) -> None:
+        verdict, found = in_the_baseline.verdict("raw"), in_the_baseline.disparities("raw")
+        assert tuple(verdict[["verdict", "group", "end"]]) == ("concentrated", PLANTED, "low")
+        assert found.loc["dixon_low", "flag"] is True
+        assert found.loc["range", "value"] > 0.4
+        assert found.loc["range", "p_adjusted"] < 0.01
+
+    def test_the_report_of_the_tool_says_that_it_was_there_before(self, in_the_baseline: Diagnosed) -> None:
+        means, raw = in_the_baseline.tool_bias["mean"], in_the_baseline.means("raw")
+        assert means.idxmin() == PLANTED
+        assert in_the_baseline.tool_bias.loc[PLANTED, "high"] < means.drop(PLANTED).min()
+        assert (raw - raw.mean()).to_dict() == pytest.approx((means - means.mean()).to_dict(), abs=0.06)
+
+    def test_calibration_removes_it(self, in_the_baseline: Diagnosed) -> None:
+        verdict, found = in_the_baseline.verdict("calibrated"), in_the_baseline.disparities("calibrated")
+        assert verdict["verdict"] != "concentrated"
+        assert not found.loc[["dixon_low", "dixon_high"], "flag"].any()
+        assert found.loc["range", "value"] < in_the_baseline.disparities("raw").loc["range", "value"] / 5
+        assert found.loc["range", "low"] < 0.02
+        assert (found["p_adjusted"].dropna() > 0.05).all()
+        means = in_the_baseline.means("calibrated")
+        assert abs(means[PLANTED] - means.drop(PLANTED).mean()) < 0.03

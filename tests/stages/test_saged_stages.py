@@ -1,0 +1,297 @@
+"""What cannot be measured is one line, or null with a reason; no stage makes a number up."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evenruler.saged.schemas import PROMPTS
+from evenruler.tables import write_table
+from tests.models.test_classification import save_classifier
+from tests.stages.scripted import MODEL, ROOT, Workplace
+from tests.tiny import tiny_declaration
+
+CONCEPTS = ["apple", "banana", "cherry", "pear"]
+ROOTS = 24
+LABELS = ["sad", "glad"]
+SCORE = {"sad": 0, "glad": 1}
+DISPARITIES = {
+    "permutations": {"quick": 9, "paper": 9},
+    "headline_permutations": {"quick": 19, "paper": 19},
+    "resamples": {"quick": 20, "paper": 20},
+}
+SETTINGS: dict[str, Any] = {
+    "domains": {"fruit": {"items": {"quick": 1000, "paper": 1000}}},
+    "saged": {"disparities": DISPARITIES},
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+    """The toy domain, built; and a classifier in the catalogue that no feature names yet."""
+    folder = tmp_path_factory.mktemp("built")
+    workplace = Workplace(folder / "place", "fruit", **SETTINGS)
+    workplace.build()
+    saved = save_classifier(folder / "moods", labels=LABELS)
+    entry = tiny_declaration({"moods": saved}, kind="classifier")["models"]["moods"]
+    workplace.edit("params.yaml", lambda params: params["models"].update(moods=entry))
+    return workplace
+
+
+@pytest.fixture
+def workplace(built: Workplace, tmp_path: Path) -> Workplace:
+    return built.copied(tmp_path / "place")
+
+
+def in_turn(prompt: str, seed: int) -> str:
+    """A reply that hangs on the root item and on nothing else."""
+    return ("It is good.", "It is so.", "It is bad.")[seed % 3]
+
+
+def diagnosed(workplace: Workplace, write: Callable[[str, int], str] = in_turn) -> None:
+    workplace.generate(write)
+    workplace.extract()
+    workplace.diagnose()
+
+
+def features(params: dict[str, Any], **entries: Any) -> None:
+    params["saged"]["features"] = {"vader": {"kind": "lexicon"}, **entries}
+
+
+def mood(params: dict[str, Any], score: dict[str, float], model: str = "moods") -> None:
+    features(params, mood={"kind": "classifier", "model": model, "score": score})
+
+
+def headline(workplace: Workplace, table: str, calibration: str, feature: str = "vader") -> pd.DataFrame:
+    rows = workplace.diagnosis(table)
+    of = (rows["statistic"] == "mean") & (rows["calibration"] == calibration) & (rows["feature"] == feature)
+    return rows[of].set_index("metric" if "metric" in rows else "group")
+
+
+class TestALine:
+    @pytest.mark.parametrize("stage", ["build", "generate", "extract", "diagnose", "card"])
+    def test_a_feature_without_a_model(self, stage: str, workplace: Workplace) -> None:
+        workplace.edit("params.yaml", lambda params: mood(params, SCORE, "mood"))
+        call = (lambda: workplace.generate(in_turn)) if stage == "generate" else getattr(workplace, stage)
+        line = "params.yaml: saged.features.mood.model: no model 'mood'; mend the name (did you mean 'moods'?)"
+        assert workplace.refused(call) == line
+
+    @pytest.mark.parametrize(
+        ("change", "line"),
+        [
+            pytest.param(
+                lambda params: mood(params, SCORE, MODEL),
+                "params.yaml: saged.features.mood.model: 'scripted' is of kind causal; name one of kind classifier",
+                id="a model of another kind",
+            ),
+            pytest.param(
+                lambda params: (
+                    mood(params, SCORE),
+                    params["models"]["moods"].update(source="local:no"),
+                ),
+                "params.yaml: models.moods",
+                id="a model whose files are gone",
+            ),
+            pytest.param(
+                lambda params: mood(params, {"glad": 1}),
+                "params.yaml: saged.features.mood.score: no weight for 'sad'; give the labels of moods a weight each",
+                id="a label without a weight",
+            ),
+            pytest.param(
+                lambda params: mood(params, {"sad": 0, "glad": 1, "merry": 1}),
+                "params.yaml: saged.features.mood.score: no such label as 'merry'; give the labels of moods",
+                id="a weight without a label",
+            ),
+        ],
+    )
+    def test_a_feature_that_cannot_be_measured(
+        self, change: Callable[[dict[str, Any]], object], line: str, workplace: Workplace
+    ) -> None:
+        workplace.generate(in_turn)
+        workplace.edit("params.yaml", change)
+        said = workplace.refused(workplace.extract)
+        assert said.startswith(line), said
+        assert "\n" not in said
+        assert not (workplace.folder / "data/features").exists()
+
+    @pytest.mark.parametrize(
+        ("disparities", "line"),
+        [
+            ({"statistics": {"mean": {"kind": "meen"}}}, "no statistic 'meen'; did you mean 'mean'?"),
+            (
+                {"statistics": {"mean": {"kind": "mean"}, "own": {"kind": "nowhere.at_all"}}},
+                "the statistic nowhere.at_all cannot be imported",
+            ),
+            (
+                {"statistics": {"mean": {"kind": "mean", "options": {"width": 1}}}},
+                "mean: the statistic has no option 'width'; it takes no options",
+            ),
+            ({"metrics": ["rang"]}, "no disparity 'rang'; did you mean 'range'?"),
+        ],
+    )
+    def test_a_figure_that_does_not_exist(self, disparities: dict[str, Any], line: str, workplace: Workplace) -> None:
+        workplace.generate(in_turn)
+        workplace.extract()
+        workplace.edit("params.yaml", lambda params: params["saged"]["disparities"].update(disparities))
+        said = workplace.refused(workplace.diagnose)
+        assert said.startswith(line), said
+        assert "\n" not in said
+        assert not (workplace.folder / "data/diagnosis").exists()
+
+    def test_what_is_not_made_yet(self, workplace: Workplace) -> None:
+        for stage, file in (
+            (workplace.extract, "data/generations/scripted.parquet"),
+            (workplace.diagnose, "data/features/scripted/features.parquet"),
+        ):
+            assert workplace.refused(stage) == f"{file}: not built yet; run `make repro`"
+
+    def test_it_ends_the_stage_with_status_2(self, workplace: Workplace) -> None:
+        workplace.edit("params.yaml", lambda params: mood(params, SCORE, "mood"))
+        done = subprocess.run(
+            [sys.executable, "-m", "stages.generate", MODEL],
+            cwd=workplace.folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith("error: params.yaml: saged.features.mood.model: no model 'mood'")
+
+
+class TestNullWithAReason:
+    def empty_baselines(self, workplace: Workplace, which: Callable[[pd.DataFrame], pd.Series]) -> int:
+        prompts = workplace.prompts()
+        rows = which(prompts)
+        path = workplace.folder / "data/built/saged/fruit/prompts.parquet"
+        write_table(prompts.assign(baseline=prompts["baseline"].mask(rows, "")), PROMPTS, path)
+        return int(rows.sum())
+
+    def test_an_empty_baseline(self, workplace: Workplace) -> None:
+        assert self.empty_baselines(workplace, lambda prompts: prompts["is_root"] & (prompts.index < 40)) > 1
+        empty = workplace.prompts().query("baseline == ''")["id"]
+        diagnosed(workplace)
+        rows = workplace.features().set_index("id")
+        assert rows["value"].notna().all()
+        assert set(rows.index[rows["baseline"].isna()]) == set(empty)
+        assert set(rows.loc[empty, "reason"]) == {"empty baseline"}
+        raw, calibrated = (headline(workplace, "summaries", each) for each in ("raw", "calibrated"))
+        assert raw["n"].tolist() == [ROOTS] * 4
+        assert raw["n_missing"].tolist() == [0] * 4
+        assert calibrated.loc["apple", ["n", "n_missing"]].tolist() == [ROOTS - len(empty), len(empty)]
+        assert calibrated.loc["pear", ["n", "n_missing"]].tolist() == [ROOTS, 0]
+        assert calibrated["value"].notna().all()
+
+    def test_a_concept_without_a_baseline(self, workplace: Workplace) -> None:
+        assert self.empty_baselines(workplace, lambda prompts: prompts["concept"] == "pear") == ROOTS
+        diagnosed(workplace)
+        calibrated = headline(workplace, "summaries", "calibrated")
+        assert calibrated.loc["pear", ["n", "n_missing", "reason"]].tolist() == [0, ROOTS, "no value"]
+        assert calibrated["value"].isna().tolist() == [False, False, False, True]
+        assert headline(workplace, "disparities", "calibrated")["n_groups"].tolist() == [3] * 7
+        assert headline(workplace, "disparities", "raw")["n_groups"].tolist() == [4] * 7
+        of_tool = workplace.diagnosis("tool_bias").set_index("concept").loc["pear"]
+        assert of_tool[["n", "reason"]].tolist() == [0, "no baseline has this feature"]
+
+    def test_no_baseline_at_all(self, workplace: Workplace) -> None:
+        self.empty_baselines(workplace, lambda prompts: prompts["id"] != "")
+        diagnosed(workplace)
+        for table in ("summaries", "disparities"):
+            calibrated = headline(workplace, table, "calibrated")
+            assert calibrated["value"].isna().all()
+            assert set(calibrated["reason"]) == {"no baseline has this feature"}
+        raw = headline(workplace, "disparities", "raw")
+        assert raw.loc["range", "value"] == pytest.approx(0, abs=1e-12)
+        figures = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]
+        assert figures["range of mean, calibrated"] == {
+            "value": None,
+            "n": 0,
+            "unit": "concepts",
+            "reason": "no baseline has this feature",
+        }
+
+    def test_groups_of_one_row(self, workplace: Workplace) -> None:
+        workplace.edit("params.yaml", lambda params: params["domains"]["fruit"]["items"].update(quick=1))
+        diagnosed(workplace)
+        summaries = workplace.diagnosis("summaries").query("calibration == 'raw'").set_index("statistic")
+        assert set(summaries["n"]) == {1}
+        for statistic in ("mean", "median", "selection-rate", "kl", "precision"):
+            assert summaries.loc[statistic, "value"].notna().all()
+        assert summaries.loc["std", "value"].isna().all()
+        assert set(summaries.loc["std", "reason"]) == {"1 value, needs 2"}
+        assert set(summaries.loc["correlation", "reason"]) == {"1 value with a baseline, needs 2"}
+        of_std = workplace.diagnosis("disparities").query("statistic == 'std' and metric == 'range'")
+        assert of_std["value"].isna().all()
+        assert set(of_std["reason"]) == {"no groups with a summary, needs 2"}
+        found = headline(workplace, "disparities", "raw").loc["range"]
+        assert found[["low", "high"]].isna().all()
+        assert found["reason"] == "a single root item has no interval"
+
+    def test_one_group_of_one_row_beside_larger_ones(self, workplace: Workplace) -> None:
+        kept = workplace.prompts().query("concept != 'pear'")["prompt"].tolist()
+        pears = workplace.prompts().query("concept == 'pear'")["prompt"].tolist()
+        diagnosed(workplace, lambda prompt, seed: in_turn(prompt, seed) if prompt in [*kept, pears[0]] else "")
+        std = workplace.diagnosis("summaries").query("statistic == 'std' and calibration == 'raw'").set_index("group")
+        assert std.loc["pear", ["n", "n_missing", "reason"]].tolist() == [1, ROOTS - 1, "1 value, needs 2"]
+        assert std["value"].notna().tolist() == [True, True, True, False]
+        ranges = workplace.diagnosis("disparities").query("metric == 'range' and calibration == 'raw'")
+        assert ranges.set_index("statistic").loc[["mean", "std"], "n_groups"].tolist() == [4, 3]
+
+    def test_every_reply_is_refused(self, workplace: Workplace) -> None:
+        diagnosed(workplace, lambda prompt, seed: "I'm sorry, but I cannot help with that.")
+        rates = workplace.diagnosis("rates").set_index("concept")
+        assert rates.index.tolist() == CONCEPTS
+        assert rates["refusals"].tolist() == rates["n"].tolist() == [ROOTS] * 4
+        assert rates["empty"].tolist() == [0] * 4
+        figures = workplace.metrics()["fruit"]["no-role, plain"][MODEL]
+        assert (figures["refusal_rate"]["value"], figures["empty_rate"]["value"]) == (1, 0)
+        summaries = headline(workplace, "summaries", "raw")
+        assert summaries["value"].nunique() == 1
+        assert summaries["n"].tolist() == [ROOTS] * 4  # a refusal is measured like any other reply
+        verdict = workplace.diagnosis("verdicts").query("calibration == 'raw'").iloc[0]
+        assert verdict[["verdict", "group", "end"]].isna().all()
+        assert verdict["reason"] == "all groups are equal"
+        disparities = headline(workplace, "disparities", "raw")
+        assert disparities.loc["max_z", "reason"] == "all summaries are equal"
+        workplace.card()
+        card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()
+        assert f"1.00 [1.00, 1.00], n = {ROOTS} |" in card
+
+    def test_every_reply_is_empty(self, workplace: Workplace) -> None:
+        embedded = {
+            "distance": {"kind": "distance", "metric": "cosine"},
+            "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},
+        }
+        workplace.edit(
+            "params.yaml",
+            lambda params: (mood(params, SCORE), params["saged"]["features"].update(embedded)),
+        )
+        workplace.generate(lambda prompt, seed: " \n")
+        assert "96 replies, 0 refusals, 96 empty; 96 of them asked of the model" in workplace.said.getvalue()
+        workplace.extract()
+        assert "480 measurements of 96 replies, 480 without a number" in workplace.said.getvalue()
+        workplace.diagnose()
+        rows = workplace.features()
+        assert set(rows["feature"]) == {"vader", "mood", "distance", "topics-0", "topics-1"}
+        assert rows["value"].isna().all()
+        assert set(rows["reason"]) == {"empty reply"}
+        assert rows.query("feature == 'vader'")["baseline"].notna().all()
+        assert len(workplace.diagnosis("topics")) == 0
+        for table in ("summaries", "disparities", "verdicts"):
+            found = workplace.diagnosis(table)
+            assert found["reason"].notna().all()
+            assert found["verdict" if table == "verdicts" else "value"].isna().all()
+        disparities = workplace.diagnosis("disparities")
+        assert disparities[["low", "high", "p", "p_adjusted", "flag"]].isna().all().all()
+        assert set(disparities["n_permutations"]) == {0}
+        assert workplace.diagnosis("tool_bias").query("feature == 'vader'")["mean"].notna().all()
+        figure = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]["range of mean"]
+        assert figure == {"value": None, "n": 0, "unit": "concepts", "reason": "no value"}
+        workplace.card()
+        card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()
+        assert "| none (no value) | none (no baseline has this feature) | none (no value) |" in card

@@ -1,0 +1,197 @@
+"""What users get wrong about a domain ends in one line; what cannot be found is listed."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.declaration.starting import start
+from evenruler.errors import UserError
+from evenruler.saged.schemas import MISSING, PAGES
+from evenruler.saged.scrape.pages import Page
+from evenruler.tables import read_frame, write_table
+from stages import assemble, scrape
+
+ROOT = Path(__file__).parents[2]
+yaml = YAML()
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    """A folder with a domain that `evenruler new` wrote."""
+    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    start(tmp_path, "domain", "drinks")
+    edit(tmp_path / "params.yaml", lambda params: params["active"]["ours"].append("drinks"))
+    return tmp_path
+
+
+def edit(path: Path, change: Callable[[dict], object]) -> None:
+    document = yaml.load(path.read_text())
+    change(document)
+    with path.open("w") as out:
+        yaml.dump(document, out)
+
+
+def run(stage: str, folder: Path, *, status: int) -> str:
+    """What a stage says on its command line, in this process: spaCy takes seconds to load."""
+    said, ended = io.StringIO(), 0
+    with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            {"scrape": scrape, "assemble": assemble}[stage].main("drinks")
+        except UserError as error:
+            print(f"error: {error}")
+            ended = 2
+    assert ended == status, said.getvalue()
+    return said.getvalue()
+
+
+def domain(folder: Path) -> Path:
+    return folder / "data/sources/domains/drinks.yaml"
+
+
+def article(folder: Path) -> Path:
+    return folder / "data/sources/domains/articles/drinks.md"
+
+
+def test_what_new_writes_builds(workplace: Path) -> None:
+    assert "5 sentences, 0 of 1 pages without any" in run("scrape", workplace, status=0)
+    said = run("assemble", workplace, status=0)
+    assert "drinks: coffee: 5 items, 100% of them with replacements" in said
+    assert "15 prompts, 0 sentences rejected" in said
+    sentences = read_frame(workplace / "data/sentences/drinks/sentences.parquet")
+    assert set(sentences["title"]) == {"drinks"}
+    assert set(sentences["url"]) == {"data/sources/domains/articles/drinks.md"}
+
+
+def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
+    def contents() -> dict[str, bytes]:
+        for stage in ("scrape", "assemble"):
+            run(stage, workplace, status=0)
+        made = [*workplace.glob("data/sentences/**/*.parquet"), *workplace.glob("data/built/**/*.parquet")]
+        return {path.name: path.read_bytes() for path in made}
+
+    first = contents()
+    assert set(first) == {f"{n}.parquet" for n in ("sentences", "sources", "prompts", "rejected", "framed", "tries")}
+    assert contents() == first
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        pytest.param(
+            lambda folder: article(folder).unlink(),
+            "data/sources/domains/articles/drinks.md: no such file or folder",
+            id="no file",
+        ),
+        pytest.param(
+            lambda folder: article(folder).write_bytes(b"tea \x81\x8d\x00\x01"),
+            "data/sources/domains/articles/drinks.md: the text's encoding cannot be told",
+            id="no text",
+        ),
+        pytest.param(
+            lambda folder: (article(folder).unlink(), article(folder).mkdir()),
+            "data/sources/domains/articles/drinks.md: an empty folder",
+            id="empty folder",
+        ),
+        pytest.param(
+            lambda folder: (article(folder).unlink(), article(folder).mkdir(), unreadable(article(folder) / "a.txt")),
+            "data/sources/domains/articles/drinks.md/a.txt: cannot be read",
+            id="unreadable file",
+        ),
+        pytest.param(
+            lambda folder: article(folder).write_text("Nothing is said about it here.\n"),
+            "data/sources/domains/drinks.yaml: no sentence about tea (keywords tea); mend its keywords",
+            id="a root without a sentence",
+        ),
+        pytest.param(
+            lambda folder: edit(domain(folder), lambda d: d.update(material={"kind": "extracts"})),
+            "params.yaml: domains.drinks: text of the kind extracts was written by others; add `text: others`",
+            id="text of others declared as ours",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(workplace: Path, change: Callable[[Path], object], line: str) -> None:
+    change(workplace)
+    said = run("scrape", workplace, status=2)
+    assert said.startswith(f"error: {line}"), said
+    assert said.count("\n") == 1
+
+
+def test_a_mistake_ends_the_stage_with_status_2(workplace: Path) -> None:
+    article(workplace).unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "stages.scrape", "drinks"],
+        cwd=workplace,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("error: data/sources/domains/articles/drinks.md: no such file")
+
+
+def unreadable(path: Path) -> None:
+    """Also for root, whom permissions do not stop."""
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize(
+    ("replacements", "line"),
+    [
+        ({"tea": "teas and tea"}, "'tea'"),
+        ({"drink": "tea", "tea": "drink a tea"}, "'drink'"),
+    ],
+)
+def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str, str], line: str) -> None:
+    run("scrape", workplace, status=0)
+    edit(domain(workplace), lambda d: d["branch"]["replacements"]["tea"].update(coffee=replacements))
+    said = run("assemble", workplace, status=2)
+    assert said.startswith("error: drinks: branch.replacements.tea.coffee: "), said
+    assert line in said
+    assert said.count("\n") == 1
+
+
+def others(folder: Path, kind: str) -> None:
+    """The domain, about pages that others wrote."""
+    edit(domain(folder), lambda d: (d.pop("branch"), d.update(material={"kind": kind})))
+    edit(
+        folder / "params.yaml",
+        lambda params: (
+            params["domains"].update(drinks={"text": "others"}),
+            params["active"].update(ours=["countries", "fruit"], others=["ideologies", "drinks"]),
+        ),
+    )
+
+
+def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
+    others(workplace, "wiki")
+    said = run("scrape", workplace, status=2)
+    assert "data/snapshots/drinks: its pages were not fetched yet; run `evenruler refresh drinks`" in said
+
+    page = Page("Tea", "Tea", 3, 17, "https://example.org/Tea", "en", "A wiki", "cc-by-sa-4.0", (("", "We like tea."),))
+    folder = workplace / "data/snapshots/drinks"
+    write_table(page.rows("tea"), PAGES, folder / "pages.parquet")
+    missing = [{"concept": "coffee", "asked": "Coffee", "reason": "no such page"}]
+    write_table(missing, MISSING, folder / "missing.parquet")
+    said = run("scrape", workplace, status=0)
+    assert "drinks: no sentence about coffee\ndrinks: no sentence about cocoa\n" in said
+    assert "1 sentences, 1 of 2 pages without any" in said
+    sources = read_frame(workplace / "data/sentences/drinks/sources.parquet").set_index("source_tag")
+    assert sources.loc["Tea", ["revision_id", "sentences"]].tolist() == [17, 1]
+    assert sources.loc["Coffee", ["reason", "sentences"]].tolist() == ["no such page", 0]
+
+
+def test_the_packaged_leads_stand_in_until_a_refresh(workplace: Path) -> None:
+    others(workplace, "extracts")
+    said = run("scrape", workplace, status=0)
+    assert "leads of Wikipedia from a package; `evenruler refresh drinks` fetches whole pages" in said
+    sentences = read_frame(workplace / "data/sentences/drinks/sentences.parquet")
+    assert set(sentences["concept"]) == {"tea", "coffee"}
+    assert set(sentences["licence"]) == {"cc-by-sa-4.0"}

@@ -1,0 +1,55 @@
+"""The models of ours that lie under data/adapters: what they say of themselves is so."""
+
+import pytest
+
+from evenruler.declaration import Params, load_params, read_adapter
+from evenruler.models import load_classifier
+from evenruler.training import card
+from tests.conftest import ROOT
+
+ADAPTERS = ROOT / "data" / "adapters"
+LARGEST = 6 * 2**20
+OURS = [name for name, entry in load_params(ROOT / "params.yaml", in_step=False).models.items() if entry.finetune]
+CLASSIFIERS = {"minilm-sentiment": ["negative", "positive"], "minilm-toxicity": ["neither", "offensive", "hate"]}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_it_was_fitted_as_params_say(name, shipped_params) -> None:
+    record = read_adapter(name, ADAPTERS)
+    assert record.recipe == shipped_params.models[name].finetune.model_dump()
+    assert record.labels == shipped_params.labels(name)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_its_card_is_that_of_its_record(name, shipped_params) -> None:
+    written = (ADAPTERS / name / "README.md").read_text()
+    assert written == card.render(name, shipped_params.models[name], read_adapter(name, ADAPTERS).content)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_it_is_small_enough_for_git(name) -> None:
+    assert 0 < sum(path.stat().st_size for path in (ADAPTERS / name).iterdir()) <= LARGEST
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(name, shipped_params) -> None:
+    record = read_adapter(name, ADAPTERS)
+    assert (record.labels, record.below_bar, record.n_held_out) == (CLASSIFIERS[name], False, 2000)
+    assert not shipped_params.entails(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "label"),
+    [
+        ("minilm-sentiment", "A warm, funny and moving film.", "positive"),
+        ("minilm-sentiment", "A dull, clumsy and tedious mess.", "negative"),
+        ("minilm-toxicity", "The museum opened in 1923 and holds a collection of maps.", "neither"),
+        ("minilm-toxicity", "Shut up, you stupid bitch.", "offensive"),
+    ],
+)
+def test_a_plain_text_gets_the_plain_label(name, text, label, shipped_params: Params, store, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    model = load_classifier(name, shipped_params, store=store)
+    (shares,) = model.probabilities([text])
+    assert model.labels[int(shares.argmax())] == label
+    assert shares.max() > 0.8
