@@ -98,7 +98,7 @@ def refresh(
 def find(
     domain: Annotated[str, typer.Argument(help="An entry under `domains` in params.yaml.")],
 ) -> None:
-    """Find keywords, and pages along links, as a domain's `find` says: data/sources/domains/found/DOMAIN.yaml."""
+    """Find keywords, pages and replacements, as a domain's `find` says: data/sources/domains/found/DOMAIN.yaml."""
     from evenruler.declaration import load_params
     from evenruler.saged.scrape.fetching import find as look
 

@@ -58,6 +58,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *wo
 def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
     active = load_params().active
     models = dict.fromkeys([*active.models, *active.entailment])
+    run(monkeypatch, capsys, "check")
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, err) == (0, "")
     assert out == (
@@ -118,6 +119,18 @@ def test_check_removes_interventions_of_models_that_are_adapted_no_more(reposito
         "removed data/scores/interventions/old",
     ]
     assert [name for name in [kept, *gone] if (repository / name).exists()] == [kept]
+
+
+def test_check_keeps_text_of_others_out_of_git(repository, monkeypatch, capsys) -> None:
+    ignored = repository / "benchmarks/.gitignore"
+    _, out, _ = run(monkeypatch, capsys, "check")
+    assert "benchmarks/.gitignore: text of others stays out of git: ideologies\n" in out
+    assert ignored.read_text().splitlines()[1:] == ["/saged-ideologies"]
+    assert (ROOT / "benchmarks/.gitignore").read_text() == ignored.read_text()
+    edit(repository / "params.yaml", ("  ideologies: {text: others, items: {quick: 2, paper: 1000}}\n", ""))
+    _, out, _ = run(monkeypatch, capsys, "check")
+    assert "text of others stays out of git: none\n" in out
+    assert not ignored.exists()
 
 
 CORPUS = "data/sources/corpora/depressive-mood.yaml"

@@ -108,7 +108,10 @@ def _check_sources(root: Path, params: Params) -> None:
 
 def _check_writers(path: Path, domain: DomainSource, params: Params) -> None:
     """The language models that a domain names are causal models of the catalogue."""
-    named = {"assemble.model": domain.assemble.model, "find.model": domain.find.model if domain.find else None}
+    named = {"assemble.model": domain.assemble.model}
+    if domain.find:
+        named["find.model"] = domain.find.model
+        named["find.replacements.model"] = domain.find.replacements.model if domain.find.replacements else None
     causal = [name for name, entry in params.models.items() if entry.kind == "causal"]
     for key, model in named.items():
         if model is not None and model not in causal:

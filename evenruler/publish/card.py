@@ -1,10 +1,11 @@
 """The card of a benchmark: `README.md` with front matter as the Hub reads it."""
 
 import json
+from collections.abc import Mapping, Sequence
 
 import jinja2
 
-from evenruler.publish.contents import Benchmark
+from evenruler.publish.contents import Benchmark, Quality
 from evenruler.text.numbers import figure_in_words
 
 ROWS_BY_CATEGORY = (
@@ -29,12 +30,18 @@ def render_card(benchmark: Benchmark) -> str:
     environment.filters["figure"] = figure_in_words
     environment.filters["quoted"] = _quoted
     environment.filters["cell"] = _cell
+    environment.filters["known_in"] = _known_in
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
         category=_category(sum(table.num_rows for table in benchmark.tables.values())),
     )
+
+
+def _known_in(figures: Sequence[Quality], models: Mapping[str, Mapping[str, object]]) -> list[Quality]:
+    """The figures that a part of a benchmark has at all."""
+    return [figure for figure in figures if any(figure.figure in own for own in models.values())]
 
 
 def _quoted(value: object) -> str:

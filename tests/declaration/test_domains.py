@@ -133,7 +133,7 @@ def test_each_root_may_have_branches_of_its_own(tmp_path: Path) -> None:
     assert [source.branch.branches_of(root, list(concepts)) for root in source.roots] == [["fig", "pear"], ["fig"]]
     assert source.lacking == []
     del maps["pear"]
-    with pytest.raises(UserError, match="branch.replacements holds nothing from pear to fig"):
+    with pytest.raises(UserError, match=r"branch\.replacements holds nothing from pear to fig"):
         load(tmp_path, concepts=concepts, branch=branch)
 
 

@@ -257,11 +257,16 @@ class TestQuality:
             "alpha: Cronbach's alpha. "
         )
 
-    def test_a_figure_that_a_part_lacks_is_an_empty_cell(self, benchmark):
-        figures = dict(benchmark.evidence["hand"]["tiny"])
-        del figures["r"], figures["r_exact"]
-        body = body_of(replace(benchmark, evidence={"hand": {"tiny": figures}}))
-        assert table(body, self.HEADER) == [["tiny", "", "", "0.900 [0.850, 0.940], n = 50"]]
+    def test_a_figure_that_a_model_lacks_is_an_empty_cell(self, benchmark):
+        whole = benchmark.evidence["hand"]["tiny"]
+        figures = {name: figure for name, figure in whole.items() if name not in ("r", "r_exact")}
+        body = body_of(replace(benchmark, evidence={"hand": {"tiny": figures, "small": whole}}))
+        assert table(body, self.HEADER)[0] == ["tiny", "", "", "0.900 [0.850, 0.940], n = 50"]
+
+    def test_a_figure_that_a_part_lacks_has_no_column(self, benchmark):
+        whole = benchmark.evidence["hand"]["tiny"]
+        body = body_of(replace(benchmark, evidence={"hand": {"tiny": {"alpha": whole["alpha"]}}}))
+        assert table(body, "| model | alpha |") == [["tiny", "0.900 [0.850, 0.940], n = 50"]]
 
     def test_each_part_has_its_table(self, benchmark):
         tiny, small = ({name: benchmark.evidence["hand"][name]} for name in ("tiny", "small"))

@@ -126,7 +126,7 @@ class _Search:
             UnusableReplyError: The model says again and again neither yes nor no.
         """
         fixed = self._fixed(root)
-        if self.source.branch and self.source.branch.replacements.get(root):
+        if any(self._known(root).values()):
             return fixed, []
         candidates = candidate_words(sentences, self.source.concepts[root].name, self.similarity)
         why = {one.word.casefold(): f"similarity {one.similarity:.3f}" for one in candidates}
@@ -159,13 +159,15 @@ class _Search:
 
     def _fixed(self, root: str) -> dict[str, str]:
         """The words that are replaced whatever they are like."""
-        known = self.source.branch.replacements.get(root, {}) if self.source.branch else {}
         words = [(word, "a keyword") for word in self.source.keywords_of(root)]
-        words += [(word, "as in other branches") for own in known.values() for word in own]
+        words += [(word, "as in other branches") for own in self._known(root).values() for word in own]
         first: dict[str, tuple[str, str]] = {}
         for word, why in words:
             first.setdefault(word.casefold(), (word, why))
         return dict(first.values())
+
+    def _known(self, root: str) -> Mapping[str, Mapping[str, str]]:
+        return self.source.branch.replacements.get(root, {}) if self.source.branch else {}
 
     def _reaching(self, root: str, candidates: Sequence[Candidate]) -> list[str]:
         """The words that are similar enough."""

@@ -44,9 +44,10 @@ class Disparity:
 
 
 def value_range(summaries: Floats) -> Floats:
-    """Highest minus lowest summary, in their unit; 0: no disparity."""
+    """Highest minus lowest summary, in their unit; 0: no disparity. What rounding alone makes counts as 0."""
     low, high = extremes(summaries)
-    return high - low
+    apart = high - low
+    return np.where(apart <= ROUNDING * np.maximum(np.abs(low), np.abs(high)), 0.0, apart)
 
 
 def min_max_ratio(summaries: Floats) -> Floats:

@@ -167,7 +167,7 @@ def _in_threads(work: Callable[[int], Floats], begins: Sequence[int]) -> list[Fl
 
 def _bounds(metric: str) -> tuple[float, float]:
     """Between which values a metric lies."""
-    if metric.endswith("_ratio"):
+    if metric.endswith("_ratio") or metric.startswith("dixon_"):
         return 0.0, 1.0
     if metric in ("range", "std"):
         return 0.0, np.inf

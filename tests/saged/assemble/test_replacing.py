@@ -193,6 +193,9 @@ class TestKnown:
         (lacking,) = found(source, Model({"Orange": ORANGE | {"cider": "cider"}})).lacking
         assert lacking.reason == "'cider' becomes 'cider', which holds 'cider', a word that is replaced itself"
 
+    def test_a_branch_that_was_left_empty_is_not_known(self) -> None:
+        assert found(domain({"pear": {}, "orange": {}}), Model(REPLIES)) == found(domain(), Model(REPLIES))
+
     def test_nothing_is_asked_where_nothing_is_lacking(self) -> None:
         source = domain({"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}})
         assert found(source, Model({})) == Replaced([], [], [])

@@ -7,7 +7,7 @@ from evenruler.saged import schemas
 from evenruler.saged.diagnose.biases import context_bias, tool_bias
 from evenruler.saged.diagnose.layout import laid_out
 from evenruler.tables import read_frame, write_table
-from tests.saged import measured
+from tests.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime"]
 

@@ -13,7 +13,7 @@ from evenruler.saged.diagnose.diagnosis import Diagnosis, all_of, diagnose
 from evenruler.saged.diagnose.disparities import METRICS, disparity
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.schemas import figures_of
-from tests.saged import measured
+from tests.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
 FEW = {"quick": 99, "paper": 99}

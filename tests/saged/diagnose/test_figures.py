@@ -7,7 +7,7 @@ from evenruler.declaration import Disparities
 from evenruler.measurement import Resampling, as_metrics, bootstrap
 from evenruler.saged import schemas
 from evenruler.saged.diagnose import figures
-from tests.saged import measured
+from tests.saged.diagnose import measured
 
 RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
 CONCEPTS = ["fig", "kiwi", "lime", "melon"]

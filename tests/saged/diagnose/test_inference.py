@@ -14,7 +14,7 @@ from evenruler.saged.diagnose.inference import Lines, benjamini_hochberg, interv
 from evenruler.saged.diagnose.layout import Layout
 from evenruler.saged.diagnose.resummarising import Gathered, Means, resummary
 from evenruler.saged.diagnose.statistics import STATISTICS, USES_BASELINE, cell_options
-from tests.saged import measured
+from tests.saged.diagnose import measured
 
 METRIC_NAMES = Disparities().metrics
 

@@ -8,7 +8,7 @@ from evenruler.saged.diagnose.cells import Cells, cells_of
 from evenruler.saged.diagnose.layout import laid_out
 from evenruler.saged.diagnose.verdicts import verdicts
 from evenruler.tables import read_frame, write_table
-from tests.saged import measured
+from tests.saged.diagnose import measured
 
 
 def cells(means: list[float | None]) -> Cells:
