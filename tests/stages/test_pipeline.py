@@ -46,7 +46,7 @@ def test_figures_come_for_every_set_and_model(built: Clone) -> None:
 
 def test_the_report_needs_no_network(built: Clone) -> None:
     page = (built.folder / "data/report/index.html").read_text()
-    assert page.count('class="picture"') == 8 + 3
+    assert page.count('class="picture"') == 8 + 3 + 8
     assert "<script src" not in page
     assert "<link" not in page
 

@@ -183,7 +183,9 @@ def _nulls(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         "bias of the context": tables["context_bias"].assign(what="mean"),
     }
     columns = ["table", "calibration", "what", "feature", "reason"]
-    return pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
+    whole = pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
+    # The number that a reason gives is of one cell: without it, the same reasons are counted together.
+    return whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
 
 
 def _every(found: list[str], of: int) -> str:

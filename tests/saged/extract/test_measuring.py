@@ -70,7 +70,7 @@ def test_a_model_that_is_missing_or_of_another_kind(
 def test_a_head_of_ours_for_pairs_is_no_classifier(
     shipped_params: Params, store: RowStore, error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(Path(__file__).parents[3])
     line = error_of(FromCatalogue(shipped_params, store).classifier, "minilm-nli-a")
     assert line == (
         "params.yaml: models.minilm-nli-a: minilm-nli-a classifies pairs of premise and hypothesis, no single texts; "
