@@ -78,6 +78,12 @@ def render_page(title: str, lead: str, sections: Sequence[Section]) -> str:
         title=title,
         lead=lead,
         sections=sections,
-        specs=json.dumps(specs, sort_keys=True).replace("</", "<\\/"),
+        specs=_as_json(specs).replace("</", "<\\/"),
         vega=vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
     )
+
+
+def _as_json(specs: object) -> str:
+    """JSON as a browser reads it: what is no number is null there, and one NaN would leave every picture undrawn."""
+    strict = json.loads(json.dumps(specs, sort_keys=True), parse_constant=lambda _: None)
+    return json.dumps(strict, allow_nan=False)

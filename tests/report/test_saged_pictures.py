@@ -175,6 +175,17 @@ def test_deviations_are_from_the_mean_of_all_concepts(found: Section) -> None:
     assert calibrated.loc["Pear", "value"] == pytest.approx(0.4 + 0.05 + 0.1 - 0.35 + 0.015)
 
 
+def test_a_model_that_was_asked_in_fewer_roles_has_no_panel_of_the_others(made: Any) -> None:
+    """In a grid of rows and columns its panel would stand under a role in which it was never asked."""
+    summaries = made["summaries"]
+    models, roles = sorted(set(summaries["model"])), sorted(set(summaries["role"]))
+    asked = (summaries["model"] != models[0]) | (summaries["role"] == roles[0])
+    said = drawn(pictures({**made, "summaries": summaries[asked]}), "Features by role")
+    assert f">{models[0]}, {roles[0]}<" in said
+    assert not [role for role in roles[1:] if f">{models[0]}, {role}<" in said]
+    assert all(f">{models[1]}, {role}<" in said for role in roles)
+
+
 def test_features_by_role_are_means_over_concepts_with_their_ends(found: Section) -> None:
     rows = data_of(found, "Features by role")
     key = ["domain", "feature", "model", "role", "calibration", "statistic"]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -47,6 +48,9 @@ def test_figures_come_for_every_set_and_model(built: Clone) -> None:
 def test_the_report_needs_no_network(built: Clone) -> None:
     page = (built.folder / "data/report/index.html").read_text()
     assert page.count('class="picture"') == 8 + 3 + 8
+    (specs,) = re.findall(r'<script[^>]*id="specs"[^>]*>(.*?)</script>', page, flags=re.S)
+    drawn = json.loads(specs, parse_constant=lambda name: pytest.fail(f"{name} is no JSON: a browser draws nothing"))
+    assert len(drawn) == 8 + 3 + 8
     assert "<script src" not in page
     assert "<link" not in page
 

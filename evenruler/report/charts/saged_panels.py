@@ -1,6 +1,6 @@
 """What charts of the saged family are put together from: panels of what is chosen, and shared marks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -31,22 +31,38 @@ def facets(
     column: str | None = None,
 ) -> alt.FacetChart:
     """The rows that are chosen, a panel a row and column; `names`: other columns whose numbers turn to names."""
-    by: Mapping[str, Any] = {
-        **({"row": _header(alt.Row, row, choices, labelAngle=0, labelAlign="left", labelLimit=150)} if row else {}),
-        **({"column": _header(alt.Column, column, choices, labelFontWeight="bold", labelLimit=200)} if column else {}),
-    }
     said = list(dict.fromkeys([*CONFIGURATION, *names, *filter(None, (row, column))]))
     chart = alt.FacetChart(
         data=choices.coded(table),
-        facet=alt.FacetMapping(**by),
         spec=panels,
         params=choices.parameters(said, filters, CONFIGURATION),
         spacing={"row": 14, "column": 16},
+        **_placed(choices, row, column),
     )
     named: alt.FacetChart = chart.transform_filter(choices.filtered(filters, CONFIGURATION)).transform_calculate(
         **choices.named(*said)
     )
+    if row and column:
+        return named.transform_calculate(panel=f"datum.{row} + ', ' + datum.{column}")
     return named
+
+
+def _placed(choices: Choices, row: str | None, column: str | None) -> dict[str, Any]:
+    """Where panels go. Where both are given each has both names over it and they follow one another.
+
+    In a grid, Vega-Lite moves up what follows a panel without rows, as of a base model in a role, under the wrong name.
+    """
+    if row and column:
+        order = [f"{one}, {other}" for one in choices.names[row] for other in choices.names[column]]
+        header = alt.Header(labelFontSize=12, labelFontWeight="bold", labelLimit=320)
+        facet: Any = alt.Facet("panel:N", sort=order, title=None, header=header)
+        return {"facet": facet, "columns": len(choices.names[column])}
+    by: dict[str, Any] = {}
+    if row:
+        by["row"] = _header(alt.Row, row, choices, labelAngle=0, labelAlign="left", labelLimit=150)
+    if column:
+        by["column"] = _header(alt.Column, column, choices, labelFontWeight="bold", labelLimit=200)
+    return {"facet": alt.FacetMapping(**by)}
 
 
 def _header(kind: Any, column: str, choices: Choices, **options: Any) -> Any:
