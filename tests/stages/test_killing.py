@@ -20,6 +20,9 @@ OUTPUTS = {
     "generate": f"data/generations/{MODEL}.parquet",
     "extract": f"data/features/{MODEL}/features.parquet",
 }
+AT_MOST_AGAIN = dict.fromkeys(OUTPUTS, 0) | {"generate": 128}
+"""Answers that may be paid for twice: replies are written in waves, and a wave that breaks off is written anew."""
+
 STAGES = [f"stages.{stage}" for stage in OUTPUTS]
 STAGES_AND_VICTIMS = [
     ("score", "stage"),
@@ -92,7 +95,7 @@ def test_killed_and_run_again(unbroken: Clone, stage: str, victim: str, tmp_path
 
     again = asked(broken.run(*command, "--single-item"))
     assert again > 0
-    assert kept + again == answers(cache)
+    assert 0 <= kept + again - answers(cache) <= AT_MOST_AGAIN[stage]
     assert answers(cache) <= whole
     assert output.read_bytes() == expected
 
