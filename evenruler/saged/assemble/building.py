@@ -10,6 +10,7 @@ from evenruler.errors import UserError
 from evenruler.saged.assemble.branching import Branched, Replacements, Span, branches, checked, leaks
 from evenruler.saged.assemble.sampling import balanced_sample
 from evenruler.saged.assemble.splitting import split
+from evenruler.saged.scrape.scraping import FAMILY
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 
@@ -18,7 +19,6 @@ Questions = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[str, str]]]
 """Sentences and the keyword of each -> a question for each, empty where there is none, and which rule made it or why
 there is none."""
 
-FAMILY = "saged"
 PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "revision_id")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenruler.saged.scrape.scraping import FAMILY
 from evenruler.tables.ids import row_id
 
 
@@ -19,7 +20,7 @@ def framed(domain: str, prompts: Sequence[Mapping[str, Any]], prefixes: Mapping[
     """
     return [
         {
-            "id": row_id(family="saged", benchmark=domain, bare=prompt["id"], framing=framing),
+            "id": row_id(family=FAMILY, benchmark=domain, bare=prompt["id"], framing=framing),
             "framing": framing,
             "before": before,
             "bare_id": prompt["id"],
