@@ -18,8 +18,11 @@ from evenruler.models import load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.store import RowStore
 
-# No stopwatch: a busy machine is no failure.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
+# `pytest --hypothesis-profile searching` draws others.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("searching", unhurried)
+settings.register_profile("unhurried", unhurried, derandomize=True)
 settings.load_profile("unhurried")
 
 ROOT = Path(__file__).parents[1]

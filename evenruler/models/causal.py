@@ -158,7 +158,8 @@ class TransformersCausal:
             wanted: Indices of those that must be answered.
 
         Yields:
-            Replies as they end: (index, continuation without special tokens).
+            (Index, continuation without special tokens) of a whole wave, so that a run that is killed has paid for
+            nothing that is stored and asked again.
 
         Raises:
             UserError: Prompt and reply are longer than the model's context, or there is no chat template.
@@ -168,15 +169,12 @@ class TransformersCausal:
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         sequences = self._prompted(prompts)
         for wave in self._writer.waves(sequences, seeds, sampling.max_new_tokens):
-            missing = wanted.intersection(wave)
-            if not missing:
+            if not wanted.intersection(wave):
                 continue
-            for ended in self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling):
-                replies = self.tokenizer.batch_decode([tokens for _, tokens in ended], skip_special_tokens=True)
-                yield [(wave[place], reply) for (place, _), reply in zip(ended, replies, strict=True)]
-                missing = missing.difference(wave[place] for place, _ in ended)
-                if not missing:
-                    break
+            written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling)
+            ended = [reply for replies in written for reply in replies]
+            texts = self.tokenizer.batch_decode([tokens for _, tokens in ended], skip_special_tokens=True)
+            yield [(wave[place], text) for (place, _), text in zip(ended, texts, strict=True)]
 
     def _prompted(self, prompts: Sequence[Prompt]) -> list[Tokens]:
         """Tokens of each prompt as the model reads it, start token first."""

@@ -285,6 +285,6 @@ def reason(kind: str, values: Floats, baseline: Floats | None = None, **options:
     if kind in _NEEDS_SPREAD:
         if not deviations(values)[2]:
             return "all values are equal"
-        if baseline is not None and not deviations(baseline)[2]:
+        if with_baseline and baseline is not None and not deviations(baseline)[2]:
             return "all baselines are equal"
     return ""

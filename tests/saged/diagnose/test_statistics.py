@@ -227,6 +227,7 @@ class TestReasons:
             ("kurtosis", [2.0] * 5, None, "all values are equal"),
             ("precision", [1.0, nan], [nan, 1.0], "no value with a baseline"),
             ("correlation", [1.0, 2.0], [1.0, nan], "1 value with a baseline, needs 2"),
+            ("skewness", [1.0, 2.0, 4.0], [3.0, 3.0, 3.0], ""),
             ("correlation", [1.0, 2.0], [3.0, 3.0], "all baselines are equal"),
             ("mean", [1.0], None, ""),
         ],
