@@ -11,7 +11,13 @@ ROUNDING = 1e-12
 
 def count(values: Floats) -> Floats:
     """How many values there are."""
-    return np.asarray(values.shape[-1] - np.count_nonzero(np.isnan(values), axis=-1), dtype=np.float64)
+    return np.asarray(values.shape[-1] - how_many(np.isnan(values)))
+
+
+def how_many(flags: NDArray[np.bool_]) -> Floats:
+    """How many are true."""
+    # Twice as fast as adding bools.
+    return np.asarray(flags.view(np.int8).sum(axis=-1, dtype=np.int32), dtype=np.float64)
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
@@ -23,8 +29,11 @@ def ratio(above: Floats, below: Floats) -> Floats:
 
 def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
     """Both, with NaN wherever one of them is NaN."""
-    missing = np.isnan(values) | np.isnan(baseline)
-    return np.where(missing, np.nan, values), np.where(missing, np.nan, baseline)
+    of_values, of_baseline = np.isnan(values), np.isnan(baseline)
+    if np.array_equal(of_values, of_baseline):
+        return values, baseline
+    missing = of_values | of_baseline
+    return _filled(values, missing, np.nan), _filled(baseline, missing, np.nan)
 
 
 def means(values: Floats) -> Floats:
@@ -32,7 +41,8 @@ def means(values: Floats) -> Floats:
     sums = values.sum(axis=-1)
     if not np.isnan(sums).any():
         return ratio(sums, np.asarray(float(values.shape[-1])))
-    return ratio(np.where(np.isnan(values), 0, values).sum(axis=-1), count(values))
+    missing = np.isnan(values)
+    return _means(values, missing, values.shape[-1] - how_many(missing))
 
 
 def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -40,9 +50,11 @@ def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
 
     The sum is exactly 0 where all values are equal but for rounding.
     """
-    n, mean = count(values), means(values)
+    missing = np.isnan(values)
+    n = values.shape[-1] - how_many(missing)
+    mean = _means(values, missing, n)
     off = values - mean[..., None]
-    off[np.isnan(off)] = 0
+    np.copyto(off, 0, where=missing)
     squares = np.einsum("...i,...i->...", off, off)
     constant = squares <= n * (ROUNDING * mean) ** 2
     return n, off, np.where(constant, 0, squares)
@@ -88,12 +100,25 @@ def histogram(values: Floats, edges: Floats) -> Floats:
     bins = edges.shape[-1] - 1
     low, spread = edges[..., :1], edges[..., -1:] - edges[..., :1]
     scale = np.divide(bins, spread, out=np.zeros_like(spread), where=spread > 0)
-    place = np.clip((values - low) * scale, 0, bins - 1)
+    place = values - low  # and in place from here: new memory would cost half as much again
+    place *= scale
+    np.clip(place, 0, bins - 1, out=place)
     place[np.isnan(place)] = bins
     groups = int(np.prod(values.shape[:-1]))
-    flat = place.reshape(groups, -1).astype(np.intp) + (bins + 1) * np.arange(groups)[:, None]
+    flat = place.reshape(groups, -1).astype(np.intp)
+    flat += (bins + 1) * np.arange(groups)[:, None]
     counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1)).reshape(*values.shape[:-1], bins + 1)
     return counts[..., :bins].astype(np.float64)
+
+
+def _means(values: Floats, missing: NDArray[np.bool_], n: Floats) -> Floats:
+    return ratio(np.asarray(_filled(values, missing, 0).sum(axis=-1)), n)
+
+
+def _filled(values: Floats, missing: NDArray[np.bool_], number: float) -> Floats:
+    filled = values.copy(order="K")  # half the time of `where`
+    np.copyto(filled, number, where=missing)
+    return filled
 
 
 def _ordered(values: Floats) -> Floats:

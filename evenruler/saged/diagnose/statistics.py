@@ -24,6 +24,7 @@ from evenruler.saged.diagnose.blocks import (
     deviations,
     extremes,
     histogram,
+    how_many,
     means,
     modes,
     pairs,
@@ -133,7 +134,7 @@ def selection_rate(
     else:
         width = np.asarray(margin, dtype=np.float64) * (np.abs(at) if method == "within_percentage" else 1)
         selected = np.abs(values - at) <= width * _BOUND + slack
-    return ratio(selected.sum(axis=-1), count(values))
+    return ratio(how_many(selected), count(values))
 
 
 def correlation(values: Floats, baseline: Floats) -> Floats:
@@ -165,7 +166,7 @@ def kl_divergence(values: Floats, baseline: Floats, *, edges: ArrayLike, epsilon
 def precision(values: Floats, baseline: Floats, *, tolerance: float = 0.1) -> Floats:
     """Share of the values that are at most `tolerance` (in their unit) from their baselines, 0 to 1 (A.4)."""
     distance = np.abs(values - baseline)
-    return ratio((distance <= tolerance * _BOUND).sum(axis=-1), count(distance))
+    return ratio(how_many(distance <= tolerance * _BOUND), count(distance))
 
 
 STATISTICS: Mapping[str, BlockStatistic] = {
@@ -216,8 +217,8 @@ def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
         baseline: Their baselines; a pair of which one is missing is left out.
         bins: How many.
     """
-    low, high = extremes(np.concatenate(pairs(values, baseline), axis=-1))
-    return np.linspace(low, high, bins + 1, axis=-1)
+    lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
+    return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
 
 
 def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> dict[str, Any]:

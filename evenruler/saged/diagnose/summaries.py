@@ -9,16 +9,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError, nearest
-from evenruler.saged.diagnose.blocks import Floats, count
+from evenruler.saged.diagnose.batches import Block, Positions, batches, codes
+from evenruler.saged.diagnose.blocks import Floats
 from evenruler.saged.diagnose.statistics import OF_CELL, USES_BASELINE, BlockStatistic, cell_options, reason, resolve
 
-Positions = NDArray[np.intp]
+Columns = dict[str, NDArray[Any]]
+"""Of the result, an entry a group."""
 
-Block = tuple[Positions, Floats, Floats | None]
-"""Some parts, their values and their baselines, float64[parts, longest]."""
-
-# Numbers in a block, so that it and what is computed of it stay in a processor's cache.
-_BLOCK = 2**17
+_NOTHING = np.empty(0)
+_NO_GROUPS = np.empty(0, dtype=np.intp)
 
 
 def summarise(
@@ -82,156 +81,82 @@ def summarise_each(
         UserError: As for `summarise`.
     """
     by, cell = list(by), list(by[:-1] if cell is None else cell)
-    asked = {name: _Asked(kind, resolve(kind), dict(options)) for name, (kind, options) in statistics.items()}
+    asked = {name: _Asked.of(kind, options) for name, (kind, options) in statistics.items()}
     _check(frame, by, cell, [each.kind for each in asked.values()], calibrated)
     values, baseline = _numbers(frame, calibrated, any(each.kind in USES_BASELINE for each in asked.values()))
-    parts, order = _parts(frame, by)
-    sizes = np.bincount(parts)
-    first = order[np.cumsum(sizes) - sizes]
-    cells = _parts(frame.iloc[first], cell)[0]
-    labels = frame[by].iloc[first].reset_index(drop=True)
-    groups = _Blocks.of(parts, order, cells, values, baseline)
-    blocks = groups.blocks()
-    wholes = groups.joined(cells).blocks() if any(each.kind in OF_CELL for each in asked.values()) else []
-    tables = [labels.iloc[:0]]
-    for name, each in asked.items():
-        shared = each.of_cells(wholes)
-        tables.append(labels.assign(**each.of_groups(blocks, groups.sizes, shared, cells), statistic=name))
-    found: pd.DataFrame = pd.concat(tables[1:] or tables, ignore_index=True)
-    return found
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """Numbers in parts (groups or cells), handed out as blocks of parts of about the same size."""
-
-    values: Floats
-    baseline: Floats | None
-    sizes: Positions
-    starts: Positions
-
-    @classmethod
-    def of(
-        cls, parts: Positions, order: Positions, cells: Positions, values: Floats, baseline: Floats | None
-    ) -> "_Blocks":
-        """Of the group of each number, numbers in the order of their groups, and the cell of each group.
-
-        Groups of a cell come to lie side by side.
-        """
-        sizes = np.bincount(parts, minlength=len(cells))
-        by_cell = np.argsort(cells, kind="stable")
-        if (by_cell != np.arange(len(cells))).any():
-            place = np.empty(len(cells), dtype=np.intp)
-            place[by_cell] = np.arange(len(cells))
-            order = _in_order(place[parts], len(cells))
-        starts = np.empty_like(sizes)
-        starts[by_cell] = np.cumsum(sizes[by_cell]) - sizes[by_cell]
-        return cls(values[order], None if baseline is None else baseline[order], sizes, starts)
-
-    def joined(self, cells: Positions) -> "_Blocks":
-        """The cells as parts."""
-        sizes = np.bincount(cells, weights=self.sizes).astype(np.intp)
-        return _Blocks(self.values, self.baseline, sizes, np.cumsum(sizes) - sizes)
-
-    def blocks(self) -> list[Block]:
-        """All parts, those of about the same size together."""
-        magnitude = np.frexp(self.sizes)[1]  # within a factor of two of each other: less than half a block is waste
-        found = []
-        for same in np.unique(magnitude):
-            alike = np.flatnonzero(magnitude == same)
-            at_once = max(1, _BLOCK // int(self.sizes[alike].max()))
-            found += [self._block(alike[begin : begin + at_once]) for begin in range(0, len(alike), at_once)]
-        return found
-
-    def _block(self, chosen: Positions) -> Block:
-        rows, longest = slice(self.starts[chosen[0]], self.starts[chosen[0]] + self.sizes[chosen].sum()), self.sizes[0]
-        beside = np.array_equal(self.starts[chosen], self.starts[chosen[0]] + longest * np.arange(len(chosen)))
-        if beside and (self.sizes[chosen] == longest).all():  # as cells often are: nothing to pad, nothing to copy
-            shape = (len(chosen), longest)
-            return (
-                chosen,
-                self.values[rows].reshape(shape),
-                None if self.baseline is None else self.baseline[rows].reshape(shape),
-            )
-        return self._padded(chosen)
-
-    def _padded(self, chosen: Positions) -> Block:
-        place = np.arange(self.sizes[chosen].max())
-        beyond = place >= self.sizes[chosen, None]
-        rows = np.minimum(self.starts[chosen, None] + place, len(self.values) - 1)
-
-        def block(numbers: Floats) -> Floats:
-            own = numbers[rows]
-            own[beyond] = np.nan
-            return own
-
-        return chosen, block(self.values), None if self.baseline is None else block(self.baseline)
+    of_cells = any(each.kind in OF_CELL for each in asked.values())
+    rows = [_NO_GROUPS]
+    found = {name: [each.figures([], _NO_GROUPS, {}, _NO_GROUPS)] for name, each in asked.items()}
+    for batch in batches(frame, cell, [column for column in by if column not in cell], values, baseline):
+        groups, cells = list(batch.groups.blocks()), list(batch.cells.blocks()) if of_cells else []
+        rows.append(batch.first)
+        for name, each in asked.items():
+            found[name].append(each.figures(groups, batch.groups.sizes, each.of_cells(cells), batch.cell_of))
+    return _table(frame.iloc[np.concatenate(rows)], by, found)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A statistic that a user asks for."""
+    """A statistic that a user asks for.
+
+    Attributes:
+        kind: Its name.
+        statistic: The function.
+        options: As the user gave them.
+        plain: As the function takes them; those that cells share are of no cell.
+    """
 
     kind: str
     statistic: BlockStatistic
-    options: dict[str, Any]
+    options: Mapping[str, Any]
+    plain: Mapping[str, Any]
 
-    def of_cells(self, cells: Sequence[Block]) -> dict[str, Any]:
-        """The options of the block statistic; arrays have one row a cell."""
-        nothing = np.empty(0)
-        found = cell_options(self.kind, nothing, nothing, **self.options)
-        if self.kind not in OF_CELL or not cells:
-            return found
-        order = np.argsort(np.concatenate([chosen for chosen, _, _ in cells]))
-        parts = [cell_options(self.kind, values, baseline, **self.options) for _, values, baseline in cells]
-        arrays = [name for name, value in found.items() if isinstance(value, np.ndarray)]
-        return {**found, **{name: np.concatenate([part[name] for part in parts])[order] for name in arrays}}
+    @classmethod
+    def of(cls, kind: str, options: Mapping[str, Any]) -> "_Asked":
+        """Raises UserError: there is no such statistic or option."""
+        return cls(kind, resolve(kind), options, cell_options(kind, _NOTHING, _NOTHING, **options))
 
-    def of_groups(
-        self, blocks: Sequence[Block], sizes: Positions, shared: Mapping[str, Any], cells: Positions
-    ) -> dict[str, Any]:
-        """Columns of the result, by name. `sizes`, `cells`: rows and cell of each group."""
+    def of_cells(self, cells: Sequence[Block]) -> dict[str, Floats]:
+        """Options that cells share, one row a cell."""
+        if self.kind not in OF_CELL:
+            return {}
+        order = np.argsort(np.concatenate([each.chosen for each in cells]))
+        seen = [self._seen(each) for each in cells]
+        found = [cell_options(self.kind, each.values, each.baseline, **self.options) for each in seen]
+        shared = [name for name, option in self.plain.items() if isinstance(option, np.ndarray)]
+        return {name: np.concatenate([own[name] for own in found])[order] for name in shared}
+
+    def figures(
+        self, groups: Sequence[Block], sizes: Positions, of_cells: Mapping[str, Floats], cells: Positions
+    ) -> Columns:
+        """Of groups: rows of each, what cells share, and the cell of each."""
         summary = np.full(len(sizes), np.nan)
         n = np.zeros(len(sizes), dtype=np.int64)
-        reasons: list[str | None] = [None] * len(sizes)
-        of_cell = [name for name, each in shared.items() if self.kind in OF_CELL and isinstance(each, np.ndarray)]
-        for chosen, values, baseline in blocks:
-            own = {name: shared[name][cells[chosen]] for name in of_cell}
-            summary[chosen] = self.statistic(values, baseline, **{**shared, **own})
-            n[chosen] = count(values - baseline if baseline is not None and self.kind in USES_BASELINE else values)
-            for at in np.flatnonzero(np.isnan(summary[chosen])):
-                of_one = None if baseline is None else baseline[at]
-                reasons[chosen[at]] = reason(self.kind, values[at], of_one, **self.options)
-        return {
-            "summary": summary,
-            "n": n,
-            "n_missing": sizes - n,
-            "reason": pd.Series(reasons, dtype=object),
-        }
+        reasons = np.full(len(sizes), None, dtype=object)
+        for block in map(self._seen, groups):
+            shared = {name: option[cells[block.chosen]] for name, option in of_cells.items()}
+            own = self.statistic(block.values, block.baseline, **{**self.plain, **shared})
+            summary[block.chosen], n[block.chosen] = own, block.n
+            for at in np.flatnonzero(np.isnan(own)):
+                beside = None if block.baseline is None else block.baseline[at]
+                reasons[block.chosen[at]] = reason(self.kind, block.values[at], beside, **self.options)
+        return {"summary": summary, "n": n, "n_missing": sizes - n, "reason": reasons}
+
+    def _seen(self, block: Block) -> Block:
+        return block.compared if self.kind in USES_BASELINE else block
 
 
-def _parts(frame: pd.DataFrame, by: Sequence[str]) -> tuple[Positions, Positions]:
-    """Of each row which part it is in, numbered in order of `by`; and the rows in the order of their parts."""
-    parts = np.zeros(len(frame), dtype=np.intp)
-    for column in by:
-        if isinstance(frame[column].dtype, pd.CategoricalDtype):  # as good as its codes, which are there
-            own, labels = frame[column].cat.codes.to_numpy(), frame[column].cat.categories
-        else:
-            own, labels = pd.factorize(frame[column], sort=True)
-        parts *= len(labels)  # in place: fresh memory costs more than the sum
-        parts += own
-        if parts.max(initial=0) < 4 * len(frame):
-            there = np.bincount(parts) > 0
-            parts = parts if there.all() else (np.cumsum(there) - 1)[parts]
-        else:
-            parts = np.unique(parts, return_inverse=True)[1]
-    return parts, _in_order(parts, parts.max(initial=0))
-
-
-def _in_order(parts: Positions, most: int) -> Positions:
-    """Which rows to take to go through the parts one after the other, the rows of each in their order."""
-    # A narrow type sorts in a third of the time.
-    return np.argsort(parts.astype(np.min_scalar_type(most)), kind="stable")
+def _table(groups: pd.DataFrame, by: list[str], found: Mapping[str, Sequence[Columns]]) -> pd.DataFrame:
+    """All figures of one statistic after the other, in order of `by`; `groups` holds a row of each group."""
+    order = np.argsort(codes(groups, by, in_order=True), kind="stable")
+    ordered = groups[by].iloc[order].reset_index(drop=True)
+    tables = [ordered.iloc[:0]]
+    for name, parts in found.items():
+        columns = {column: np.concatenate([part[column] for part in parts])[order] for column in parts[0]}
+        why = pd.Series(columns.pop("reason"), dtype=object)  # else it becomes text, and None NaN
+        tables.append(ordered.assign(**columns, reason=why, statistic=name))
+    table: pd.DataFrame = pd.concat(tables[1:] or tables, ignore_index=True)
+    return table
 
 
 def _numbers(frame: pd.DataFrame, calibrated: bool, compares: bool) -> tuple[Floats, Floats | None]:

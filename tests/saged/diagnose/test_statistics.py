@@ -125,6 +125,13 @@ class TestAgainstNumpyAndScipy:
         assert found.shape == (2, 3)
         np.testing.assert_allclose(found.ravel(), flat, rtol=1e-9, atol=1e-12)
 
+    @pytest.mark.parametrize("kind", STATISTICS)
+    def test_numbers_stay_as_they_are(self, kind: str) -> None:
+        given = block(4, ties=False)
+        values, baseline = (each.copy() for each in given)
+        STATISTICS[kind](values, baseline, **cell_options(kind, values.ravel(), baseline.ravel()))
+        np.testing.assert_array_equal([values, baseline], given)
+
 
 class TestByHand:
     def test_constant_groups(self) -> None:

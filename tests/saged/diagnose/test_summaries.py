@@ -10,7 +10,7 @@ from scipy import stats
 
 from evenruler.errors import UserError
 from evenruler.saged import STATISTICS, USES_BASELINE, summarise, summarise_each
-from evenruler.saged.diagnose import summaries
+from evenruler.saged.diagnose import batches
 
 nan = math.nan
 
@@ -116,7 +116,7 @@ class TestGroups:
         whole = {name: (name, {}) for name in STATISTICS}
         wanted = summarise_each(table, ["feature", "concept"], whole)
         for size in (1, 60):
-            monkeypatch.setattr(summaries, "_BLOCK", size)
+            monkeypatch.setattr(batches, "_AT_ONCE", size)
             pd.testing.assert_frame_equal(summarise_each(table, ["feature", "concept"], whole), wanted)
 
 
