@@ -27,14 +27,15 @@ def named(model: str, configuration: str) -> str:
 class ModelEntry(Strict):
     """A model of the catalogue."""
 
-    kind: Literal["causal", "masked", "nli", "classifier", "encoder", "embedder"]
-    """`causal`: next tokens; `masked`: masked tokens; `nli`: a classifier of premise and hypothesis; `classifier`: of
-    one text; `encoder`: a base that `finetune` gives a head, which makes it one of these two; `embedder`: sentences as
-    vectors."""
+    kind: Literal["causal", "chat", "masked", "nli", "classifier", "encoder", "embedder"]
+    """`causal`: next tokens; `chat`: only what it writes, asked of a server; `masked`: masked tokens; `nli`: a
+    classifier of premise and hypothesis; `classifier`: of one text; `encoder`: a base that `finetune` gives a head,
+    which makes it one of these two; `embedder`: sentences as vectors."""
     source: Text | list[Text]
-    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`."""
+    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`; of kind
+    `chat` `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it."""
     revision: Text | None = None
-    """The commit of a Hub repository."""
+    """The commit of a Hub repository; of kind `chat`, whatever tells its versions apart, as a date."""
     sha256: Text | None = None
     """Checksum of the (joined) file of a package."""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -69,8 +70,9 @@ class ModelEntry(Strict):
         parts = [source] if isinstance(source, str) else source
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
-        if not complete or not schemes <= {"hub", "package", "local"} or len(schemes) != 1:
-            raise ValueError(f"found {source!r}, expected hub:org/name, package:module/file or local:folder")
+        if not complete or not schemes <= {"hub", "package", "local", "endpoint"} or len(schemes) != 1:
+            known = "hub:org/name, package:module/file, local:folder or endpoint:name"
+            raise ValueError(f"found {source!r}, expected {known}")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
         return source
@@ -78,6 +80,8 @@ class ModelEntry(Strict):
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
+        if (self.kind == "chat") != (scheme == "endpoint"):
+            raise ValueError("`endpoint:` belongs to kind chat, and a chat model needs it")
         if (self.kind == "encoder") != (self.finetune is not None):
             raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
         if self.labels is not None and self.kind not in ("nli", "classifier"):
@@ -109,7 +113,7 @@ class ModelEntry(Strict):
 
     @property
     def scheme(self) -> str:
-        """`hub`, `package` or `local`."""
+        """`hub`, `package`, `local` or `endpoint`."""
         return self.locations[0][0]
 
     @property

@@ -1,6 +1,14 @@
 """What a stage asks of a model: likelihoods, words in place, generations, entailment, embeddings; never paid twice."""
 
-from evenruler.models.catalogue import load, load_causal, load_classifier, load_embedder, load_entailment, load_masked
+from evenruler.models.catalogue import (
+    load,
+    load_causal,
+    load_classifier,
+    load_embedder,
+    load_entailment,
+    load_masked,
+    load_writer,
+)
 from evenruler.models.entailment import LABELS
 from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Placed, Sampling, WordLikelihoods
 
@@ -18,4 +26,5 @@ __all__ = [
     "load_embedder",
     "load_entailment",
     "load_masked",
+    "load_writer",
 ]

@@ -18,6 +18,7 @@ from evenruler.models.answering import (
 from evenruler.models.causal import TransformersCausal
 from evenruler.models.classification import TransformersClassifier
 from evenruler.models.embedding import TransformersEmbedder
+from evenruler.models.endpoint import StoredChat
 from evenruler.models.engine import dtype_on
 from evenruler.models.entailment import TransformersEntailment
 from evenruler.models.masked import TransformersMasked
@@ -26,7 +27,7 @@ from evenruler.models.store import RowStore
 
 def load(
     name: str, params: Params | None = None, *, store: RowStore | None = None
-) -> StoredCausal | StoredMasked | StoredEntailment | StoredClassifier | StoredEmbedder:
+) -> StoredCausal | StoredChat | StoredMasked | StoredEntailment | StoredClassifier | StoredEmbedder:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
     Args:
@@ -36,9 +37,9 @@ def load(
 
     Returns:
         What its kind answers: `loglikelihood`, `continuations`, `in_place`, `generate` and `entailment` of a causal
-        model, `in_place` of a masked model, `entailment` of an nli model, `classify` of a classifier, one of these two
-        of an encoder with a head of ours, `embed` of an embedder. Its weights are loaded when the store misses
-        something.
+        model, `generate` of a chat model, `in_place` of a masked model, `entailment` of an nli model, `classify` of a
+        classifier, one of these two of an encoder with a head of ours, `embed` of an embedder. Its weights are loaded
+        when the store misses something.
 
     Raises:
         UserError: No such model, or its files are missing or not what was declared.
@@ -49,6 +50,8 @@ def load(
         raise _unknown("", name, params.models)
     if entry.kind == "causal":
         return load_causal(name, params, store=store)
+    if entry.kind == "chat":
+        return load_writer(name, params, store=store)
     if entry.kind == "masked":
         return load_masked(name, params, store=store)
     if entry.kind == "embedder":
@@ -65,6 +68,15 @@ def load_causal(name: str, params: Params | None = None, *, store: RowStore | No
         return TransformersCausal(name, folder, device, dtype_on(entry, device))
 
     return StoredCausal(name, entry, folder, store, loaded)
+
+
+def load_writer(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredCausal | StoredChat:
+    """A model that writes: a causal one, or one of kind `chat`; arguments and errors as for `load`."""
+    params = params or load_params()
+    entry = params.models.get(name)
+    if entry is not None and entry.kind == "chat":
+        return StoredChat(name, entry, store or RowStore())
+    return load_causal(name, params, store=store)
 
 
 def load_masked(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredMasked:
