@@ -9,6 +9,7 @@ import typer
 
 from evenruler.declaration import checking, starting
 from evenruler.errors import UserError, as_program, nearest
+from evenruler.ratings_command import ratings
 
 app = typer.Typer(
     add_completion=False,
@@ -16,6 +17,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Declare, build, score and check bias benchmarks for language models.",
 )
+
+app.add_typer(ratings, name="ratings")
 
 
 @app.command()
