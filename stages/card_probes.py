@@ -1,10 +1,12 @@
 """Put a probe benchmark together: built rows and figures -> `benchmarks/probes-{d}/`."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
-from evenruler.declaration import load_changelog, load_params, load_probe_source
+from evenruler.declaration import Params, ProbeSource, load_changelog, load_params, load_probe_source
 from evenruler.probes import card, harness
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.tables import read_table
@@ -16,13 +18,27 @@ def main(domain: str) -> None:
     params = load_params()
     settings = params.probes[domain]
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", settings)
-    built = BUILT / "probes" / domain
-    attributes = read_table(built / "attributes.parquet")
+    benchmark = benchmark_of(domain, source, params, settings.model_dump(), f"dvc repro card-probes@{domain}")
+    write_benchmark(benchmark, BENCHMARKS / benchmark.name)
+
+
+def benchmark_of(
+    built: str, source: ProbeSource, params: Params, parameters: Mapping[str, Any], command: str
+) -> Benchmark:
+    """The benchmark of a folder under `data/built/probes`.
+
+    Args:
+        built: Name of the folder.
+        source: The domain, with the template sets that the folder holds.
+        params: The declaration.
+        parameters: What it was built with.
+        command: What rebuilds it.
+    """
+    folder, name = BUILT / "probes" / built, f"probes-{built}"
+    attributes = read_table(folder / "attributes.parquet")
     criterion = _criterion(attributes)
-    name = f"probes-{domain}"
     version = params.benchmarks[name].version
-    evidence = json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[domain]
-    benchmark = Benchmark(
+    return Benchmark(
         name=name,
         title=source.title,
         version=version,
@@ -38,26 +54,23 @@ def main(domain: str) -> None:
             Config(
                 "probes",
                 "a sentence: template x attribute x target",
-                read_table(built / "probes.parquet"),
+                read_table(folder / "probes.parquet"),
                 card.COLUMNS,
             ),
-            Config("templates", "a template", read_table(built / "templates.parquet")),
+            Config("templates", "a template", read_table(folder / "templates.parquet")),
             Config("attributes", "an attribute, with its criterion", attributes, card.ATTRIBUTE_COLUMNS),
         ],
-        n_rejected=read_table(built / "rejected.parquet").num_rows,
-        parameters=settings.model_dump(),
+        n_rejected=read_table(folder / "rejected.parquet").num_rows,
+        parameters=parameters,
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[Quality(*figure) for figure in card.OF_ANY_MODEL],
-        evidence=evidence,
+        evidence=json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[built],
         models=params.origins(params.active.models),
-        command=f"dvc repro card-probes@{domain}",
-        harness=harness.harness_files(
-            domain, source, criterion, f"./benchmarks/{name}", params.benchmarks[name].version
-        ),
-        harness_task=harness.task_name(domain),
+        command=command,
+        harness=harness.harness_files(built, source, criterion, f"./benchmarks/{name}", version),
+        harness_task=harness.task_name(built),
         changelog=load_changelog(SOURCES / "changelogs" / f"{name}.yaml"),
     )
-    write_benchmark(benchmark, BENCHMARKS / name)
 
 
 def _criterion(attributes: pa.Table) -> dict[str, float]:

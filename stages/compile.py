@@ -1,5 +1,7 @@
 """Compile one probe domain: `data/sources/probes/{d}.yaml` -> `data/built/probes/{d}/`."""
 
+from pathlib import Path
+
 from evenruler import probes
 from evenruler.declaration import load_params, load_probe_source, read_criterion
 from evenruler.probes import schemas
@@ -13,13 +15,17 @@ def main(domain: str) -> None:
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", settings)
     criterion = read_criterion(source, SOURCES / "criteria")
     built = probes.compile_domain(domain, source, settings, criterion)
-    folder = BUILT / "probes" / domain
+    write_compiled(built, BUILT / "probes" / domain)
+    print(f"{domain}: {len(built.probes):,} sentences, {len(built.rejected):,} rejected")
+
+
+def write_compiled(built: probes.Compiled, folder: Path) -> None:
+    """The tables of a domain."""
     write_table(built.probes, schemas.PROBES, folder / "probes.parquet")
     write_table(built.framed, schemas.FRAMED, folder / "framed.parquet")
     write_table(built.templates, schemas.TEMPLATES, folder / "templates.parquet")
     write_table(built.attributes, schemas.ATTRIBUTES, folder / "attributes.parquet")
     write_table(built.rejected, schemas.REJECTED, folder / "rejected.parquet")
-    print(f"{domain}: {len(built.probes):,} sentences, {len(built.rejected):,} rejected")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,21 @@
 """Diagnose models and instruments: built probes and their scores -> `data/diagnosis/probes/`."""
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from evenruler import probes
-from evenruler.declaration import Params, load_params
+from evenruler.declaration import Params, evolved, load_params
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.probes import Diagnosis, schemas
+from evenruler.probes.evolve import evidence
+from evenruler.probes.evolve.result import ELITES, POPULATION
+from evenruler.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
 from evenruler.probes.metrics import with_items
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, run
@@ -21,29 +28,72 @@ def main() -> None:
     from evenruler.models import load_embedder
 
     params = load_params()
-    templates = _built(params, "templates")
+    templates = _built("templates", params.probe_sets)
+    history = _built("history", _evolved(params))
     embedder = load_embedder(params.diagnosis.embedder, params)
-    texts = sorted({probes.without_slots(text) for text in templates["text"]})
+    texts = sorted({probes.without_slots(text) for table in (templates, history) for text in table["text"]})
+    embeddings = dict(zip(texts, embedder.embed(texts), strict=True))
+    resampling = Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed)
     diagnosis = probes.diagnose(
-        _built(params, "probes"),
+        _built("probes", params.probe_sets),
         templates,
-        _built(params, "attributes"),
+        _built("attributes", params.probe_sets),
         pd.concat([read_frame(SCORES / "probes" / f"{model}.parquet") for model in params.active.models]),
-        dict(zip(texts, embedder.embed(texts), strict=True)),
-        Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed),
-        _built(params, "framed"),
+        embeddings,
+        resampling,
+        _built("framed", params.probe_sets),
     )
     _write_tables(diagnosis)
+    _write_evolution(params, diagnosis, templates, history, embeddings, resampling)
     _write_plots(diagnosis, FOLDER / "plots")
     metrics = json.dumps(with_items(as_metrics(diagnosis.figures, "set"), diagnosis.items), indent=2, sort_keys=True)
     (FOLDER / "metrics.json").write_text(metrics + "\n", encoding="utf-8")
 
 
-def _built(params: Params, table: str) -> pd.DataFrame:
-    frames = [
-        read_frame(BUILT / "probes" / domain / f"{table}.parquet").assign(benchmark=domain) for domain in params.probes
-    ]
-    return pd.concat(frames, ignore_index=True)
+def _evolved(params: Params) -> list[str]:
+    return list(map(evolved, params.active.evolved))
+
+
+def _built(table: str, built: Iterable[str]) -> pd.DataFrame:
+    """A table of some built probes, with their name as `benchmark`."""
+    frames = [read_frame(BUILT / "probes" / name / f"{table}.parquet").assign(benchmark=name) for name in built]
+    return pd.concat(frames or [pd.DataFrame(columns=["text", "benchmark"])], ignore_index=True)
+
+
+def _write_evolution(
+    params: Params,
+    diagnosis: Diagnosis,
+    templates: pd.DataFrame,
+    history: pd.DataFrame,
+    embeddings: Mapping[str, NDArray[np.float32]],
+    resampling: Resampling,
+) -> None:
+    """What evolution achieved, by generation and against the other sets of the domain."""
+    attributes = _built("attributes", params.probes)
+    biases = _built("biases", _evolved(params))
+    generations, comparisons, rewordings = [], [], []
+    for domain in params.active.evolved:
+        name, model = evolved(domain), params.evolve[domain].model[params.active.scale]
+        own = history[history["benchmark"] == name], biases[biases["benchmark"] == name]
+        of_domain = attributes[attributes["benchmark"] == domain].set_index("attribute")
+        others = templates[templates["benchmark"] == domain]["set"].unique()
+        pairs = [((name, which), (domain, other)) for which in (POPULATION, ELITES) for other in others]
+        generations.append(evidence.by_generation(*own, embeddings, name, model, resampling))
+        rewordings.append(evidence.rewordings(_built("tries", [name]), name))
+        comparisons += [
+            evidence.comparisons(
+                diagnosis.biases, templates, embeddings, model, pairs, resampling, of_domain["criterion"]
+            ),
+            evidence.guidance(*own, embeddings, name, model, resampling),
+        ]
+    write_table(_together(generations, GENERATIONS), GENERATIONS, FOLDER / "generations.parquet")
+    write_table(_together(rewordings, REWORDINGS), REWORDINGS, FOLDER / "rewordings.parquet")
+    write_table(_together(comparisons, COMPARISONS), COMPARISONS, FOLDER / "comparisons.parquet")
+
+
+def _together(frames: list[pd.DataFrame], schema: pa.Schema) -> pd.DataFrame:
+    found = [frame for frame in frames if len(frame)]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=schema.names)
 
 
 def _write_tables(diagnosis: Diagnosis) -> None:

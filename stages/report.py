@@ -4,6 +4,7 @@ import pandas as pd
 
 from evenruler.declaration import (
     Params,
+    evolved,
     load_contrast,
     load_corpus,
     load_domain,
@@ -13,13 +14,20 @@ from evenruler.declaration import (
 )
 from evenruler.report import Section, render_page, sections
 from evenruler.tables import read_frame
-from stages.running import DIAGNOSIS, REPORT, SOURCES, run
+from stages.running import BUILT, DIAGNOSIS, REPORT, SOURCES, run
 
 
 def main() -> None:
     """Write one page that opens from disk without network."""
     params = load_params()
-    parts = [*_probes(params), *_questionnaires(params), *_interventions(params), *_framing(params), *_domains(params)]
+    parts = [
+        *_probes(params),
+        *_evolved(params),
+        *_questionnaires(params),
+        *_interventions(params),
+        *_framing(params),
+        *_domains(params),
+    ]
     REPORT.mkdir(parents=True, exist_ok=True)
     page = render_page("Even Ruler: what the instruments say, and how well they measure", _lead(params), parts)
     (REPORT / "index.html").write_text(page, encoding="utf-8")
@@ -42,6 +50,26 @@ def _probes(params: Params) -> list[Section]:
         for domain, settings in params.probes.items()
     }
     return sections.of_probes(sources, _tables("probes", "associations", "biases", "correlations", "figures"))
+
+
+def _evolved(params: Params) -> list[Section]:
+    if not params.active.evolved:
+        return []
+    sources = {
+        domain: load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
+        for domain in params.active.evolved
+    }
+    tables = _tables("probes", "comparisons", "generations", "rewordings")
+    for table in ("history", "gradients"):
+        frames = [
+            read_frame(BUILT / "probes" / evolved(domain) / f"{table}.parquet").assign(benchmark=evolved(domain))
+            for domain in sources
+        ]
+        tables[table] = pd.concat(frames, ignore_index=True)
+    domains = {evolved(domain): domain for domain in sources}
+    return sections.of_evolution(
+        sources, {name: table.assign(benchmark=table["benchmark"].map(domains)) for name, table in tables.items()}
+    )
 
 
 def _questionnaires(params: Params) -> list[Section]:

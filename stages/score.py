@@ -43,7 +43,7 @@ def _sentences(params: Params) -> pd.DataFrame:
     """Every probe, and for some attributes also after a framing; `before` is what a sentence stands after."""
     most = params.brittleness.probes[params.active.scale]
     found = []
-    for domain in params.probes:
+    for domain in params.probe_sets:
         bare, framed = (read_frame(BUILT / "probes" / domain / f"{table}.parquet") for table in ("probes", "framed"))
         units = evenly_spread(sorted(set(framed["attribute"])), most)
         found += [bare.assign(before=""), framed[framed["attribute"].isin(units)]]

@@ -5,9 +5,10 @@ from evenruler.declaration.contrasts import ContrastSource, load_contrast
 from evenruler.declaration.corpora import CorpusSource, load_corpus
 from evenruler.declaration.criterion import Criterion, read_criterion
 from evenruler.declaration.domains import DomainSource, load_domain, require_fitting
+from evenruler.declaration.evolving import EvolveSettings, FitnessWeights
 from evenruler.declaration.generating import Disparities, DomainSettings, Feature, SagedSettings
 from evenruler.declaration.models import LIKELIHOODS, ModelEntry, named
-from evenruler.declaration.params import Params, load_params
+from evenruler.declaration.params import Params, evolved, load_params
 from evenruler.declaration.probes import ProbeSource, TemplateEntry, load_probe_source
 from evenruler.declaration.questionnaires import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.declaration.settings import ContrastSettings, InterventionSettings, ProbeSettings
@@ -26,8 +27,10 @@ __all__ = [
     "Disparities",
     "DomainSettings",
     "DomainSource",
+    "EvolveSettings",
     "Feature",
     "Finetune",
+    "FitnessWeights",
     "InterventionSettings",
     "ModelEntry",
     "Params",
@@ -39,6 +42,7 @@ __all__ = [
     "Scale",
     "TemplateEntry",
     "TrainingData",
+    "evolved",
     "load_changelog",
     "load_contrast",
     "load_corpus",

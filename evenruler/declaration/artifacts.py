@@ -12,7 +12,7 @@ HEADING = "# Written by `evenruler check`."
 
 
 def expected(params: Params) -> dict[str, dict[str, Any]]:
-    """The entries that belong there."""
+    """The entries that belong there: of every benchmark that the scale in use builds."""
     return {
         name: {
             "path": f"benchmarks/{name}",
@@ -21,6 +21,7 @@ def expected(params: Params) -> dict[str, dict[str, Any]]:
             "labels": [declared.section, "bias", "language-models"],
         }
         for name, declared in sorted(params.benchmarks.items())
+        if declared.section != "evolve" or declared.key in params.active.evolved
     }
 
 

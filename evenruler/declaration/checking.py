@@ -17,6 +17,7 @@ from evenruler.declaration.contrasts import load_contrast
 from evenruler.declaration.corpora import load_corpus
 from evenruler.declaration.criterion import read_criterion
 from evenruler.declaration.domains import DomainSource, load_domain, require_fitting
+from evenruler.declaration.evolving import require_start
 from evenruler.declaration.files import params_yaml, replace
 from evenruler.declaration.params import Params, load_params, require_models
 from evenruler.declaration.probes import load_probe_source
@@ -64,6 +65,7 @@ def check(root: Path) -> list[str]:
     counted = {
         "models": [*params.active.models, *params.active.entailment],
         "probe domains": params.probes,
+        "evolving": params.active.evolved,
         "questionnaires": params.questionnaires,
         "corpora": params.interventions,
         "contrasts": params.contrasts,
@@ -93,6 +95,8 @@ def _check_sources(root: Path, params: Params) -> None:
     for name, settings in params.probes.items():
         source = load_probe_source(root / "data/sources/probes" / f"{name}.yaml", settings)
         read_criterion(source, root / "data/sources/criteria")
+        if name in params.evolve:
+            require_start(name, params.evolve[name], source, root / "params.yaml")
     for name in params.questionnaires:
         load_questionnaire(root / "data/sources/questionnaires" / f"{name}.yaml", root / "data/sources/scales")
     _check_corpora(root, params)
@@ -186,7 +190,7 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
     DVC leaves such files behind, and they would change the hash of the folder that they lie in.
     """
     made = {
-        "data/built/probes": set(params.probes),
+        "data/built/probes": set(params.probe_sets),
         "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
         "data/built/questionnaires": set(params.questionnaires),
         "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from evenruler.declaration.evolving import EvolveSettings
 from evenruler.declaration.generating import DomainSettings, SagedSettings
 from evenruler.declaration.models import ModelEntry
 from evenruler.declaration.settings import (
@@ -41,6 +42,8 @@ class Active(Strict):
     """The domains whose text is ours."""
     others: list[Slug] = Field(default_factory=list)
     """The domains whose text others wrote."""
+    evolved: list[Slug] = Field(default_factory=list)
+    """The probe domains that evolve."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Params(Strict):
     active: Active
     models: dict[Slug, ModelEntry]
     probes: dict[Slug, ProbeSettings]
+    evolve: dict[Slug, EvolveSettings] = Field(default_factory=dict)
+    """By probe domain."""
     questionnaires: dict[Slug, QuestionnaireSettings] = Field(default_factory=dict)
     interventions: dict[Slug, InterventionSettings] = Field(default_factory=dict)
     """By corpus."""
@@ -75,6 +80,7 @@ class Params(Strict):
     def benchmarks(self) -> dict[str, Declared]:
         """Everything that gets a folder under `benchmarks/`, by its name."""
         names = {f"probes-{domain}": ("probes", domain) for domain in self.probes}
+        names |= {f"probes-{evolved(domain)}": ("evolve", domain) for domain in self.evolve}
         names |= {f"nli-{name}": ("questionnaires", name) for name in self.questionnaires}
         names |= {f"framing-{name}": ("contrasts", name) for name in self.contrasts}
         names |= {f"saged-{name}": ("domains", name) for name in self.domains}
@@ -97,6 +103,15 @@ class Params(Strict):
             return []
         return [name for name in self.entailing(scale) if self.models[name].intervention is not None]
 
+    def evolving(self, scale: Scale) -> list[str]:
+        """The probe domains that evolve at a scale."""
+        return [name for name, settings in self.evolve.items() if settings.scale in (None, scale)]
+
+    @property
+    def probe_sets(self) -> dict[str, str]:
+        """The folders of built probes in use, with the domain of each: every domain, and what evolved of some."""
+        return {domain: domain for domain in self.probes} | {evolved(domain): domain for domain in self.active.evolved}
+
     def domains_of(self, text: Literal["ours", "others"]) -> list[str]:
         """The domains whose text is ours, or is of others."""
         return [name for name, settings in self.domains.items() if settings.text == text]
@@ -109,6 +124,7 @@ class Params(Strict):
             "interventions": self.intervened(scale),
             "ours": self.domains_of("ours"),
             "others": self.domains_of("others"),
+            "evolved": self.evolving(scale),
         }
 
     def entails(self, name: str) -> bool:
@@ -136,6 +152,11 @@ class Params(Strict):
     def lineage(self, model: str) -> str:
         """The name that a model shares with those of the same weights."""
         return self.models[model].lineage or model
+
+
+def evolved(domain: str) -> str:
+    """The name of what evolves of a probe domain."""
+    return f"{domain}-evolved"
 
 
 def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Params:
@@ -168,6 +189,7 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
         )
     _check_recipes(params, path)
     _check_features(params, path)
+    _check_evolution(params, path)
     for name in params.versions:
         if name not in params.benchmarks:
             raise UserError(
@@ -245,6 +267,38 @@ def _check_features(params: Params, path: Path) -> None:
                 where=where,
                 remedy=f"name one of kind {' or '.join(kinds)}",
             )
+
+
+def _check_evolution(params: Params, path: Path) -> None:
+    """What evolves is declared, and by models that can do it."""
+    for name, settings in params.evolve.items():
+        where = f"{path}: evolve.{name}"
+        if name not in params.probes:
+            remedy = f"declare it under `probes`, or mend the name ({nearest(name, params.probes)})"
+            raise UserError(f"no probe domain {name!r}", where=where, remedy=remedy)
+        if evolved(name) in params.probes:
+            raise UserError(
+                f"the probe domain {evolved(name)!r} has the name of what evolves", where=where, remedy="rename it"
+            )
+        for key, by_scale in (("model", settings.model), ("operator", settings.operator)):
+            for model in dict.fromkeys(by_scale.values()):
+                _check_evolving_model(model, key, f"{where}.{key}", params)
+        for scale, model in settings.operator.items():
+            if settings.shots[scale] and params.models[model].kind == "chat":
+                what = f"{model!r} only chats, and goes on with no examples"
+                raise UserError(what, where=f"{where}.shots.{scale}", remedy="say false")
+
+
+def _check_evolving_model(name: str, key: str, where: str, params: Params) -> None:
+    entry = params.models.get(name)
+    if entry is None:
+        remedy = f"mend the name ({nearest(name, params.models)})"
+        raise UserError(f"no model {name!r}", where=where, remedy=remedy)
+    chats = entry.kind == "chat" or (entry.kind == "causal" and entry.chat)
+    if key == "operator" and not chats:
+        raise UserError(f"{name!r} does not chat", where=where, remedy="name a causal model with `chat: true`")
+    if key == "model" and entry.kind != "causal":
+        raise UserError(f"{name!r} is of kind {entry.kind}", where=where, remedy="name one of kind causal")
 
 
 def _check_recipes(params: Params, path: Path) -> None:

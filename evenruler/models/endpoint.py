@@ -86,7 +86,8 @@ class Endpoint:
             reason = " ".join(str(error).split())[:200]
             remedy = f"see {URL} and {KEY}, and the name after `endpoint:`"
             raise UserError(f"{self._name}: the server does not answer ({reason})", remedy=remedy) from None
-        return (answer.choices[0].message.content or "") if answer.choices else ""
+        reply = (answer.choices[0].message.content or "") if answer.choices else ""
+        return reply.encode(errors="replace").decode()  # JSON can hold halves of characters
 
 
 class StoredChat(Answering[Endpoint]):

@@ -4,5 +4,6 @@ from evenruler.measurement import Resampling
 from evenruler.probes.bias import bias
 from evenruler.probes.compiling import Compiled, compile_domain
 from evenruler.probes.diagnosis import Diagnosis, diagnose, without_slots
+from evenruler.probes.evolve.fitness import fitness
 
-__all__ = ["Compiled", "Diagnosis", "Resampling", "bias", "compile_domain", "diagnose", "without_slots"]
+__all__ = ["Compiled", "Diagnosis", "Resampling", "bias", "compile_domain", "diagnose", "fitness", "without_slots"]

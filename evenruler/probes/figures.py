@@ -19,6 +19,9 @@ COMMON_LENGTH = 8
 UNIT = "attributes"
 """What observations are."""
 
+NO_FACTOR = "no proper one-factor solution"
+"""Why omega is null where all else is there."""
+
 
 def of_model(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """Validity and reliability of one set on one model.
@@ -31,7 +34,7 @@ def of_model(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampl
     x = matrix.to_numpy()
     figures = [
         *_validity(matrix.mean(axis=1), attributes, resampling),
-        *_reliability(x, resampling),
+        *reliability(x, resampling),
         bootstrapped("mean_bias", lambda rows: float(rows.mean()), x, resampling, UNIT),
     ]
     return pd.DataFrame([asdict(figure) for figure in figures])
@@ -68,12 +71,17 @@ def _validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, resamplin
             yield correlated(f"{figure}{subset}", correlate, bias, criterion, resampling.level, UNIT)
 
 
-def _reliability(x: NDArray[np.float64], resampling: Resampling) -> Iterator[Figure]:
-    """Reliability and dimensionality of attributes x templates."""
+def alpha_at_common_length(x: NDArray[np.float64]) -> float:
+    """Alpha of attributes x templates as it were with `COMMON_LENGTH` templates; NaN where there can be no such set."""
+    return measurement.spearman_brown(measurement.mean_inter_item_correlation(x), COMMON_LENGTH)
+
+
+def reliability(x: NDArray[np.float64], resampling: Resampling) -> Iterator[Figure]:
+    """Reliability and dimensionality of attributes x templates; intervals are over attributes."""
     n, k = x.shape
     names = ["alpha", "alpha_feldt", "omega", "inter_item_correlation", f"alpha_at_{COMMON_LENGTH}"]
     names += ["first_component_share", "factors"]
-    reason = _why_no_reliability(x)
+    reason = why_no_reliability(x)
     if reason:
         yield from (Figure(name, None, n, UNIT, reason=reason) for name in names)
         return
@@ -81,18 +89,15 @@ def _reliability(x: NDArray[np.float64], resampling: Resampling) -> Iterator[Fig
     feldt = measurement.feldt_interval(measurement.cronbach_alpha(x), n, k, resampling.level)
     yield Figure("alpha_feldt", feldt.value, n, UNIT, feldt.low, feldt.high)
     omega = finite(measurement.omega_total(x))
-    yield Figure("omega", omega, n, UNIT, reason=None if omega is not None else "no proper one-factor solution")
+    yield Figure("omega", omega, n, UNIT, reason=None if omega is not None else NO_FACTOR)
     yield bootstrapped("inter_item_correlation", measurement.mean_inter_item_correlation, x, resampling, UNIT)
-
-    def at_common_length(rows: NDArray[np.float64]) -> float:
-        return measurement.spearman_brown(measurement.mean_inter_item_correlation(rows), COMMON_LENGTH)
-
-    yield bootstrapped(f"alpha_at_{COMMON_LENGTH}", at_common_length, x, resampling, UNIT)
+    yield bootstrapped(f"alpha_at_{COMMON_LENGTH}", alpha_at_common_length, x, resampling, UNIT)
     yield bootstrapped("first_component_share", measurement.first_component_share, x, resampling, UNIT)
     yield Figure("factors", float(measurement.parallel_analysis(x, seed=resampling.seed)), n, UNIT)
 
 
-def _why_no_reliability(x: NDArray[np.float64]) -> str | None:
+def why_no_reliability(x: NDArray[np.float64]) -> str | None:
+    """Why attributes x templates have no figures of reliability; None where they have."""
     n, k = x.shape
     if k < 2:
         return "a set of one template has no internal consistency"

@@ -82,6 +82,11 @@ def test_a_reply_without_words_is_empty(server: ScriptedServer, store: RowStore)
     assert chat(store).generate(["one"]) == [""]
 
 
+def test_half_a_character_in_a_reply_is_replaced(server: ScriptedServer, store: RowStore) -> None:
+    server.content = "so \ud83d it is"
+    assert chat(store).generate(["one"]) == ["so ? it is"]
+
+
 def test_a_key_is_needed(store: RowStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY, raising=False)
     with pytest.raises(UserError, match=KEY):

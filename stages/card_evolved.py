@@ -1,0 +1,50 @@
+"""Put the benchmark of what evolved together: built rows, history, figures -> `benchmarks/probes-{d}-evolved/`."""
+
+from dataclasses import replace
+
+import pyarrow.compute as pc
+
+from evenruler.declaration import evolved, load_params, load_probe_source
+from evenruler.probes.evolve import card
+from evenruler.probes.evolve.evolution import GUIDED
+from evenruler.probes.evolve.result import ELITES, with_sets
+from evenruler.publish import Config, write_benchmark
+from evenruler.tables import read_table
+from stages.card_probes import benchmark_of
+from stages.running import BENCHMARKS, BUILT, SOURCES, run
+
+
+def main(domain: str) -> None:
+    """Write the benchmark's folder, whole or not at all."""
+    params = load_params()
+    settings, scale = params.evolve[domain], params.active.scale
+    folder = BUILT / "probes" / evolved(domain)
+    templates, history = read_table(folder / "templates.parquet"), read_table(folder / "history.parquet")
+    source = with_sets(
+        load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain]), templates.to_pylist()
+    )
+    parameters = settings.model_dump(mode="json") | {"scale": scale}
+    benchmark = benchmark_of(evolved(domain), source, params, parameters, f"dvc repro card-evolved@{domain}")
+    last = pc.max(history["generation"])
+    population = history.filter(pc.and_(pc.equal(history["run"], GUIDED), pc.equal(history["generation"], last)))
+    sentences, _, attributes = benchmark.configs
+    benchmark = replace(
+        benchmark,
+        reading=f"{benchmark.reading} {card.reading(settings, scale)}",
+        limits=[*benchmark.limits, *card.limits(settings, scale)],
+        configs=[
+            Config("templates", "one of the best templates", templates.filter(pc.equal(templates["set"], ELITES))),
+            Config(
+                "population", "a template of the last population, and its fitness", population, card.LINEAGE_COLUMNS
+            ),
+            Config("history", "a template in a generation, how it came about, and its fitness", history),
+            Config("tries", "a reply of the operator", read_table(folder / "tries.parquet"), card.TRY_COLUMNS),
+            sentences,
+            attributes,
+        ],
+    )
+    write_benchmark(benchmark, BENCHMARKS / benchmark.name)
+
+
+if __name__ == "__main__":
+    run(main)

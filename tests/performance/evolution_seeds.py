@@ -1,0 +1,79 @@
+"""What luck does to an evolution: the embedded run over some seeds, elites against the set that it starts with.
+
+Run by hand in the repository: `python -m tests.performance.evolution_seeds`. Prints two Markdown tables: reliability and
+diversity of the elites and of the whole last population by seed, beside the set that evolution starts with, on the model
+that it evolved on; and what became of the operator's replies, all seeds together. Answers go through the row store, so a
+second run takes seconds.
+"""
+
+import argparse
+
+import numpy as np
+import pandas as pd
+
+from evenruler import measurement
+from evenruler.declaration import load_params, load_probe_source
+from evenruler.models import load_embedder
+from evenruler.probes import without_slots
+from evenruler.probes.evolve.evidence import rewordings
+from evenruler.probes.evolve.records import Run, tries
+from evenruler.probes.figures import alpha_at_common_length
+from evenruler.text import words
+from stages.evolve import runs_of
+from stages.running import SOURCES
+
+SEEDS = 5
+
+
+def figures(run: Run, slugs: list[str], texts: list[str], vectors: dict[str, np.ndarray]) -> dict[str, float]:
+    """Of one set of templates."""
+    biases = dict(run.measured())
+    x = np.array([biases[slug].biases for slug in slugs]).T
+    return {
+        "templates": len(slugs),
+        "alpha": measurement.cronbach_alpha(x),
+        "alpha at 8": alpha_at_common_length(x),
+        "inter-item r": measurement.mean_inter_item_correlation(x),
+        "SD": float(measurement.semantic_diversity(np.stack([vectors[text] for text in texts])).mean()),
+        "LD": float(measurement.lexical_diversity([words(text) for text in texts]).mean()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--domain", default="occupation-gender")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    arguments = parser.parse_args()
+    params = load_params()
+    domain, settings = arguments.domain, params.evolve[arguments.domain]
+    source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
+    embedder = load_embedder(params.diagnosis.embedder, params)
+    rows, replies = [], []
+    for seed in range(1, arguments.seeds + 1):
+        own = params.model_copy(update={"evolve": {domain: settings.model_copy(update={"seed": seed})}})
+        run = runs_of(domain, own, source)[0]
+        last = run.generations[-1]
+        sets = {"start": run.generations[0].population, "elites": run.evolution.best(last), "all": last.population}
+        for name, templates in sets.items():
+            texts = [template.text for template in templates]
+            vectors = dict(zip(texts, embedder.embed(list(map(without_slots, texts))), strict=True))
+            found = figures(run, [template.slug for template in templates], texts, vectors)
+            rows.append({"seed": seed, "set": name, **found})
+        replies.append(tries(run, domain, {}))
+    table = pd.DataFrame(rows)
+    print(table[(table["set"] != "start") | (table["seed"] == 1)].round(2).to_markdown(index=False))
+    counted = pd.concat([rewordings(of_seed, domain) for of_seed in replies])
+    judged = counted[counted["share"].notna()]
+    by_kind = judged.groupby(["operation", "voice"], dropna=False)["n"].sum()
+    refused = judged.dropna(subset="reason").groupby(["operation", "voice"], dropna=False)["n"].sum()
+    print(f"\n{counted['n'].sum():,} replies, {judged['n'].sum():,} of them judged\n")
+    print(
+        pd.DataFrame({"judged": by_kind, "refused": refused / by_kind}).round(2).reset_index().to_markdown(index=False)
+    )
+    print()
+    reasons = judged.fillna({"reason": "taken"}).groupby(["operation", "reason"])["n"].sum().reset_index()
+    print(reasons.sort_values(["operation", "n"], ascending=[True, False]).to_markdown(index=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+import pytest
+
+from evenruler.text.english import FOREIGN_WORDS, FUNCTION_WORDS, LEAST_SHARE, is_english, negations, tokens
+
+
+def test_words_in_order_with_repeats_without_slots():
+    assert tokens("A {TARGET} and a well-known {ATTRIBUTE} can't wait.") == ["a", "and", "a", "well-known", "can't", "wait"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A typical {ATTRIBUTE} is a {TARGET}.",
+        "Caf\u00e9 owners rarely hire a {TARGET} \u2013 unless somebody is {ATTRIBUTE}.",
+        "The {TARGET} across the street loves being an {ATTRIBUTE}.",
+        "Everybody expects {TARGET} workers, {ATTRIBUTE} colleagues, and others.",
+    ],
+)
+def test_english(text):
+    assert is_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In der Stadt ist die {TARGET} immer ein {ATTRIBUTE}.",
+        "Je pense que la {TARGET} est toujours un {ATTRIBUTE}.",
+        "No me parece raro que la {TARGET} sea {ATTRIBUTE}.",
+        "In de stad is een {TARGET} vaak of altijd {ATTRIBUTE}.",
+        "Penso che la {TARGET} non sia un {ATTRIBUTE}.",
+        "\u042f \u0434\u0443\u043c\u0430\u044e, that the {TARGET} is an {ATTRIBUTE}.",
+        "\u6211\u8ba4\u4e3a {TARGET} \u662f {ATTRIBUTE}\u3002",
+        "The {TARGET} is an {ATTRIBUTE} \U0001f600.",
+        "The {TARG\u200bET} is an {ATTRIBUTE}.",
+        "Blurb flarn {TARGET} gnorp {ATTRIBUTE} snarf.",
+        "{ATTRIBUTE} {TARGET}.",
+        "",
+    ],
+)
+def test_not_english(text):
+    assert not is_english(text)
+
+
+def test_a_fifth_of_the_words_is_enough_and_foreign_ones_are_taken_off():
+    assert LEAST_SHARE == 0.2
+    assert is_english("the b c d e") and not is_english("the b c d e f")
+    assert is_english("the with b c d que") is False  # (2 - 1) / 6
+    assert is_english("the with b c que")  # (2 - 1) / 5
+    assert not FUNCTION_WORDS & FOREIGN_WORDS
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("A {TARGET} is an {ATTRIBUTE}.", 0),
+        ("It seems odd to me when an {ATTRIBUTE} is a {TARGET}.", 1),
+        ("I would be surprised if the {ATTRIBUTE} was not a {TARGET}.", 2),
+        ("Nobody can't never say that.", 3),
+        ("Noble knots are notable.", 0),
+    ],
+)
+def test_negations(text, n):
+    assert negations(text) == n
