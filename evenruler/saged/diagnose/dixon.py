@@ -30,7 +30,7 @@ CRITICAL: Mapping[int, float] = dict(
     )
 )
 """By n, at 95%, two-sided: a normal sample exceeds it at a given end in 2.5% of cases, since either end is looked at
-(Rorabacher 1991, table of r10, r11, r21, r22)."""
+(Rorabacher 1991, as github.com/pycafee/pycafee, pycafee/sample/outliers.py, has his tables of r10, r11, r21, r22)."""
 
 
 def kind_of(n: int) -> str:

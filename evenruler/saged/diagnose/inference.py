@@ -13,6 +13,7 @@ from evenruler.saged.diagnose.blocks import Floats
 from evenruler.saged.diagnose.disparities import metric_values
 from evenruler.saged.diagnose.draws import Draws
 from evenruler.saged.diagnose.resummarising import Resummary
+from evenruler.saged.diagnose.truths import plausible_truths
 
 SMALLER_IS_MORE = frozenset({"min_max_ratio", "min_impact_ratio", "min_z"})
 """Metrics of which a smaller value is a larger disparity; of all others a larger one."""
@@ -82,14 +83,18 @@ def permutation_p(
 def intervals(
     statistic: Lines, metrics: Sequence[str], observed: Draws, draws: Iterable[Draws], level: float
 ) -> tuple[Floats, Floats]:
-    """Basic bootstrap intervals of disparities, over root items.
+    """Intervals of disparities, over root items: percentiles over `evenruler.saged.diagnose.truths.plausible_truths`.
 
-    A resample adds noise to groups that are noisy already, so that resampled disparities lie above the disparity by
-    about as much as that lies above the true one; percentiles of them would lie twice too high. The basic interval
-    mirrors them about the disparity, which takes the excess off once more. It ends where a metric does: at no range
-    below nothing, at no ratio above 1. Where groups differ in truth by nothing or hardly anything, no bootstrap covers
-    a range; there the permutation test says so. Standards of selection rates and bins of divergences stay those of the
-    sample.
+    Groups are noisy already, so that what they show lies farther from no disparity than what is true, and what
+    resamples of them show twice as far; percentiles of those would lie too high, and mirrored about the disparity (the
+    basic interval) they take too little off. Where noise explains most of a disparity, the whole interval may lie below
+    it; where it explains all, the interval begins at none.
+
+    In simulation (`docs/saged.md`), 95% intervals of ranges, standard deviations and ratios of means cover .89 to .99,
+    whether groups are equal, or one lies apart, or all are spread. They cover less where groups form two clumps of
+    exactly equal ones (.86), of very skewed replies of 10 root items (.85), of z-scores and Dixon's ratios where one
+    group lies a few standard errors from others that are exactly equal (.5), and of ratios to rates so near 0 that a
+    group may have none. Standards of selection rates and bins of divergences stay those of the sample.
 
     Args:
         statistic: Of any number of series.
@@ -99,19 +104,34 @@ def intervals(
         level: Coverage, between 0 and 1.
 
     Returns:
-        Lower and upper ends, [metrics, series]; NaN where the disparity is undefined, or is under most resamples.
-
-    Source: Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.2 (basic limits), 3.8.
+        Lower and upper ends, [metrics, series]; NaN where the disparity is undefined, or is for most plausible truths:
+        a z-score where all groups are likely to be equal.
     """
     check_level(level)
-    found = _disparities(statistic, metrics, observed)[:, :, 0]
-    resampled = np.concatenate([_disparities(statistic, metrics, drawn) for drawn in draws], axis=2)
-    low, high = percentiles(resampled, level)
-    low, high = 2 * found - high, 2 * found - low
-    for i, metric in enumerate(metrics):
-        least, most = _bounds(metric)
-        low[i], high[i] = np.clip(low[i], least, most), np.clip(high[i], least, most)
-    return low, high
+    drawn = list(draws)
+    inflation = _inflation(drawn)
+
+    def of_lines(begin: int) -> Floats:
+        lines = slice(begin, begin + _LINES)
+        summaries = statistic.resummary(observed, lines)[:, 0]
+        resampled = np.concatenate([statistic.resummary(each, lines).transpose(2, 1, 0) for each in drawn], axis=1)
+        truths = plausible_truths(summaries.T, resampled, inflation).transpose(2, 1, 0)
+        ends = []
+        for metric in metrics:
+            undefined = np.isnan(metric_values(metric, summaries))
+            found = percentiles(metric_values(metric, truths), level)
+            ends.append([np.where(undefined, np.nan, end) for end in found])
+        return np.array(ends)
+
+    none = np.empty((len(metrics), 2, 0))
+    found = np.concatenate([none, *_in_threads(of_lines, range(0, statistic.series, _LINES))], axis=2)
+    return found[:, 0], found[:, 1]
+
+
+def _inflation(draws: Sequence[Draws]) -> float:
+    """One over the standard deviation of how often a root item is drawn: the root of 1 - 1 / n, of n of them."""
+    squares = sum(int((each.times.astype(np.int64) ** 2).sum()) - 2 * int(each.times.sum()) for each in draws)
+    return float(1 / np.sqrt(squares / sum(each.draws * each.total for each in draws) + 1))
 
 
 def percentiles(resampled: Floats, level: float) -> tuple[Floats, Floats]:
@@ -163,12 +183,3 @@ def _in_threads(work: Callable[[int], Floats], begins: Sequence[int]) -> list[Fl
     """As many at a time as there are processors; numpy lets others work while it does."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(work, begins))
-
-
-def _bounds(metric: str) -> tuple[float, float]:
-    """Between which values a metric lies."""
-    if metric.endswith("_ratio") or metric.startswith("dixon_"):
-        return 0.0, 1.0
-    if metric in ("range", "std"):
-        return 0.0, np.inf
-    return -np.inf, np.inf
