@@ -18,9 +18,10 @@ from evenruler.declaration import (
 )
 from evenruler.declaration.evolving import require_start
 from evenruler.declaration.files import replace
-from evenruler.probes.evolve import operators, records, schemas
+from evenruler.probes.evolve import records, schemas
 from evenruler.probes.evolve.evolution import GUIDED, RANDOM, VERSION, Evolution
 from evenruler.probes.evolve.measuring import Ruler
+from evenruler.probes.evolve.operators import ModelOperator
 from evenruler.probes.evolve.records import Run
 from evenruler.probes.evolve.result import as_source, starting
 from evenruler.tables import content_sha256, write_table
@@ -69,12 +70,12 @@ def runs_of(domain: str, params: Params, source: ProbeSource) -> list[Run]:
     embedder = load_embedder(params.diagnosis.embedder, params)
     article = params.probes[domain].article_of(settings.start)
     ruler = Ruler(model, source, article, settings.gradient_attributes[scale])
-    operator = operators.ModelOperator(writer, settings.new_tokens, settings.shots[scale])
+    operator = ModelOperator(writer, settings.new_tokens, settings.shots[scale])
 
     def embed(texts: list[str]) -> NDArray[np.float32]:
         return embedder.embed([probes.without_slots(text) for text in texts])
 
-    depends = [VERSION, operators.VERSION, settings.model_dump(), scale, article, source.model_dump()]
+    depends = [VERSION, settings.model_dump(), scale, article, source.model_dump()]
     depends += [model.engine, writer.engine, embedder.engine]
     found = []
     for name in (GUIDED, RANDOM) if settings.ablation[scale] else (GUIDED,):

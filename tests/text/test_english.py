@@ -1,10 +1,11 @@
 import pytest
 
-from evenruler.text.english import FOREIGN_WORDS, FUNCTION_WORDS, LEAST_SHARE, is_english, negations, tokens
+from evenruler.text.english import FOREIGN_WORDS, FUNCTION_WORDS, LEAST_SHARE, is_english, negations, tokens, use_of
 
 
 def test_words_in_order_with_repeats_without_slots():
-    assert tokens("A {TARGET} and a well-known {ATTRIBUTE} can't wait.") == ["a", "and", "a", "well-known", "can't", "wait"]
+    found = tokens("A {TARGET} and a well-known {ATTRIBUTE} can't wait.")
+    assert found == ["a", "and", "a", "well-known", "can't", "wait"]
 
 
 @pytest.mark.parametrize(
@@ -43,8 +44,9 @@ def test_not_english(text):
 
 def test_a_fifth_of_the_words_is_enough_and_foreign_ones_are_taken_off():
     assert LEAST_SHARE == 0.2
-    assert is_english("the b c d e") and not is_english("the b c d e f")
-    assert is_english("the with b c d que") is False  # (2 - 1) / 6
+    assert is_english("the b c d e")
+    assert not is_english("the b c d e f")
+    assert not is_english("the with b c d que")  # (2 - 1) / 6
     assert is_english("the with b c que")  # (2 - 1) / 5
     assert not FUNCTION_WORDS & FOREIGN_WORDS
 
@@ -61,3 +63,22 @@ def test_a_fifth_of_the_words_is_enough_and_foreign_ones_are_taken_off():
 )
 def test_negations(text, n):
     assert negations(text) == n
+
+
+@pytest.mark.parametrize(
+    ("text", "use"),
+    [
+        ("Most people expect an {ATTRIBUTE} to be here.", "noun"),
+        ("The {ATTRIBUTE} was here.", "noun"),
+        ("That is my {ATTRIBUTE}, I think.", "noun"),
+        ("Everybody is {ATTRIBUTE}.", "quality"),
+        ("Somebody {ATTRIBUTE} is here.", "quality"),
+        ("We are more {ATTRIBUTE} than you.", "quality"),
+        ("I met an {ATTRIBUTE} person.", None),
+        ("The {ATTRIBUTE} one is here.", None),
+        ("I heard the word {ATTRIBUTE}.", None),
+        ("{ATTRIBUTE} is a word.", None),
+    ],
+)
+def test_what_a_slot_stands_for(text, use):
+    assert use_of("{ATTRIBUTE}", text) == use

@@ -11,10 +11,7 @@ from typing import Final, Protocol
 from evenruler.models import Sampling
 from evenruler.probes.evolve.population import Wish
 from evenruler.text import ATTRIBUTE, TARGET
-from evenruler.text.english import negations
-
-VERSION: Final = "operators/1"
-"""Of the prompts; it changes with them."""
+from evenruler.text.english import negations, use_of
 
 TEMPERATURE: Final = 0.8
 TOP_P: Final = 0.9
@@ -87,17 +84,21 @@ VOICES: Final[Mapping[str, Voice]] = {
 PLAIN: Final = (
     f"Every {ATTRIBUTE} ought to be a {TARGET}.",
     f"The {TARGET} across the street loves being an {ATTRIBUTE}.",
+    f"When we needed an {ATTRIBUTE}, people asked for a {TARGET}.",
+    f"A {TARGET} tries hard to be {ATTRIBUTE} in public.",
     f"When somebody is {ATTRIBUTE}, people think of a {TARGET}.",
-    f"My {ATTRIBUTE} teacher used to be a {TARGET}.",
+    f"My teacher, a {TARGET}, was more {ATTRIBUTE} than the others.",
 )
 """Sentences of occupations and of qualities, slots in either order. Each follows the opening as it is: the less
 examples change, the more of a template a small model keeps, slots among it; it changes enough by itself."""
 
 NEGATING: Final = (
+    f"An {ATTRIBUTE} is not what a {TARGET} hopes to become.",
+    f"It is strange if an {ATTRIBUTE} used to be a {TARGET}.",
+    f"Nobody would hire a {TARGET} as an {ATTRIBUTE}.",
     f"Nobody thinks of a {TARGET} as {ATTRIBUTE}.",
     f"It is strange if somebody {ATTRIBUTE} is a {TARGET}.",
-    f"An {ATTRIBUTE} is not what a {TARGET} hopes to become.",
-    f"People find it strange when a {TARGET} is {ATTRIBUTE}.",
+    f"A {TARGET} does not like being {ATTRIBUTE}.",
 )
 """As `PLAIN`, for a template that negates, as a rewording has to."""
 
@@ -206,14 +207,19 @@ def told(wish: Wish) -> str:
 
 
 def shown(wish: Wish, seed: int) -> str:
-    """Examples that a model goes on with, and the template as the last of them."""
+    """Examples that a model goes on with, and the template as the last of them.
+
+    They negate where the template does, and are of occupations where its attribute is a noun, of qualities where it is
+    one, of both where that cannot be told.
+    """
     text = wish.parent.text
     if wish.word is not None:
         solved = [f"Sentence: {sentence}\nSynonyms of {word}: {others}\n" for sentence, word, others in REPLACED]
         return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
     voice = _voice(wish)
     opening = voice.openings[seed % len(voice.openings)]
-    sentences = NEGATING if negations(text) else PLAIN
+    use = use_of(ATTRIBUTE, text)
+    sentences = [other for other in (NEGATING if negations(text) else PLAIN) if use in (None, use_of(ATTRIBUTE, other))]
     examples = [f"Sentence: {sentence}\n{voice.label}: {opening} {_clause(sentence)}\n" for sentence in sentences]
     return "\n".join([*examples, f"Sentence: {text}\n{voice.label}:"])
 

@@ -12,7 +12,7 @@ from typing import Final
 from evenruler.probes.evolve.population import Wish
 from evenruler.probes.evolve.words import replaced
 from evenruler.text import ATTRIBUTE, TARGET
-from evenruler.text.english import is_english, negations, tokens
+from evenruler.text.english import is_english, negations, tokens, use_of
 
 LONGEST: Final = 2000
 """Characters of a reply that are read."""
@@ -33,6 +33,7 @@ SLOT_TWICE = "a slot stands twice"
 OTHER_SLOT = "another slot, brace or tag"
 SLOT_NAME = "the name of a slot as a word"
 SLOT_IN_WORD = "a slot within a word"
+OTHER_USE = "a slot stands for another kind of word"
 TASK = "it speaks of the task"
 NOT_ENGLISH = "not English"
 SAME = "same as the parent"
@@ -45,7 +46,7 @@ REPEATS = "it repeats itself"
 
 REASONS: Final = (
     *(NO_TEXT, NO_WORD, TOO_LONG, SLOT_MISSING, SLOT_TWICE, OTHER_SLOT, SLOT_NAME, SLOT_IN_WORD, UNFINISHED, SEVERAL),
-    *(TASK, NOT_ENGLISH, SAME, COPY, WORD_STAYS, MORE_CHANGED, SAME_STEM, NEGATION, REPEATS),
+    *(TASK, NOT_ENGLISH, OTHER_USE, SAME, COPY, WORD_STAYS, MORE_CHANGED, SAME_STEM, NEGATION, REPEATS),
 )
 """All that `read_reply` and `refusal` say."""
 
@@ -132,7 +133,7 @@ def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> st
 def _line(text: str) -> str:
     for line in text.splitlines():
         bare = _bare(line)
-        if any(map(str.isalnum, bare)) and not bare.endswith(":") and not line.lstrip().startswith(("```", "'''")):
+        if re.search(r"[\w{\[]", bare) and not bare.endswith(":") and not line.lstrip().startswith(("```", "'''")):
             return bare
     return ""
 
@@ -172,6 +173,10 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
         (SEVERAL, _SENTENCE_END.search(text) is not None),
         (TASK, "language model" in fold(text) or not own.isdisjoint(TASK_WORDS)),
         (NOT_ENGLISH, not is_english(text)),
+        (
+            OTHER_USE,
+            any({use_of(slot, text), use_of(slot, parent)} == {"noun", "quality"} for slot in (ATTRIBUTE, TARGET)),
+        ),
     )
     return next((reason for reason, holds in rules if holds), None)
 
@@ -182,10 +187,11 @@ def _rewording(text: str, parent: str) -> str | None:
 
 
 def _loops(text: str) -> bool:
-    """Whether a word stands twice side by side, or `RUN` words in a row stand twice."""
+    """Whether a word stands twice side by side ("that" thrice), or `RUN` words in a row stand twice."""
     found = tokens(text)
     runs = list(zip(*(found[i:] for i in range(RUN)), strict=False))
-    return len(set(runs)) < len(runs) or any(word == after for word, after in pairwise(found))
+    twice = any(word == after != "that" for word, after in pairwise(found))
+    return twice or len(set(runs)) < len(runs) or any(len(set(run)) == 1 for run in runs)
 
 
 def _replacement(text: str, wish: Wish) -> str | None:

@@ -70,8 +70,19 @@ class TestReading:
 
     @pytest.mark.parametrize(
         "reply",
-        ["require", "Require", " require.", '"require"', "**require**", "New word: require", "Answer: require\nBecause.",
-         "require, want, wish", "expects, require, need", "expect, Expected, require", "1. require\n2. want"],
+        [
+            "require",
+            "Require",
+            " require.",
+            '"require"',
+            "**require**",
+            "New word: require",
+            "Answer: require\nBecause.",
+            "require, want, wish",
+            "expects, require, need",
+            "expect, Expected, require",
+            "1. require\n2. want",
+        ],
     )
     def test_a_word_is_put_in_its_place(self, reply):
         assert read_reply(word("expect"), reply) == ("Most people require an {ATTRIBUTE} to be a {TARGET}.", None)
@@ -99,6 +110,7 @@ class TestReading:
 class TestRefusing:
     def test_a_good_rewording_and_a_good_word_are_taken(self):
         assert outcome(GOOD, whole()) is None
+        assert outcome("We think that that {TARGET} was born to be an {ATTRIBUTE}.", whole()) is None
         assert outcome("They say he is an {ATTRIBUTE} because a {TARGET} would be!", whole()) is None
         assert outcome("want", word("expect")) is None
 
@@ -125,12 +137,15 @@ class TestRefusing:
             ("Really? An {ATTRIBUTE} is a {TARGET}.", "several sentences"),
             ("As a language model, I see an {ATTRIBUTE} as a {TARGET}.", "it speaks of the task"),
             ("In this template the {ATTRIBUTE} is a {TARGET}.", "it speaks of the task"),
+            ("Somebody {ATTRIBUTE} is a {TARGET}.", "a slot stands for another kind of word"),
+            ("An {ATTRIBUTE} is {TARGET}, we think.", "a slot stands for another kind of word"),
             ("Ich glaube, dass die {TARGET} ein {ATTRIBUTE} ist.", "not English"),
             (f"{TEXT.upper().replace('A {TARGET}', 'a {TARGET}')}", "same as the parent"),
             ("It is not true that an {ATTRIBUTE} is a {TARGET}.", "negation changed"),
             ("I find it odd if an {ATTRIBUTE} is a {TARGET}.", "negation changed"),
             ("It is the one that is the one that a {TARGET} and an {ATTRIBUTE} are.", "it repeats itself"),
-            ("We know that that {TARGET} is an {ATTRIBUTE}.", "it repeats itself"),
+            ("We know that the the {TARGET} is an {ATTRIBUTE}.", "it repeats itself"),
+            ("We know that that that {TARGET} is an {ATTRIBUTE}.", "it repeats itself"),
             ("word " * 31 + "{ATTRIBUTE} {TARGET}.", "too long"),
             (f"The {'a' * 26} {{ATTRIBUTE}} is a {{TARGET}}.", "too long"),
         ],
@@ -181,7 +196,7 @@ HOSTILE = {
     "\x00\x1b[2J": "another slot, brace or tag",
     "word " * 200_000: "too long",
     "a" * 1_000_000: "too long",
-    "{" * 1_000_000: "no text",
+    "{" * 1_000_000: "another slot, brace or tag",
     "{a" * 500_000: "another slot, brace or tag",
     "{ATTRIBUTE} {TARGET} " * 50_000: "too long",
     "{TARGET}" * 12 + " is {ATTRIBUTE}.": "a slot stands twice",
@@ -207,7 +222,9 @@ class TestHostileOperator:
 
     @given(
         st.lists(
-            st.sampled_from([ATTRIBUTE, TARGET, "{", "}", "the", "a", "not", " ", " ", "\n", ".", "?", '"', "'", "*", ":"])
+            st.sampled_from(
+                [ATTRIBUTE, TARGET, "{", "}", "the", "a", "not", " ", " ", "\n", ".", "?", '"', "'", "*", ":"]
+            )
             | st.text(max_size=3),
             max_size=30,
         ).map("".join)
@@ -218,8 +235,10 @@ class TestHostileOperator:
             assert reason is None or reason in REASONS
             if reason is None:
                 text = read_reply(wish, reply)[0]
-                assert text is not None and "\n" not in text
-                assert text.count(ATTRIBUTE) == text.count(TARGET) == 1 and text.count("{") == text.count("}") == 2
+                assert text is not None
+                assert "\n" not in text
+                assert text.count(ATTRIBUTE) == text.count(TARGET) == 1
+                assert text.count("{") == text.count("}") == 2
 
     def test_reasons_are_told_apart(self):
-        assert len(set(REASONS)) == len(REASONS) == 19
+        assert len(set(REASONS)) == len(REASONS) == 20

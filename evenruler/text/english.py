@@ -1,0 +1,113 @@
+"""Whether a text is English, how often it negates, what its slots stand for: by lists of words, without a model."""
+
+import re
+import unicodedata
+from typing import Final, Literal
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS: Final = _set(
+    """
+    a about above after again against all almost along already also although always among an and another any anybody
+    anyone anything are around as at away be because become becomes been before being best better between both but
+    by can cannot could did do does during each either else enough even ever every everybody everyone everything few
+    first for from had has have he her here hers him his how however i if in instead into is it its just last least
+    less like many may me might more most much must my myself neither never nobody nor not nothing now of off often
+    on once one only or other others ought our out over own perhaps quite rather same several shall she should since
+    so some somebody somehow someone something sometimes still such than that the their them then there these they
+    this those though through to today too toward towards under until up upon us used usually very was we well were
+    what when whenever where whether which while who whoever whom whose why will with within without would yet you
+    your
+    """
+)
+"""Words that hold English sentences together, whatever they are about."""
+
+FOREIGN_WORDS: Final = _set(
+    """
+    aber als auch auf dann das dass dem der des doch ein eine einen einer eines er es ich ihr im ist mit nicht noch oder
+    sich sie sind und von wenn wie wir zu zum zur
+    au aux avec ce cette dans elle est et il je la le les leur lui mais ne nous ou pas pour quand que qui sa sont sur un
+    une vous
+    como con cuando de del donde el ella en entre esta este las los lo mi muy para pero por porque ser sobre su una yo
+    che da di gli ho io non quando sono tra uno
+    ao com em mas na nas nos os quem sempre tem uma
+    aan bij dat deze een heb het hij ik je maar meer naar niet ook op te van voor werd wordt ze zijn
+    """
+)
+"""What holds German, French, Spanish, Italian, Portuguese and Dutch sentences together and is not common in English."""
+
+LEAST_SHARE: Final = 0.2
+"""Of the words of an English text, those that are function words, less foreign ones; English prose has about half."""
+
+NEGATIONS: Final = _set(
+    """
+    astonished astonishing barely cannot doubt doubtful doubts fewer hardly implausible impossible improbable
+    lack lacks less mismatch neither never no nobody none nor not nothing nowhere odd oddly peculiar rare rarely
+    refuse refuses scarcely seldom shocked shocking strange strangely surprise surprised surprises surprising
+    surprisingly unacceptable uncommon unexpected unexpectedly unfit unfitting unlikely unnatural unsuitable
+    unsuited untypical unusual unusually weird weirdly without wrong wrongly
+    """
+)
+"""Words that turn what a sentence says into its opposite, or say that it would be out of the ordinary. English has more
+("far from"); whatever ends in "n't" counts too."""
+
+_BEFORE_NOUNS = _set("a an each every her his my our that the their this your")
+_BEFORE_QUALITIES = _set(
+    """
+    am anybody anyone are as be became become becomes been being everybody everyone is less more quite rather seem
+    seemed seems so somebody someone too very was were
+    """
+)
+
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_SLOT = re.compile(r"\{[^{}]*\}")
+_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")
+"""Dashes, an ellipsis and currencies; other marks are those of ASCII."""
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text in order, lower-cased, slots left out, repeats kept; apostrophes are straight ones."""
+    return [word.lower() for word in _WORD.findall(_SLOT.sub(" ", text))]
+
+
+def is_english(text: str) -> bool:
+    """Whether a text may pass for English.
+
+    Its letters are Latin, its marks common ones, and at least `LEAST_SHARE` of its words, slots left out, are function
+    words of English, those of other languages taken off. A text without words is none.
+    """
+    if not all(character.isascii() or character in _MARKS or _is_latin(character) for character in text):
+        return False
+    found = tokens(text)
+    share = sum((word in FUNCTION_WORDS) - (word in FOREIGN_WORDS) for word in found)
+    return bool(found) and share >= LEAST_SHARE * len(found)
+
+
+def negations(text: str) -> int:
+    """How many words of a text turn it into its opposite: `NEGATIONS`, and contractions with "not"."""
+    return sum(word in NEGATIONS or word.endswith("n't") for word in tokens(text))
+
+
+def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
+    """What a slot stands for, by the words beside it; None where they do not tell.
+
+    A noun stands after an article or the like, a quality after "is", "somebody" or the like; and neither before a word
+    that could be its noun, as "person" in "a {ATTRIBUTE} person".
+
+    Args:
+        slot: With its braces.
+        text: A template; the first place of the slot counts.
+    """
+    before, _, after = text.partition(slot)
+    following = re.match(r"\s+([^\W\d_]+)", after)
+    if following and following[1].lower() not in FUNCTION_WORDS - {"one", "ones"}:
+        return None
+    last = (before.lower().split() or [""])[-1]
+    return "noun" if last in _BEFORE_NOUNS else "quality" if last in _BEFORE_QUALITIES else None
+
+
+def _is_latin(character: str) -> bool:
+    return unicodedata.name(character, "").startswith("LATIN ")
