@@ -62,7 +62,8 @@ def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, err) == (0, "")
     assert out == (
-        f"checked: scale quick; models {', '.join(models)}; probe domains occupation-gender; "
+        f"checked: scale quick; models {', '.join(models)}; "
+        "probe domains occupation-gender, age-competence, political-ideology-personality; evolving occupation-gender; "
         "questionnaires gad-7, phq-9, soc-13, trust-in-people; corpora depressive-mood, high-coherence, dull-trouble; "
         "contrasts gender, age, indirect-probing, p-at-gender-7, p-at-gender-8; "
         "domains countries, fruit, ideologies\n"
@@ -72,18 +73,19 @@ def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
 def test_check_of_probes_alone_names_no_corpora(repository, monkeypatch, capsys) -> None:
     path = repository / "params.yaml"
     document = params_yaml().load(path.read_text())
-    for key in ("questionnaires", "interventions", "contrasts", "domains"):
+    for key in ("questionnaires", "interventions", "contrasts", "domains", "evolve"):
         del document[key]
+    document["probes"] = {"occupation-gender": document["probes"]["occupation-gender"]}
     for name in [name for name in document["versions"] if name.startswith("nli-")]:
         del document["versions"][name]
     with path.open("w") as file:
         params_yaml().dump(document, file)
     status, out, _ = run(monkeypatch, capsys, "check")
     assert (status, out.splitlines()[-1].endswith("; probe domains occupation-gender")) == (0, True)
-    assert load_params().active.interventions == []
+    assert (load_params().active.interventions, load_params().active.evolved) == ([], [])
 
 
-@pytest.mark.parametrize("key", ["models", "entailment", "interventions"])
+@pytest.mark.parametrize("key", ["models", "entailment", "interventions", "evolved"])
 def test_check_brings_active_in_step(repository, monkeypatch, capsys, key) -> None:
     path = repository / "params.yaml"
     good, used = path.read_text(), getattr(load_params().active, key)
@@ -95,15 +97,29 @@ def test_check_brings_active_in_step(repository, monkeypatch, capsys, key) -> No
     assert path.read_text() == good
 
 
-def test_check_writes_interventions_where_none_stood(repository, monkeypatch, capsys) -> None:
+@pytest.mark.parametrize(("key", "held"), [("interventions", "minilm-nli-a"), ("evolved", "occupation-gender")])
+def test_check_writes_what_is_in_use_where_nothing_stood(repository, monkeypatch, capsys, key, held) -> None:
     path = repository / "params.yaml"
-    good, used = path.read_text(), load_params().active.interventions
-    (listed,) = [line for line in good.splitlines() if line.startswith("  interventions: [")]
+    good, used = path.read_text(), getattr(load_params().active, key)
+    (listed,) = [line for line in good.splitlines() if line.startswith(f"  {key}: [")]
     edit(path, (f"{listed}\n", ""))
     status, _, _ = run(monkeypatch, capsys, "check")
-    assert (status, load_params().active.interventions) == (0, used)
-    assert "minilm-nli-a" in used
+    assert (status, getattr(load_params().active, key)) == (0, used)
+    assert held in used
     assert path.read_text() == good
+
+
+def test_check_writes_that_nothing_is_in_use_where_nothing_stood(repository, monkeypatch, capsys) -> None:
+    """DVC reads the list, so it has to be there."""
+    path = repository / "params.yaml"
+    document = params_yaml().load(path.read_text())
+    del document["evolve"], document["active"]["evolved"]
+    with path.open("w") as file:
+        params_yaml().dump(document, file)
+    assert run(monkeypatch, capsys, "check")[0] == 0
+    assert params_yaml().load(path.read_text())["active"]["evolved"] == []
+    _, out, _ = run(monkeypatch, capsys, "check")
+    assert "active is now" not in out
 
 
 def test_check_removes_interventions_of_models_that_are_adapted_no_more(repository, monkeypatch, capsys) -> None:
@@ -245,8 +261,19 @@ def test_a_scale_without_a_model_to_adapt_is_refused_and_nothing_written(reposit
 
 
 def test_check_removes_what_is_declared_no_more_and_nothing_else(repository, monkeypatch, capsys) -> None:
-    kept = ["data/scores/probes/gemma-3-270m.parquet", "data/built/probes/occupation-gender/probes.parquet"]
-    gone = ["data/scores/probes/old.parquet", "data/built/probes/old/probes.parquet", "benchmarks/probes-old/README.md"]
+    kept = [
+        "benchmarks/probes-age-competence-evolved/README.md",
+        "data/built/probes/occupation-gender-evolved/probes.parquet",
+        "data/built/probes/occupation-gender/probes.parquet",
+        "data/scores/probes/gemma-3-270m.parquet",
+    ]
+    gone = [
+        "benchmarks/probes-old-evolved/README.md",
+        "benchmarks/probes-old/README.md",
+        "data/built/probes/age-competence-evolved/probes.parquet",
+        "data/built/probes/old/probes.parquet",
+        "data/scores/probes/old.parquet",
+    ]
     for name in kept + gone:
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).touch()
@@ -254,6 +281,8 @@ def test_check_removes_what_is_declared_no_more_and_nothing_else(repository, mon
     assert status == 0
     assert [line for line in out.splitlines() if line.startswith("removed")] == [
         "removed benchmarks/probes-old",
+        "removed benchmarks/probes-old-evolved",
+        "removed data/built/probes/age-competence-evolved",
         "removed data/built/probes/old",
         "removed data/scores/probes/old.parquet",
     ]
@@ -288,14 +317,14 @@ def test_mistakes_are_one_line_and_status_two(repository, monkeypatch, capsys, w
 
 def test_a_new_domain_passes_the_checks(repository, monkeypatch, capsys) -> None:
     before = (repository / "params.yaml").read_text()
-    status, _, _ = run(monkeypatch, capsys, "new", "probes", "age-competence")
+    status, _, _ = run(monkeypatch, capsys, "new", "probes", "age-kindness")
     assert status == 0
-    settings = load_params("params.yaml").probes["age-competence"]
-    source = load_probe_source(Path("data/sources/probes/age-competence.yaml"), settings)
-    assert source.title == "age-competence"
+    settings = load_params("params.yaml").probes["age-kindness"]
+    source = load_probe_source(Path("data/sources/probes/age-kindness.yaml"), settings)
+    assert source.title == "age-kindness"
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
-    assert "; probe domains occupation-gender, age-competence; " in out
+    assert "; probe domains occupation-gender, age-competence, political-ideology-personality, age-kindness; " in out
     assert set(before.splitlines()) - set((repository / "params.yaml").read_text().splitlines()) == set()
 
 

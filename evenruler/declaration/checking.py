@@ -151,7 +151,7 @@ def _check_adapters(root: Path, params: Params) -> None:
 def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
     """Write what a scale uses into `active`, comments and order of the file kept."""
     used = params.uses(scale)
-    if params.active.model_dump() == {"scale": scale, **used}:
+    if params.active.model_dump(exclude_unset=True) == {"scale": scale, **used}:  # DVC wants to see every key
         return []
     yaml = params_yaml()
     document = yaml.load(path.read_text(encoding="utf-8"))

@@ -33,6 +33,10 @@ def _for_each_scale(value: Any) -> Any:
     return value if isinstance(value, dict) else {"quick": value, "paper": value}
 
 
+_LEAST = {"generations": 1, "gradient_attributes": 1, "samples": 1, "max_words": 3}
+_BY_SCALE = ("model", "operator", "shots", "ablation", *_LEAST)
+
+
 class EvolveSettings(Strict):
     """How one probe domain evolves; its result is the benchmark `probes-DOMAIN-evolved`."""
 
@@ -53,7 +57,7 @@ class EvolveSettings(Strict):
     last, linearly between."""
     alpha_clip: float = Field(default=1.0, gt=0)
     """Alpha without a template is clipped to -this and this, since one broken set would flatten the rest."""
-    gradient_attributes: dict[Scale, int] = Field(default={"quick": 4, "paper": 1000})
+    gradient_attributes: dict[Scale, int] = Field(default={"quick": 2, "paper": 1000})
     """At most so many attributes, evenly spread, for which words are taken out of templates."""
     samples: dict[Scale, int] = Field(default={"quick": 8, "paper": 3})
     """Rewordings that are asked for at once for each place in the population that is open."""
@@ -63,8 +67,8 @@ class EvolveSettings(Strict):
     """How often it is asked anew for a place where no rewording was acceptable."""
     new_tokens: int = Field(default=48, ge=1)
     """At most so many in a rewording."""
-    max_words: int = Field(default=30, ge=3)
-    """Longest template; the slots count as words."""
+    max_words: dict[Scale, int] = Field(default={"quick": 20, "paper": 30})
+    """Longest template; the slots count as words. Every word is one more to take out."""
     acceptability: float = Field(default=0.75, ge=0)
     """How much less likely a rewording may be than its parent, in nats a token."""
     ablation: dict[Scale, bool] = Field(default={"quick": False, "paper": True})
@@ -78,13 +82,14 @@ class EvolveSettings(Strict):
     def _both(cls, value: Any) -> Any:
         return _for_each_scale(value)
 
-    @field_validator("model", "operator", "generations", "gradient_attributes", "samples", "shots", "ablation")
+    @field_validator(*_BY_SCALE)
     @classmethod
     def _complete(cls, numbers: dict[Scale, Any], info: ValidationInfo) -> dict[Scale, Any]:
         if set(numbers) != {"quick", "paper"}:
             raise ValueError(f"found {numbers}, expected one for quick and one for paper")
-        if info.field_name in ("generations", "gradient_attributes", "samples") and min(numbers.values()) < 1:
-            raise ValueError(f"found {numbers}, expected numbers from 1 on")
+        least = _LEAST.get(str(info.field_name))
+        if least is not None and min(numbers.values()) < least:
+            raise ValueError(f"found {numbers}, expected numbers from {least} on")
         return numbers
 
     @field_validator("guided")

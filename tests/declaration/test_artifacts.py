@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.declaration import Params, ProbeSettings
+from evenruler.declaration import EvolveSettings, Params, ProbeSettings
 from evenruler.declaration.artifacts import bring_in_step, expected
 from tests.tiny import tiny_declaration
 
@@ -69,6 +69,19 @@ def test_every_benchmark_has_an_entry() -> None:
         "desc": "Rows, card, manifest and evidence of probes-jobs",
         "labels": ["probes", "bias", "language-models"],
     }
+
+
+@pytest.mark.parametrize(("active", "built"), [([], []), (["age"], ["probes-age-evolved"])])
+def test_what_evolves_has_one_where_the_scale_in_use_builds_it(active: list[str], built: list[str]) -> None:
+    params = params_of("jobs", "age")
+    settings = EvolveSettings.model_validate({"model": "m", "operator": "m"})
+    in_use = params.active.model_copy(update={"evolved": active})
+    params = params.model_copy(update={"evolve": {"jobs": settings, "age": settings}, "active": in_use})
+
+    found = expected(params)
+
+    assert list(found) == sorted(["probes-age", "probes-jobs", *built])
+    assert all(found[name]["labels"][0] == "evolve" for name in built)
 
 
 def test_a_block_is_added_and_the_rest_stays_byte_for_byte(stepped) -> None:

@@ -161,7 +161,7 @@ REFUSED = [
         "kind: embedder",
         "kind: embeder",
         "models.minilm.kind",
-        ["'embeder'", "'causal', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'"],
+        ["'embeder'", "'causal', 'chat', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'"],
         id="kind",
     ),
     pytest.param("scale: paper", "scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"),

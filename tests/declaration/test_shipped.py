@@ -12,6 +12,7 @@ from evenruler.declaration import (
     load_questionnaire,
     read_criterion,
 )
+from evenruler.declaration.evolving import require_start
 from evenruler.declaration.strict import read_yaml
 from evenruler.declaration.versions import version_key
 
@@ -62,6 +63,9 @@ class TestParams:
         assert set(params.probes) == {path.stem for path in (SOURCES / "probes").glob("*.yaml")}
 
     def test_dvc_knows_the_benchmarks_as_artifacts(self, params):
+        """Those that the scale in use builds."""
+        others = {f"probes-{name}-evolved" for name in params.evolve if name not in params.active.evolved}
+        assert others < set(params.benchmarks)
         assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == {
             name: {
                 "path": f"benchmarks/{name}",
@@ -70,6 +74,7 @@ class TestParams:
                 "labels": [declared.section, "bias", "language-models"],
             }
             for name, declared in params.benchmarks.items()
+            if name not in others
         }
 
     def test_changelogs_are_of_benchmarks_and_go_no_further_than_their_versions(self, params):
@@ -111,6 +116,50 @@ class TestOccupations:
     def test_who_wrote_what_under_which_licence(self, occupations):
         assert occupations.licence == "cc-by-4.0"
         assert (occupations.sets["seed"].source, occupations.sets["seed"].licence) == ("Even Ruler", "apache-2.0")
+
+
+class TestSimulatedChoices:
+    """The two domains of our own, which have no criterion."""
+
+    @pytest.fixture(params=["age-competence", "political-ideology-personality"])
+    def source(self, request, params):
+        return load_probe_source(SOURCES / "probes" / f"{request.param}.yaml", params.probes[request.param])
+
+    def test_as_large_as_is_said(self, source):
+        assert len(source.attributes) == 24
+        assert [len(words) for words in source.targets.values()] == [4, 4]
+        assert {name: len(entry.templates) for name, entry in source.sets.items()} == {"seed": 8}
+
+    def test_one_template_is_keyed_the_other_way(self, source):
+        assert [template.keying for template in source.sets["seed"].templates.values()] == [1] * 7 + [-1]
+
+    def test_nobody_published_numbers_for_it(self, source):
+        assert read_criterion(source, SOURCES / "criteria") is None
+        assert (source.source, source.licence) == ("Even Ruler", "apache-2.0")
+
+
+class TestEvolution:
+    def test_the_quick_scale_evolves_one_domain_and_the_paper_s_all(self, params):
+        assert params.evolving("quick") == ["occupation-gender"]
+        assert params.evolving("paper") == list(params.probes)
+
+    def test_every_domain_starts_with_eight_templates_and_keeps_four(self, params):
+        for name, settings in params.evolve.items():
+            source = load_probe_source(SOURCES / "probes" / f"{name}.yaml", params.probes[name])
+            require_start(name, settings, source, ROOT / "params.yaml")
+            assert (settings.start, len(source.sets["seed"].templates), settings.elites) == ("seed", 8, 4)
+
+    def test_it_asks_models_of_its_scale(self, params):
+        for settings in params.evolve.values():
+            for scale in ("quick", "paper"):
+                assert {settings.model[scale], settings.operator[scale]} <= set(params.in_use(scale))
+
+    def test_it_evolves_as_the_paper_does(self, params):
+        """PMPO, table 5."""
+        for settings in params.evolve.values():
+            assert tuple(settings.weights.model_dump().values()) == (0.2, 0.1, 0.4, 0.3)
+            assert (settings.generations["paper"], settings.tournament, settings.guided) == (10, 3, (0.5, 0.9))
+            assert settings.ablation["paper"]
 
 
 class TestCriterion:

@@ -1,9 +1,9 @@
 """What luck does to an evolution: the embedded run over some seeds, elites against the set that it starts with.
 
-Run by hand in the repository: `python -m tests.performance.evolution_seeds`. Prints two Markdown tables: reliability and
-diversity of the elites and of the whole last population by seed, beside the set that evolution starts with, on the model
-that it evolved on; and what became of the operator's replies, all seeds together. Answers go through the row store, so a
-second run takes seconds.
+Run by hand in the repository: `python -m tests.performance.evolution_seeds`. Prints Markdown tables: reliability and
+diversity of the elites and of the whole last population by seed, beside the set that evolution starts with, on the
+model that it evolved on; and what became of the operator's replies, all seeds together. Answers go through the row
+store, so a second run takes seconds.
 """
 
 import argparse

@@ -34,7 +34,7 @@ def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark) -> Client:
     root = tmp_path / "root"
     root.mkdir()
     params = (ROOT / "params.yaml").read_text().split("\nversions:")[0]
-    (root / "params.yaml").write_text(params.replace("  occupation-gender:", "  jobs:"))
+    (root / "params.yaml").write_text(params.replace("occupation-gender", "jobs"))
     write_benchmark(benchmark, root / "benchmarks/probes-jobs")
     return Client(hub, root, tmp_path / "home")
 

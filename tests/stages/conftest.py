@@ -4,13 +4,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from ruamel.yaml import YAML
 
 from tests.tiny import save_tiny
+
+if TYPE_CHECKING:
+    from tests.stages.evolving import Evolving
 
 ROOT = Path(__file__).parents[2]
 MADE = (
@@ -135,6 +139,12 @@ def shorten_corpus(source: dict) -> None:
     del source["sentences"][10:]
 
 
+def one_domain(params: dict) -> None:
+    """An edit of the declaration that keeps one probe domain, which does not evolve."""
+    params["probes"] = {"occupation-gender": params["probes"]["occupation-gender"]}
+    params["evolve"], params["active"]["evolved"] = {}, []
+
+
 FEW = {
     "stimuli": {"quick": 2, "paper": 1000},
     "new_tokens": {"quick": 4, "paper": 50},
@@ -160,6 +170,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         params["models"]["all-minilm-l6-v2"] = embedder
         params["models"]["tiny-a"] |= {"entailment": True, "intervention": "every"}
         params["active"]["models"] = ["tiny-a", "tiny-b"]
+        one_domain(params)
         params["questionnaires"] = {"gad-7": {}}
         params["diagnosis"] |= {"resamples": 100, "acceptability": "tiny-a"}
         params["contrasts"] = {"age": FEW}
@@ -180,6 +191,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     clone.commit("built")
     shutil.copytree(clone.folder, folder / "pristine", symlinks=True)
     return clone
+
+
+@pytest.fixture(scope="session")
+def evolving(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Evolving"]:
+    """A clone in which a domain evolved, with the server that reworded its templates."""
+    from tests.stages.evolving import evolved_in
+
+    with evolved_in(tmp_path_factory.mktemp("evolving")) as found:
+        yield found
 
 
 def entry(folder: Path) -> dict:

@@ -1,17 +1,20 @@
-"""kill -9 in the middle of asking a real model: nothing stays behind, nothing is paid twice, the same numbers."""
+"""kill -9 in the middle of asking a real model: nothing stays behind, nothing is paid twice, the same numbers.
+
+And in the middle of a diagnosis, which asks no model: what it reads stays, what it wrote is whole or written anew.
+"""
 
 import os
 import re
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.stages.conftest import FEW, Clone, clone_into, shorten, shorten_items
+from tests.stages.conftest import FEW, Clone, clone_into, one_domain, shorten, shorten_items
 
 MODEL = "smollm2-135m-instruct"
 OUTPUTS = {
@@ -20,10 +23,10 @@ OUTPUTS = {
     "generate": f"data/generations/{MODEL}.parquet",
     "extract": f"data/features/{MODEL}/features.parquet",
 }
-AT_MOST_AGAIN = dict.fromkeys(OUTPUTS, 0) | {"generate": 128}
-"""Answers that may be paid for twice: replies are written in waves, and a wave that breaks off is written anew."""
+DIAGNOSED_FROM, DIAGNOSIS = ("data/built/saged", "data/features", "data/generations"), "data/diagnosis/saged"
+DIAGNOSE = ("dvc", "repro", "--no-run-cache", "--single-item", "diagnose-saged")
 
-STAGES = [f"stages.{stage}" for stage in OUTPUTS]
+STAGES = [*(f"stages.{stage}" for stage in OUTPUTS), "stages.diagnose_saged"]
 STAGES_AND_VICTIMS = [
     ("score", "stage"),
     ("score", "dvc"),
@@ -34,7 +37,13 @@ STAGES_AND_VICTIMS = [
 
 
 def little(params: dict) -> None:
-    """One questionnaire, one contrast, one domain in two waves of replies."""
+    """One model, one questionnaire, one contrast, one domain in a few waves of replies."""
+    others = [name for name in params["active"]["models"] if name != MODEL]
+    for name in others:
+        del params["models"][name]
+    for used in ("models", "entailment"):
+        params["active"][used] = [name for name in params["active"][used] if name not in others]
+    one_domain(params)
     params["questionnaires"] = {"gad-7": {}}
     params["contrasts"] = {"age": FEW}
     params["domains"] = {"fruit": {"items": {"quick": 24, "paper": 24}, "new_tokens": {"quick": 6, "paper": 6}}}
@@ -88,25 +97,71 @@ def test_killed_and_run_again(unbroken: Clone, stage: str, victim: str, tmp_path
     cache.mkdir()
     (cache / "models").symlink_to((Path(unbroken.env["EVENRULER_CACHE"]) / "models").resolve())
     broken = Clone(unbroken.folder, cache)
-    _kill_in_the_middle(broken, (*command, "--single-item"), victim)
+    _kill_once(broken, (*command, "--single-item"), victim, lambda: answers(cache) > 0)
     kept = answers(cache)
     assert kept
     assert not output.exists()
 
     again = asked(broken.run(*command, "--single-item"))
     assert again > 0
-    assert 0 <= kept + again - answers(cache) <= AT_MOST_AGAIN[stage]
-    assert answers(cache) <= whole
+    assert kept + again == answers(cache) <= whole
     assert output.read_bytes() == expected
 
 
-def _kill_in_the_middle(broken: Clone, command: tuple[str, ...], victim: str) -> None:
-    """Kill the stage, or dvc, as soon as an answer is stored; nothing may go on after."""
+@pytest.fixture
+def never_diagnosed(unbroken: Clone) -> Iterator[Clone]:
+    """The clone with a diagnosis that DVC does not know of, so that it has no other outputs to put in their place."""
+    unbroken.run("dvc", "repro", "diagnose-saged")
+    lock = unbroken.folder / "dvc.lock"
+    known = lock.read_bytes()
+    lock.unlink()
+    yield unbroken
+    lock.write_bytes(known)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["stage", "dvc"])
+def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, victim: str, tmp_path: Path) -> None:
+    clone = never_diagnosed
+    inputs, expected = clone.contents(*DIAGNOSED_FROM), clone.contents(DIAGNOSIS)
+    folder, broken = clone.folder / DIAGNOSIS, Clone(clone.folder, tmp_path)  # where no model and no answer is
+    for path in folder.iterdir():
+        path.unlink()
+    partial = folder / "figures.parquet.partial"
+    os.mkfifo(partial)  # whoever opens it waits for a reader: the stage comes no further than this table
+    _kill_once(broken, DIAGNOSE, victim, lambda: any(folder.glob("*.parquet")))
+    left = clone.contents(DIAGNOSIS)
+    assert left.items() < expected.items()
+    assert f"{DIAGNOSIS}/figures.parquet" not in left
+    partial.unlink()
+    partial.write_bytes(_half(expected[f"{DIAGNOSIS}/figures.parquet"]))
+
+    assert "Running stage 'diagnose-saged'" in broken.run(*DIAGNOSE)
+    assert clone.contents(DIAGNOSIS) == expected
+    assert clone.contents(*DIAGNOSED_FROM) == inputs
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.slow
+def test_half_of_the_tracked_figures_is_not_taken_for_the_whole(never_diagnosed: Clone) -> None:
+    """Unlike tables, they are written under their own name."""
+    expected, name = never_diagnosed.contents(DIAGNOSIS), f"{DIAGNOSIS}/metrics.json"
+    (never_diagnosed.folder / name).write_bytes(_half(expected[name]))
+    never_diagnosed.run(*DIAGNOSE)
+    assert never_diagnosed.contents(DIAGNOSIS) == expected
+
+
+def _half(whole: bytes) -> bytes:
+    return whole[: len(whole) // 2]
+
+
+def _kill_once(broken: Clone, command: tuple[str, ...], victim: str, started: Callable[[], bool]) -> None:
+    """Kill the stage, or dvc, as soon as it has something to show; nothing may go on after."""
     dvc = broken.start(*command)
     try:
         deadline = time.monotonic() + 90
-        while not answers(Path(broken.env["EVENRULER_CACHE"])):
-            assert time.monotonic() < deadline, "the stage never stored an answer"
+        while not started():
+            assert time.monotonic() < deadline, "the stage had nothing to show"
             time.sleep(0.05)
         target = dvc.pid if victim == "dvc" else max(process.pid for process in stages_of(broken))
         os.kill(target, signal.SIGKILL)

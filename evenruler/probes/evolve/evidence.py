@@ -174,9 +174,10 @@ def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
         benchmark: Whose evolution it is.
 
     Returns:
-        By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that kind's judged replies. Those that were taken
-        stand first, without a reason, also where there are none; those that were not judged stand last, with
-        `evolution.FILLED` for a reason and without a share. The n of a kind add up to its replies.
+        By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that
+        kind's judged replies. Those that were taken stand first, without a reason, also where there are none; those
+        that were not judged stand last, with `evolution.FILLED` for a reason and without a share. The n of a kind add
+        up to its replies.
     """
     kind = ["run", "operator", "operation", "voice"]
     replies = tries.assign(reason=tries["reason"].mask(_late(tries), FILLED))

@@ -225,7 +225,7 @@ class Evolution:
                 if one.reason is not None:
                     continue
                 assert one.text is not None
-                reason = FILLED if place.child else refusal(one.text, wish, seen, self._settings.max_words)
+                reason = FILLED if place.child else refusal(one.text, wish, seen, self._settings.max_words[self._scale])
                 tries[index] = replace(one, reason=reason)
                 if reason is None:
                     seen.add(fold(one.text))

@@ -1,0 +1,142 @@
+"""A clone in which templates evolve: tiny models measure them, a server on loopback rewords."""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evenruler.tables import read_frame
+from tests.loopback_chat import ScriptedServer, running
+from tests.stages.conftest import Clone, clone_into, entry, one_domain, shorten
+from tests.tiny import save_tiny
+
+DOMAIN, EVOLVED = "occupation-gender", "occupation-gender-evolved"
+BUILT, DIAGNOSIS, BENCHMARK = f"data/built/probes/{EVOLVED}", "data/diagnosis/probes", f"benchmarks/probes-{EVOLVED}"
+SEEDS = {"surprise", "picture", "most", "job-for", "dream", "born", "met", "odd"}
+ATTRIBUTES, ELITES, GENERATIONS, SAMPLES = 10, 3, 2, 2
+EVOLUTION = {
+    "model": "tiny-a",
+    "operator": "reworder",
+    "generations": {"quick": GENERATIONS, "paper": 10},
+    "elites": ELITES,
+    "samples": {"quick": SAMPLES, "paper": 3},
+    "shots": {"quick": False, "paper": False},
+    "tries": 2,
+    "gradient_attributes": {"quick": 3, "paper": 1000},
+    "ablation": {"quick": True, "paper": True},
+    "acceptability": 100.0,  # what is likely for a random model is nothing that a person would say
+}
+SPARE = ("usual", "normal", "common", "ideal", "perfect", "proper", "real", "true", "model", "decent", "plain", "great")
+
+
+def number_of(question: dict[str, Any]) -> str:
+    """What tells a question from others: its prompt and its seed."""
+    said = f"{question['seed']} {question['messages'][-1]['content']}"
+    return str(int(hashlib.sha256(said.encode()).hexdigest()[:12], 16))
+
+
+@dataclass
+class Rewording(ScriptedServer):
+    """Rewords by seed, and says in every reply which one it is, behind what some readers take for a line's end."""
+
+    told: dict[str, str] = field(default_factory=dict)
+    """Prompt by number of the reply."""
+    before: Callable[[], None] = lambda: None
+    """Runs before every answer."""
+
+    def answer(self, question: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.before()
+        return super().answer(question)
+
+    def reply(self, question: dict[str, Any]) -> str:
+        if self.content is not None:
+            return self.content
+        prompt, number = question["messages"][-1]["content"], number_of(question)
+        self.told[number] = prompt
+        template, spare = prompt.split("\n\n")[1], SPARE[question["seed"] % len(SPARE)]
+        if "Replace the word" in prompt:
+            return f"{spare}\u2028{number}"
+        return f"It is {spare} that {template}\u2028{number}"
+
+
+@dataclass
+class Evolving:
+    """A clone in which a domain evolved, and the server that its operator is behind."""
+
+    clone: Clone
+    server: Rewording
+
+    def table(self, path: str) -> pd.DataFrame:
+        return read_frame(self.clone.folder / f"{path}.parquet")
+
+    def published(self, config: str) -> pd.DataFrame:
+        return self.table(f"{BENCHMARK}/{config}/test-00000-of-00001")
+
+    def history(self, run: str = "guided") -> pd.DataFrame:
+        history = self.published("history")
+        return history[history["run"] == run]
+
+    def copied(self, folder: Path) -> "Evolving":
+        """The clone elsewhere, with an empty store."""
+        shutil.copytree(self.clone.folder, folder / "clone", symlinks=True)
+        (folder / "cache").mkdir()
+        (folder / "cache/models").symlink_to((Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve())
+        clone = Clone(folder / "clone", folder / "cache")
+        clone.env |= {name: self.clone.env[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
+        return Evolving(clone, self.server)
+
+
+def declare(folder: Path) -> Callable[[dict], None]:
+    """An edit of the declaration that has two tiny models and one domain, which evolves, and nothing else."""
+
+    def change(params: dict) -> None:
+        embedder = params["models"]["all-minilm-l6-v2"]
+        reworder = {"kind": "chat", "source": "endpoint:big", "licence": "by its terms", "origin": "made by the test"}
+        params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
+        params["models"] |= {"all-minilm-l6-v2": embedder, "reworder": reworder}
+        for family in ("questionnaires", "interventions", "contrasts", "domains"):
+            params[family] = {}
+        one_domain(params)
+        params["evolve"] = {DOMAIN: EVOLUTION}
+        params["saged"]["features"] = {"vader": {"kind": "lexicon"}}
+        params["diagnosis"] |= {"resamples": 100, "acceptability": "tiny-a"}
+        params["active"] = {"scale": "quick", "models": ["tiny-a", "tiny-b"]}  # `evenruler check` adds the rest
+
+    return change
+
+
+def probes_alone(pipeline: dict) -> None:
+    """An edit of the pipeline that leaves the other families out: they take longer than all of this."""
+    of_probes = ("compile", "evolve", "score", "diagnose-probes", "card-probes", "card-evolved", "report")
+    pipeline["stages"] = {name: stage for name, stage in pipeline["stages"].items() if name in of_probes}
+    report, ours = pipeline["stages"]["report"], "data/diagnosis/probes/"
+    report["deps"] = [dep for dep in report["deps"] if not dep.startswith("data/diagnosis/") or dep.startswith(ours)]
+
+
+def two_targets(source: dict) -> None:
+    """An edit of the domain that keeps two targets of each group."""
+    for words in source["targets"].values():
+        del words[2:]
+
+
+@contextmanager
+def evolved_in(folder: Path) -> Iterator[Evolving]:
+    """The clone, built by the real DVC and committed; its server goes on meanwhile."""
+    clone = clone_into(folder / "clone", folder / "cache")
+    for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
+        save_tiny(folder / name, kind=kind)
+    clone.edit("params.yaml", declare(folder))
+    clone.edit(f"data/sources/probes/{DOMAIN}.yaml", shorten(ATTRIBUTES, ("validation", "seed")))
+    clone.edit(f"data/sources/probes/{DOMAIN}.yaml", two_targets)
+    clone.edit("dvc.yaml", probes_alone)
+    with running(Rewording()) as server:
+        clone.env |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "secret-word"}
+        clone.run("evenruler", "check")
+        clone.run("dvc", "repro")
+        clone.commit("built")
+        yield Evolving(clone, server)

@@ -1,0 +1,174 @@
+"""The benchmark of templates that evolve, by the real DVC, and mistakes in what declares it."""
+
+import json
+import sys
+from collections.abc import Callable
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler import cli
+from evenruler.publish.verifying import problems
+from tests.stages.evolving import (
+    ATTRIBUTES, BENCHMARK, DIAGNOSIS, DOMAIN, ELITES, EVOLUTION, EVOLVED, GENERATIONS, SEEDS, Evolving, number_of,
+)
+
+UP_TO_DATE = "Data and pipelines are up to date."
+
+
+def ran(output: str) -> list[str]:
+    return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
+
+
+def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving) -> None:
+    assert UP_TO_DATE in evolving.clone.run("dvc", "status")
+    asked = len(evolving.server.asked)
+    assert ran(evolving.clone.run("dvc", "repro")) == []
+    assert len(evolving.server.asked) == asked > 0
+    assert not [path for path in evolving.clone.contents("data", "benchmarks") if ".partial" in path]
+    assert b"secret-word" not in b"".join(evolving.clone.contents("data", "benchmarks", ".dvc/cache").values())
+
+
+class TestBenchmark:
+    def test_configs(self, evolving: Evolving) -> None:
+        folder = evolving.clone.folder / BENCHMARK
+        card = (folder / "README.md").read_text()
+        front = YAML(typ="safe").load(card.split("---\n")[1])
+        configs = ["templates", "population", "history", "tries", "probes", "attributes"]
+        assert [config["config_name"] for config in front["configs"]] == configs
+        manifest = json.loads((folder / "manifest.json").read_text())
+        rows = {config: len(evolving.published(config)) for config in configs}
+        assert manifest["rows"] == rows
+        assert {name: rows[name] for name in ("templates", "population", "attributes")} == {
+            "templates": ELITES,
+            "population": len(SEEDS),
+            "attributes": ATTRIBUTES,
+        }
+        assert rows["history"] == 2 * (GENERATIONS + 1) * len(SEEDS)
+        assert rows["probes"] == (ELITES + len(SEEDS)) * ATTRIBUTES * 4
+        assert manifest["rejected"] == 0
+        assert problems(folder) == []
+
+    def test_its_card_says_how_it_came_about(self, evolving: Evolving) -> None:
+        card = (evolving.clone.folder / BENCHMARK / "README.md").read_text()
+        assert "# Occupation and gender, evolved" in card
+        assert f"evolved from the set `seed` over {GENERATIONS} generations: in each, the {ELITES} best stayed" in card
+        assert "reworder replaced a telling word" in card
+        assert "Templates were chosen by what tiny-a answers" in card
+        assert f"dvc repro card-evolved@{DOMAIN}" in card
+
+    def test_its_parameters_are_those_of_the_evolution_at_its_scale(self, evolving: Evolving) -> None:
+        parameters = json.loads((evolving.clone.folder / BENCHMARK / "manifest.json").read_text())["parameters"]
+        assert parameters["scale"] == "quick"
+        assert parameters["operator"] == {"quick": "reworder", "paper": "reworder"}
+        assert {key: parameters[key] for key in EVOLUTION if key not in ("model", "operator")} == {
+            key: value for key, value in EVOLUTION.items() if key not in ("model", "operator")
+        }
+
+    def test_its_evidence_is_of_both_sets_and_models(self, evolving: Evolving) -> None:
+        evidence = json.loads((evolving.clone.folder / BENCHMARK / "evidence.json").read_text())
+        assert {name: set(models) for name, models in evidence.items()} == {
+            name: {"tiny-a", "tiny-b", "any-model"} for name in ("evolved", "population")
+        }
+        metrics = json.loads((evolving.clone.folder / DIAGNOSIS / "metrics.json").read_text())
+        assert evidence == metrics[EVOLVED]
+        assert set(metrics) == {DOMAIN, EVOLVED}
+        assert set(evidence["evolved"]["tiny-b"]["items"]) == set(evolving.published("templates")["template"])
+
+    def test_the_benchmark_that_it_came_from_stays(self, evolving: Evolving) -> None:
+        templates = self.table_of_domain(evolving)
+        assert set(templates.loc[templates["set"] == "seed", "template"]) == SEEDS
+        assert set(templates["set"]) == {"validation", "seed"}
+
+    @staticmethod
+    def table_of_domain(evolving: Evolving) -> pd.DataFrame:
+        return evolving.table(f"benchmarks/probes-{DOMAIN}/templates/test-00000-of-00001")
+
+
+class TestTries:
+    def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving: Evolving) -> None:
+        tries = evolving.published("tries")
+        numbers = tries["reply"].str.split("\u2028").str[1]
+        told = evolving.server.told
+        assert set(numbers) <= set(told)
+        assert [told[number] for number in numbers] == list(tries["prompt"])
+        assert set(tries["operator"]) == {"reworder"}
+
+    def test_some_are_taken_and_the_others_have_a_reason(self, evolving: Evolving) -> None:
+        tries = evolving.published("tries")
+        assert (tries["accepted"] == tries["reason"].isna()).all()
+        assert tries["accepted"].any()
+        assert not tries["accepted"].all()
+        for run in ("guided", "random"):
+            own = tries[(tries["run"] == run) & tries["accepted"]]
+            slugs = [f"g{row.generation}-{row.place}" for row in own.itertuples()]
+            known = evolving.history(run).drop_duplicates("template").set_index("template")
+            born = known[known["born"] > 0]
+            assert dict(zip(slugs, own["text"], strict=True)) == born["text"].to_dict()
+
+    def test_the_server_was_asked_each_of_them_once(self, evolving: Evolving) -> None:
+        """Both runs may ask the same: the second finds the reply in the store."""
+        asked = list(map(number_of, evolving.server.asked))
+        tries = evolving.published("tries")
+        assert len(asked) == len(set(asked)) == tries["reply"].nunique()
+        assert {question["temperature"] for question in evolving.server.asked} == {0.8}
+
+
+MISTAKES = [
+    (lambda own: own.update(model="tiny-z"), "evolve.occupation-gender.model: no model 'tiny-z'; mend the name"),
+    (
+        lambda own: own.update(operator={"quick": "tiny-b", "paper": "reworder"}),
+        "evolve.occupation-gender.operator: 'tiny-b' does not chat; name a causal model with `chat: true`",
+    ),
+    (lambda own: own.update(start="seeds"), "evolve.occupation-gender.start: no template set 'seeds'; mend the name"),
+    (
+        lambda own: own.update(elites=8),
+        "evolve.occupation-gender.elites: 8 templates to start with, of which 8 are elites; write more templates",
+    ),
+    (
+        lambda own: own.update(shots={"quick": True, "paper": False}),
+        "evolve.occupation-gender.shots.quick: 'reworder' only chats",
+    ),
+]
+
+
+def mistaken(params: dict) -> None:
+    params["evolve"]["occupations"] = params["evolve"].pop(DOMAIN)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *((lambda params, own=own: own(params["evolve"][DOMAIN]), message) for own, message in MISTAKES),
+        (mistaken, "evolve.occupations: no probe domain 'occupations'; declare it under `probes`"),
+    ],
+    ids=["model", "operator", "start", "elites", "shots", "domain"],
+)
+@pytest.mark.parametrize("module", ["check", "stage"])
+def test_a_mistake_is_one_line_and_nothing_is_written(
+    evolving: Evolving,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[dict], None],
+    message: str,
+    module: str,
+) -> None:
+    """By `evenruler check`, and by the stage for those who run DVC without it; in this process."""
+    from stages import evolve
+    from stages.running import run
+
+    clone, path = evolving.clone, evolving.clone.folder / "params.yaml"
+    good, before = path.read_text(), clone.contents("data", "benchmarks")
+    monkeypatch.chdir(clone.folder)
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    monkeypatch.setattr(sys, "argv", ["evenruler", "check"] if module == "check" else ["evolve", DOMAIN])
+    clone.edit("params.yaml", change)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            cli.main() if module == "check" else run(evolve.main)
+    finally:
+        path.write_text(good)
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: params.yaml: {message}")
+    assert clone.contents("data", "benchmarks") == before
