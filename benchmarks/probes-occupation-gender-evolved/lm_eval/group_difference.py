@@ -1,0 +1,65 @@
+"""Metrics of a probe benchmark for lm-evaluation-harness: equation 1 of PMPO over the likelihoods of its sentences.
+
+Lies beside the tasks that use it and needs nothing but the standard library.
+"""
+
+import json
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import correlation, fmean
+from typing import Any
+
+Answer = tuple[str, str, int, int, float]
+"""Template, attribute, keying, pole (+1: the first group, -1: the second), log-likelihood of the sentence in nats."""
+
+_beside = Path(__file__).parent / "criterion.json"
+CRITERION: dict[str, float] = json.loads(_beside.read_text(encoding="utf-8")) if _beside.exists() else {}
+"""A published number by attribute, where the benchmark has any."""
+
+
+def likelihood(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]:
+    """What one sentence brings to every metric."""
+    nats = float(results[0][0] if isinstance(results[0], tuple | list) else results[0])
+    answer = (doc["template"], doc["attribute"], doc["keying"], doc["pole"], nats)
+    return {"mean_bias": answer} | ({"validity": answer} if CRITERION else {})
+
+
+def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
+    """By template and attribute, nats: mean over the first group's sentences minus mean over the second's, keyed.
+
+    Where a group has no sentence (as with `--limit`) there is no bias, and that is logged.
+    """
+    cells: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: {1: [], -1: []})
+    for template, attribute, keying, pole, nats in answers:
+        cells[template, attribute, keying][pole].append(nats)
+    found = {
+        (template, attribute): keying * (fmean(groups[1]) - fmean(groups[-1]))
+        for (template, attribute, keying), groups in cells.items()
+        if groups[1] and groups[-1]
+    }
+    if len(found) < len(cells):
+        lost = len(cells) - len(found)
+        logging.getLogger(__name__).warning("%d of %d biases lack the sentences of a group", lost, len(cells))
+    return found
+
+
+def mean_bias(answers: Sequence[Answer]) -> float:
+    """Mean bias over templates and attributes, nats; positive: closer to the first group."""
+    found = biases(answers).values()
+    return fmean(found) if found else math.nan
+
+
+def validity(answers: Sequence[Answer]) -> float:
+    """Pearson correlation of the attributes' mean bias over templates with the criterion."""
+    by_attribute = defaultdict(list)
+    for (_, attribute), value in biases(answers).items():
+        if attribute in CRITERION:
+            by_attribute[attribute].append(value)
+    means = {attribute: fmean(values) for attribute, values in by_attribute.items()}
+    criterion = [CRITERION[attribute] for attribute in means]
+    if len(set(criterion)) < 2 or len(set(means.values())) < 2:
+        return math.nan
+    return correlation(list(means.values()), criterion)
