@@ -6,8 +6,8 @@ import pyarrow.compute as pc
 
 from evenruler.declaration import evolved, load_params, load_probe_source
 from evenruler.probes.evolve import card
-from evenruler.probes.evolve.evolution import GUIDED
-from evenruler.probes.evolve.result import ELITES, with_sets
+from evenruler.probes.evolve.population import GUIDED
+from evenruler.probes.evolve.sets import ELITES, with_sets
 from evenruler.publish import Config, write_benchmark
 from evenruler.tables import read_table
 from stages.card_probes import benchmark_of

@@ -14,8 +14,8 @@ from evenruler.declaration import Params, evolved, load_params
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.probes import Diagnosis, schemas
 from evenruler.probes.evolve import evidence
-from evenruler.probes.evolve.result import ELITES, POPULATION
 from evenruler.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
+from evenruler.probes.evolve.sets import ELITES, POPULATION
 from evenruler.probes.metrics import with_items
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, run

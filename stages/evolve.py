@@ -19,9 +19,10 @@ from evenruler.declaration import (
 from evenruler.declaration.evolving import require_start
 from evenruler.declaration.files import replace
 from evenruler.probes.evolve import records, schemas
-from evenruler.probes.evolve.evolution import GUIDED, RANDOM, VERSION, Evolution
+from evenruler.probes.evolve.evolution import VERSION, Evolution
 from evenruler.probes.evolve.measuring import Ruler
 from evenruler.probes.evolve.operators import ModelOperator
+from evenruler.probes.evolve.population import GUIDED, RANDOM
 from evenruler.probes.evolve.records import Run
 from evenruler.probes.evolve.result import as_source, starting
 from evenruler.tables import content_sha256, write_table

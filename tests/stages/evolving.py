@@ -71,6 +71,16 @@ class Evolving:
     clone: Clone
     server: Rewording
 
+    def __post_init__(self) -> None:
+        self.clone.env |= {"OPENAI_BASE_URL": self.server.url, "OPENAI_API_KEY": "secret-word"}
+
+    @property
+    def seed(self) -> pd.DataFrame:
+        """The templates that evolution starts with, as the benchmark of the domain has them, by name."""
+        templates = self.table(f"benchmarks/probes-{DOMAIN}/templates/test-00000-of-00001")
+        assert set(templates["set"]) == {"validation", "seed"}
+        return templates[templates["set"] == "seed"].set_index("template")
+
     def table(self, path: str) -> pd.DataFrame:
         return read_frame(self.clone.folder / f"{path}.parquet")
 
@@ -81,14 +91,12 @@ class Evolving:
         history = self.published("history")
         return history[history["run"] == run]
 
-    def copied(self, folder: Path) -> "Evolving":
-        """The clone elsewhere, with an empty store."""
+    def copied(self, folder: Path, server: Rewording) -> "Evolving":
+        """The clone elsewhere, with an empty store and another server."""
         shutil.copytree(self.clone.folder, folder / "clone", symlinks=True)
         (folder / "cache").mkdir()
         (folder / "cache/models").symlink_to((Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve())
-        clone = Clone(folder / "clone", folder / "cache")
-        clone.env |= {name: self.clone.env[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
-        return Evolving(clone, self.server)
+        return Evolving(Clone(folder / "clone", folder / "cache"), server)
 
 
 def declare(folder: Path) -> Callable[[dict], None]:
@@ -135,8 +143,8 @@ def evolved_in(folder: Path) -> Iterator[Evolving]:
     clone.edit(f"data/sources/probes/{DOMAIN}.yaml", two_targets)
     clone.edit("dvc.yaml", probes_alone)
     with running(Rewording()) as server:
-        clone.env |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "secret-word"}
+        found = Evolving(clone, server)
         clone.run("evenruler", "check")
         clone.run("dvc", "repro")
         clone.commit("built")
-        yield Evolving(clone, server)
+        yield found

@@ -8,7 +8,16 @@ import pandas as pd
 import pytest
 
 from tests.stages.evolving import (
-    ATTRIBUTES, BUILT, DIAGNOSIS, DOMAIN, ELITES, EVOLVED, GENERATIONS, SEEDS, SPARE, Evolving,
+    ATTRIBUTES,
+    BUILT,
+    DIAGNOSIS,
+    DOMAIN,
+    ELITES,
+    EVOLVED,
+    GENERATIONS,
+    SEEDS,
+    SPARE,
+    Evolving,
 )
 
 WEIGHTS = {"alpha_contribution": 0.2, "gradient_focus": 0.1, "semantic_diversity": 0.4, "lexical_diversity": 0.3}
@@ -16,8 +25,7 @@ WEIGHTS = {"alpha_contribution": 0.2, "gradient_focus": 0.1, "semantic_diversity
 
 class TestPopulations:
     def test_they_begin_with_the_seed_set(self, evolving: Evolving) -> None:
-        templates = TestBenchmark.table_of_domain(evolving)
-        seed = templates[templates["set"] == "seed"].set_index("template")
+        seed = evolving.seed
         for run in ("guided", "random"):
             first = evolving.history(run).query("generation == 0").set_index("template")
             assert set(first.index) == set(seed.index) == SEEDS

@@ -21,9 +21,10 @@ from evenruler.probes.evolve.comparing import (
     diversities,
     diversities_compared,
 )
-from evenruler.probes.evolve.evolution import FILLED, GUIDED, RANDOM
-from evenruler.probes.evolve.result import POPULATION
+from evenruler.probes.evolve.evolution import FILLED
+from evenruler.probes.evolve.population import GUIDED, RANDOM
 from evenruler.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
+from evenruler.probes.evolve.sets import POPULATION
 
 Address = tuple[str, str]
 """Benchmark and set."""

@@ -12,14 +12,11 @@ from evenruler.declaration.evolving import EvolveSettings
 from evenruler.declaration.settings import Scale
 from evenruler.probes.evolve import fitness
 from evenruler.probes.evolve.operators import Operator
-from evenruler.probes.evolve.population import Generation, Measured, Operation, Template, Try, Wish
+from evenruler.probes.evolve.population import GUIDED, Generation, Measured, Operation, Template, Try, Wish
 from evenruler.probes.evolve.selection import guided_share, ranked, tournament
 from evenruler.probes.evolve.validation import LONGEST, fold, read_reply, refusal
 from evenruler.progress import note
 from evenruler.text import words
-
-GUIDED, RANDOM = "guided", "random"
-"""Runs: which words are replaced, the hotspots or any (ablation)."""
 
 VERSION = "evolution/1"
 """Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""

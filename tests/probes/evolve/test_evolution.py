@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.declaration import EvolveSettings
-from evenruler.probes.evolve.evolution import FILLED, GUIDED, RANDOM, Evolution
+from evenruler.probes.evolve.evolution import FILLED, Evolution
 from evenruler.probes.evolve.measuring import Ruler
-from evenruler.probes.evolve.population import Generation, Template, Wish
+from evenruler.probes.evolve.population import GUIDED, RANDOM, Generation, Template, Wish
 from evenruler.probes.evolve.records import as_line, from_line
 from evenruler.probes.evolve.validation import LONGEST, fold
 from evenruler.text import words

@@ -11,8 +11,7 @@ import pytest
 from evenruler.declaration import FitnessWeights
 from evenruler.probes import fitness
 from evenruler.probes.evolve import records, schemas
-from evenruler.probes.evolve.evolution import GUIDED
-from evenruler.probes.evolve.population import Generation, Measured, Template, Try, WordGradient
+from evenruler.probes.evolve.population import GUIDED, Generation, Measured, Template, Try, WordGradient
 from evenruler.probes.evolve.records import Run, as_line, from_line
 from evenruler.tables import read_frame, write_table
 from tests.probes.evolve.test_evolution import START, evolution

@@ -7,10 +7,10 @@ from pydantic import ValidationError
 
 from evenruler import probes
 from evenruler.declaration import ProbeSettings, ProbeSource
-from evenruler.probes.evolve.evolution import GUIDED
-from evenruler.probes.evolve.population import Template
+from evenruler.probes.evolve.population import GUIDED, Template
 from evenruler.probes.evolve.records import Run
-from evenruler.probes.evolve.result import ELITES, POPULATION, TITLES, as_source, starting, with_sets
+from evenruler.probes.evolve.result import as_source, starting
+from evenruler.probes.evolve.sets import ELITES, POPULATION, TITLES, with_sets
 from tests.probes.evolve.test_evolution import START, evolution
 from tests.probes.evolve.toy import toy_source
 
