@@ -68,7 +68,10 @@ def main() -> None:
     refused = judged.dropna(subset="reason").groupby(["operation", "voice"], dropna=False)["n"].sum()
     print(f"\n{counted['n'].sum():,} replies, {judged['n'].sum():,} of them judged\n")
     print(
-        pd.DataFrame({"judged": by_kind, "refused": refused / by_kind}).round(2).reset_index().to_markdown(index=False)
+        pd.DataFrame({"judged": by_kind, "refused": (refused / by_kind).fillna(0)})
+        .round(2)
+        .reset_index()
+        .to_markdown(index=False)
     )
     print()
     reasons = judged.fillna({"reason": "taken"}).groupby(["operation", "reason"])["n"].sum().reset_index()
