@@ -131,6 +131,19 @@ def test_generations_hold_figures_with_intervals_of_both_runs(found: Section) ->
     assert pd.isna([diversity["low"], diversity["high"]]).all()
 
 
+def test_the_generation_with_the_highest_alpha_is_named_for_each_run(made: Any) -> None:
+    rows = made["generations"]
+    alphas = rows["figure"] == "alpha_at_8"
+    values = {("guided", 1): 0.9, ("guided", 3): 0.9, ("random", 2): 0.8}
+    where = zip(rows["run"], rows["generation"], rows["value"], strict=True)
+    changed = [values.get((run, generation), value) for run, generation, value in where]
+    caption = caption_of(
+        section({**made, "generations": rows.assign(value=rows["value"].mask(alphas, changed))}), BY_GENERATION
+    )
+    assert "Alpha is highest in generation 1 of the guided run, 0.90." in caption  # the earlier of equals
+    assert "Alpha is highest in generation 2 of the random run, 0.80." in caption
+
+
 def test_a_figure_that_is_lacking_breaks_the_line_and_is_named(found: Section) -> None:
     assert caption_of(found, BY_GENERATION).endswith(
         "Lacking: omega of generation 2 (guided): no proper one-factor solution."

@@ -13,7 +13,6 @@ import pandas as pd
 from evenruler.measurement import Resampling
 from evenruler.probes import figures
 from evenruler.probes.evolve.comparing import (
-    AT_COMMON_LENGTH,
     STATISTICS,
     Embeddings,
     Pair,
@@ -63,21 +62,6 @@ def by_generation(
         key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
         rows += [{**key, **asdict(figure)} for figure in told]
     return pd.DataFrame(rows, columns=GENERATIONS.names)
-
-
-def best_by_alpha(generations: pd.DataFrame) -> pd.DataFrame:
-    """The generation of each run whose alpha at the common length is highest, the earliest of equals.
-
-    Args:
-        generations: By `schemas.GENERATIONS`.
-
-    Returns:
-        Its row of that figure, by `schemas.GENERATIONS`; none of a run where the figure is null in every generation.
-    """
-    alphas = generations[generations["figure"] == AT_COMMON_LENGTH].dropna(subset=["value"])
-    best_first = alphas.sort_values(["value", "generation"], ascending=[False, True])
-    best = best_first.groupby(["benchmark", "run"]).head(1)
-    return best.sort_values(["benchmark", "run"], ignore_index=True)
 
 
 def comparisons(

@@ -138,7 +138,8 @@ class Evolution:
 
     def _next(self, done: Sequence[Generation], number: int) -> Generation:
         last = done[-1]
-        order, elites = self._order(last), self.best(last)
+        order = self._order(last)
+        elites = [last.population[i] for i in order[: self.elites]]
         seen = {fold(template.text) for generation in done for template in generation.population}
         places = list(self._places(last, order, number))
         tries = list(self._fill(places, number, seen))

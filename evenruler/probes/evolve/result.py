@@ -21,7 +21,7 @@ def as_source(source: ProbeSource, start: str, run: Run) -> ProbeSource:
     """
     first, last = source.sets[start], run.generations[-1]
     shared = {
-        "source": f"{first.source or source.source}; reworded by {run.evolution.operator}, prompted by Even Ruler",
+        "source": f"{first.source or source.source}; rewordings by {run.evolution.operator}, prompted by Even Ruler",
         "licence": first.licence or source.licence,
     }
     sets = {ELITES: run.evolution.best(last), POPULATION: last.population}

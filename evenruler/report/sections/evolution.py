@@ -102,5 +102,15 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
         f"{PANELS[record['figure']]} of generation {record['generation']} ({record['run']}): {record['reason']}"
         for record in shown[shown["value"].isna()].sort_values(["run", "generation"]).to_dict("records")
     ]
-    caption = f"{BY_GENERATION} Lacking: {'; '.join(lacking)}." if lacking else BY_GENERATION
+    caption = " ".join([BY_GENERATION, *_best(shown), *([f"Lacking: {'; '.join(lacking)}."] if lacking else [])])
     return [Picture("Reliability and diversity by generation", caption, charts.generations(shown, PANELS))]
+
+
+def _best(figures: pd.DataFrame) -> list[str]:
+    """The generation of each run whose alpha is highest, the earliest of equals."""
+    alphas = figures[figures["figure"] == "alpha_at_8"].dropna(subset=["value"]).sort_values("generation")
+    best = alphas.loc[alphas.groupby("run")["value"].idxmax()]
+    return [
+        f"Alpha is highest in generation {record['generation']} of the {record['run']} run, {record['value']:.2f}."
+        for record in best.to_dict("records")
+    ]

@@ -11,7 +11,7 @@ from scipy import stats
 from evenruler import measurement
 from evenruler.measurement import Resampling
 from evenruler.probes import without_slots
-from evenruler.probes.evolve.evidence import best_by_alpha, by_generation, comparisons, guidance, rewordings
+from evenruler.probes.evolve.evidence import by_generation, comparisons, guidance, rewordings
 from evenruler.probes.evolve.evolution import FILLED
 from evenruler.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
 from evenruler.tables import write_table
@@ -173,41 +173,6 @@ class TestByGeneration:
         write_table(rows, GENERATIONS, tmp_path / "generations.parquet")
         assert set(rows["benchmark"]) == {"trades-evolved"}
         assert set(rows["model"]) == {"m"}
-
-
-class TestBestByAlpha:
-    @staticmethod
-    def rows(*values: float, run: str = "guided", figure: str = "alpha_at_8") -> pd.DataFrame:
-        of_run = {"benchmark": "trades-evolved", "run": run, "figure": figure}
-        return pd.DataFrame([{**of_run, "generation": i, "value": value} for i, value in enumerate(values)])
-
-    def test_it_is_the_highest_of_each_run(self) -> None:
-        table = pd.concat([self.rows(0.2, 0.7, 0.5, run="random"), self.rows(-0.5, 0.1, 0.3)])
-
-        best = best_by_alpha(table)
-
-        assert list(zip(best["run"], best["generation"], best["value"], strict=True)) == [
-            ("guided", 2, 0.3),
-            ("random", 1, 0.7),
-        ]
-
-    def test_it_is_the_earliest_of_equals(self) -> None:
-        backwards = self.rows(0.1, 0.5, 0.25, 0.5).iloc[::-1]
-
-        assert best_by_alpha(backwards)["generation"].tolist() == [1]
-
-    def test_nulls_are_passed_over_and_other_figures_too(self) -> None:
-        table = pd.concat([self.rows(math.nan, -1.5, -2.0), self.rows(0.9, 0.1, 0.1, figure="alpha")])
-
-        assert best_by_alpha(table)["generation"].tolist() == [1]
-        assert best_by_alpha(self.rows(math.nan, math.nan)).empty
-
-    def test_of_a_real_table(self) -> None:
-        best = best_by_alpha(generations())
-
-        assert at_eight(FIRST) > at_eight(LATER)
-        assert best["generation"].tolist() == [0]
-        assert list(best) == GENERATIONS.names
 
 
 EVOLVED, SEED = ("trades-evolved", "population"), ("trades", "seed")

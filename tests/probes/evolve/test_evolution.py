@@ -14,7 +14,7 @@ from evenruler.probes.evolve.evolution import FILLED, Evolution
 from evenruler.probes.evolve.measuring import Ruler
 from evenruler.probes.evolve.population import GUIDED, RANDOM, Generation, Template, Wish
 from evenruler.probes.evolve.records import as_line, from_line
-from evenruler.probes.evolve.validation import LONGEST, fold
+from evenruler.probes.evolve.validation import LONGEST, NO_TEXT, fold
 from evenruler.text import words
 from tests.probes.evolve.toy import ToyModel, toy_source
 
@@ -124,29 +124,16 @@ class TestRun:
                 template = known[template.parent]
             assert template in START
 
-    def test_only_new_templates_are_asked_about(self) -> None:
+    def test_only_new_templates_are_asked_about(self, monkeypatch: pytest.MonkeyPatch) -> None:
         toy = model()
-        made = Evolution(Ruler(toy, toy_source(), "agree", 2), ScriptedOperator(willing), embed, settings(), "quick")
-        old: set[str] = set()
-        for generation in made.generations(START):
-            asked = {text for call in toy.calls for text in call}
-            toy.calls.clear()
-            if generation.number:
-                born = [t for t in generation.population if t.born == generation.number]
-                starts = {words(text) & words("baker engineer") for text in asked}
-                assert starts
-                assert len(asked - old) <= sum(
-                    measured.sentences
-                    for template, measured in zip(generation.population, generation.measured, strict=True)
-                    if template in born
-                ) + 100 * len(generation.tries)
-                assert not any(text in asked for text in filled(START[0]) if START[0] in generation.population)
-            old |= asked
-
-
-def filled(template: Template) -> list[str]:
-    text = template.text.replace("{ATTRIBUTE}", "baker").replace("{TARGET}", "man")
-    return [text]
+        ruler = Ruler(toy, toy_source(), "agree", 2)
+        measured: list[set[Template]] = []
+        monkeypatch.setattr(ruler, "measure", lambda asked: measured.append(set(asked)) or Ruler.measure(ruler, asked))
+        done = list(Evolution(ruler, ScriptedOperator(willing), embed, settings(), "quick").generations(START))
+        assert measured == [
+            {template for template in generation.population if template.born == generation.number}
+            for generation in done
+        ]
 
 
 class TestOperations:
@@ -234,7 +221,7 @@ HOSTILE: dict[str, Callable[[Wish, int], str]] = {
     "not English": lambda wish, seed: "Ein typischer {ATTRIBUTE} ist ein {TARGET}.",
     "another script": lambda wish, seed: "典型的 {ATTRIBUTE} 是 {TARGET}。",
     "the parent": lambda wish, seed: wish.word.word if wish.word else wish.parent.text,
-    "shouted parent": lambda wish, seed: f"  {wish.parent.text.upper().replace('ATTRIBUTE', 'ATTRIBUTE')}  ",
+    "shouted parent": lambda wish, seed: f"  {wish.parent.text.upper()}  ",
     "control characters": lambda wish, seed: "\x00\x1b[31m{ATTRIBUTE}\x00 is a {TARGET}",
 }
 
@@ -264,6 +251,6 @@ def test_one_good_reply_among_bad_ones_is_taken_and_the_rest_is_not_needed() -> 
         taken = [one for one in tries if one.reason is None]
         assert len(taken) == 1
         assert taken[0].sample == 2
-        assert tries[2].reason == "" or tries[2].reason  # the third was empty
+        assert [one.reason for one in tries] == [NO_TEXT, None, NO_TEXT]
     willing_all = list(evolution(willing, generations={"quick": 1, "paper": 1}).generations(START))[1]
     assert FILLED in {one.reason for one in willing_all.tries}

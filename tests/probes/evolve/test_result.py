@@ -72,7 +72,7 @@ def test_everything_else_stays(run: Run) -> None:
 def test_who_wrote_it_and_under_which_licence(run: Run, changes: dict[str, Any], source: str, licence: str) -> None:
     """As the set that it started with; that of the file where the set says nothing."""
     for entry in as_source(declared(**changes), "seed", run).sets.values():
-        assert entry.source == f"{source}; reworded by scripted, prompted by Even Ruler"
+        assert entry.source == f"{source}; rewordings by scripted, prompted by Even Ruler"
         assert entry.licence == licence
 
 
