@@ -6,7 +6,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ class Tab:
 
     def __init__(self, write_to: int, read_from: int, downloads: Path) -> None:
         self._write_to, self._read_from, self._asked, self._unread = write_to, read_from, 0, b""
+        self._events: list[dict[str, Any]] = []  # told before anybody waited for them
         self._session: dict[str, str] = {}
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -40,17 +40,21 @@ class Tab:
         self._asked += 1
         message = {"id": self._asked, "method": method, "params": params, **self._session}
         os.write(self._write_to, json.dumps(message).encode() + b"\0")
-        answer = self._until(lambda said: said.get("id") == self._asked)
+        while (answer := self._hear()).get("id") != self._asked:
+            self._events.append(answer)
         assert "error" not in answer, answer
         return answer["result"]
 
     def open(self, address: str) -> None:
-        self.ask("Page.navigate", url=address)
-        self._until(lambda said: said.get("method") == "Page.loadEventFired")
+        self._load("Page.navigate", url=address)
 
     def reload(self) -> None:
-        self.ask("Page.reload")
-        self._until(lambda said: said.get("method") == "Page.loadEventFired")
+        self._load("Page.reload")
+
+    def _load(self, method: str, **params: Any) -> None:
+        self._events.clear()
+        self.ask(method, **params)
+        self._wait_for("Page.loadEventFired")
 
     def run(self, script: str) -> Any:
         answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True)
@@ -65,23 +69,26 @@ class Tab:
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
     def downloaded(self) -> None:
-        """Waits until a download is there."""
-        self._until(
-            lambda said: said.get("method") == "Browser.downloadProgress" and said["params"]["state"] == "completed"
-        )
+        """Waits until a download is there; it may be there already."""
+        while self._wait_for("Browser.downloadProgress")["params"]["state"] != "completed":
+            pass
 
-    def _until(self, wanted: Any) -> dict[str, Any]:
-        end = time.monotonic() + SECONDS
+    def _wait_for(self, method: str) -> dict[str, Any]:
         while True:
-            while b"\0" not in self._unread:
-                ready, _, _ = select.select([self._read_from], [], [], max(0.0, end - time.monotonic()))
-                assert ready, "the browser does not answer"
-                part = os.read(self._read_from, 1 << 16)
-                assert part, "the browser has ended"
-                self._unread += part
-            message, _, self._unread = self._unread.partition(b"\0")
-            if wanted(said := json.loads(message)):
-                return said
+            event = self._events.pop(0) if self._events else self._hear()
+            if event.get("method") == method:
+                return event
+
+    def _hear(self) -> dict[str, Any]:
+        while b"\0" not in self._unread:
+            ready, _, _ = select.select([self._read_from], [], [], SECONDS)
+            assert ready, "the browser does not answer"
+            part = os.read(self._read_from, 1 << 16)
+            assert part, "the browser has ended"
+            self._unread += part
+        message, _, self._unread = self._unread.partition(b"\0")
+        heard: dict[str, Any] = json.loads(message)
+        return heard
 
 
 @contextmanager
