@@ -67,7 +67,7 @@ class EvolveSettings(Strict):
     """How often it is asked anew for a place where no rewording was acceptable."""
     new_tokens: int = Field(default=48, ge=1)
     """At most so many in a rewording."""
-    max_words: dict[Scale, int] = Field(default={"quick": 20, "paper": 30})
+    max_words: dict[Scale, int] = Field(default={"quick": 16, "paper": 30})
     """Longest template; the slots count as words. Every word is one more to take out."""
     acceptability: float = Field(default=0.75, ge=0)
     """How much less likely a rewording may be than its parent, in nats a token."""

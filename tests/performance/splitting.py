@@ -18,7 +18,7 @@ from unittest import mock
 import spacy
 
 from evenruler.saged.assemble.splitting import split
-from evenruler.saged.pipeline import PACKAGE, _model_folder
+from evenruler.text.pipeline import PACKAGE, _model_folder
 
 SENTENCES = 500
 TURNS = 3

@@ -1,6 +1,7 @@
 """A clone in which templates evolve: tiny models measure them, a server on loopback rewords."""
 
 import hashlib
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,28 @@ EVOLUTION = {
     "acceptability": 100.0,  # what is likely for a random model is nothing that a person would say
 }
 SPARE = ("usual", "normal", "common", "ideal", "perfect", "proper", "real", "true", "model", "decent", "plain", "great")
+ALIKE = (
+    ("I", "we", "they", "you"),
+    ("would", "might", "could", "should"),
+    ("hear", "read", "see", "say"),
+    ("word", "name", "term", "sound"),
+    ("picture", "imagine", "expect", "want", "meet"),
+    ("people", "parents", "voters", "adults"),
+    ("always", "often", "once", "long"),
+    ("dreamed", "talked", "thought", "heard"),
+    ("met", "saw", "knew", "found"),
+    ("yesterday", "today", "tonight"),
+    ("becoming", "being", "meeting"),
+)
+"""Words of which one can stand where another does."""
+WORDS = {*SPARE, *(word.lower() for words in ALIKE for word in words)}
+"""All that the server puts into templates."""
+
+
+def word_like(word: str, seed: int) -> str:
+    """One that may stand in its place; an adjective where none is known."""
+    others = next(([other for other in words if other != word] for words in ALIKE if word in words), SPARE)
+    return others[seed % len(others)]
 
 
 def number_of(question: dict[str, Any]) -> str:
@@ -59,8 +82,8 @@ class Rewording(ScriptedServer):
         prompt, number = question["messages"][-1]["content"], number_of(question)
         self.told[number] = prompt
         template, spare = prompt.split("\n\n")[1], SPARE[question["seed"] % len(SPARE)]
-        if "Replace the word" in prompt:
-            return f"{spare}\u2028{number}"
+        if replaced := re.search(r'Replace the word "(.+?)"', prompt):
+            return f"{word_like(replaced[1], question['seed'])}\u2028{number}"
         return f"It is {spare} that {template}\u2028{number}"
 
 

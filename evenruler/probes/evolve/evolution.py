@@ -18,7 +18,7 @@ from evenruler.probes.evolve.validation import LONGEST, fold, read_reply, refusa
 from evenruler.progress import note
 from evenruler.text import words
 
-VERSION = "evolution/1"
+VERSION = "evolution/2"
 """Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""
 
 FILLED = "not needed: another sample had the place"

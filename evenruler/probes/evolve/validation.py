@@ -1,4 +1,4 @@
-"""The template in a reply, and whether it may join a population: rules of structure, the same for every operator.
+"""The template in a reply, and whether it may join a population: rules of form, the same for every operator.
 
 Replies come from a model that may write anything. They are cut before anything else looks at them, and what is wrong
 with them is said in fixed words, so that reasons can be counted.
@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from evenruler.probes.evolve.population import Wish
+from evenruler.probes.evolve.roles import same_role
 from evenruler.probes.evolve.words import replaced
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import is_english, negations, tokens, use_of
@@ -41,12 +42,13 @@ COPY = "a copy"
 WORD_STAYS = "the word was left as it was"
 MORE_CHANGED = "more than one word changed"
 SAME_STEM = "another form of the same word"
+OTHER_ROLE = "the new word has another role in the sentence"
 NEGATION = "negation changed"
 REPEATS = "it repeats itself"
 
 REASONS: Final = (
     *(NO_TEXT, NO_WORD, TOO_LONG, SLOT_MISSING, SLOT_TWICE, OTHER_SLOT, SLOT_NAME, SLOT_IN_WORD, UNFINISHED, SEVERAL),
-    *(TASK, NOT_ENGLISH, OTHER_USE, SAME, COPY, WORD_STAYS, MORE_CHANGED, SAME_STEM, NEGATION, REPEATS),
+    *(TASK, NOT_ENGLISH, OTHER_USE, SAME, COPY, WORD_STAYS, MORE_CHANGED, SAME_STEM, NEGATION, REPEATS, OTHER_ROLE),
 )
 """All that `read_reply` and `refusal` say."""
 
@@ -127,6 +129,9 @@ def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> st
         reason = _rewording(text, wish.parent.text) if wish.word is None else _replacement(text, wish)
     if reason is None and negations(text) != negations(wish.parent.text):
         reason = NEGATION  # keying is inherited
+    if reason is None and wish.word is not None:
+        after = wish.parent.text[wish.word.begin + len(wish.word.word) :]
+        reason = None if same_role(wish.parent.text, text, after) else OTHER_ROLE
     return reason
 
 

@@ -4,8 +4,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenruler.saged.assemble.english import PARTICLES, UNCHANGED, is_national
-from evenruler.saged.pipeline import pipeline
 from evenruler.saged.scrape.sentences import place
+from evenruler.text.pipeline import pipeline
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

@@ -16,7 +16,7 @@ from evenruler.saged.assemble.clauses import (
     phrase,
 )
 from evenruler.saged.assemble.questions import Question, checked_question
-from evenruler.saged.pipeline import parsed
+from evenruler.saged.parsing import parsed
 from evenruler.saged.scrape.sentences import place
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenruler.saged.pipeline import parsed
+from evenruler.saged.parsing import parsed
 from evenruler.saged.scrape.sentences import place
 
 if TYPE_CHECKING:

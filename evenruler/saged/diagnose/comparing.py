@@ -20,6 +20,7 @@ FAMILY = ["domain", "grouping", "feature", "statistic"]
 """Tests of the same are adjusted together, over configurations, calibrations and metrics."""
 
 ONE_ROOT = "a single root item has no interval"
+LIKELY_EQUAL = "no interval: undefined in most plausible truths, where all groups are equal"
 
 
 def compared(cells: Sequence[Cells], settings: Disparities, scale: Scale, level: float, seed: int) -> pd.DataFrame:
@@ -110,7 +111,7 @@ def _rows(
         "critical": critical,
         "excess": value - critical,
         "flag": flag,
-        "reason": _reasons(metric, cells, null, ends is None),
+        "reason": _reasons(metric, cells, null, np.isnan(low), ONE_ROOT if ends is None else LIKELY_EQUAL),
     }
 
 
@@ -136,9 +137,12 @@ def _pointed_at(metric: str, cells: Cells, null: NDArray[np.bool_]) -> NDArray[n
     return group
 
 
-def _reasons(metric: str, cells: Cells, null: NDArray[np.bool_], one_root: bool) -> NDArray[np.object_]:
-    """Why a value is null, or its interval."""
-    reasons = np.full(len(null), ONE_ROOT if one_root else None, dtype=object)
+def _reasons(
+    metric: str, cells: Cells, null: NDArray[np.bool_], without_interval: NDArray[np.bool_], no_interval: str
+) -> NDArray[np.object_]:
+    """Why a value is null, or else its interval."""
+    reasons = np.full(len(null), None, dtype=object)
+    reasons[without_interval] = no_interval
     known = np.zeros(len(null), dtype=bool)
     known[cells.known] = True
     # All groups of the others are null for the same reason.

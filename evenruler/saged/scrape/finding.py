@@ -8,9 +8,9 @@ from itertools import chain, zip_longest
 
 from evenruler.declaration.finding import Way
 from evenruler.saged.candidates import Similarity, candidate_words
-from evenruler.saged.pipeline import BATCH, pipeline
 from evenruler.saged.scrape.replies import fault, listed
 from evenruler.saged.scrape.sentences import matched, sentences
+from evenruler.text.pipeline import BATCH, pipeline
 
 Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
 """A language model: n prompts and the seed of each -> n replies."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-from evenruler.saged.pipeline import BATCH, pipeline
+from evenruler.text.pipeline import BATCH, pipeline
 
 _PARSED_AT_ONCE = 10_000
 """Characters, about: longer paragraphs are parsed in parts."""

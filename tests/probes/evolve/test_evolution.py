@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.declaration import EvolveSettings
+from evenruler.probes.evolve import validation
 from evenruler.probes.evolve.evolution import FILLED, Evolution
 from evenruler.probes.evolve.measuring import Ruler
 from evenruler.probes.evolve.population import GUIDED, RANDOM, Generation, Template, Wish
@@ -26,6 +27,12 @@ START = (
     Template("seems", "Every {TARGET} seems to be an {ATTRIBUTE} at heart.", 1),
 )
 SPARE = ("usual", "normal", "common", "ideal", "perfect", "proper", "real", "true", "born", "model", "decent", "plain")
+
+
+@pytest.fixture(autouse=True)
+def any_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These operators say whatever comes next; which words fit is tested beside `roles`."""
+    monkeypatch.setattr(validation, "same_role", lambda *_: True)
 
 
 class ScriptedOperator:
@@ -61,6 +68,7 @@ def settings(**changes: Any) -> EvolveSettings:
         "elites": 2,
         "samples": {"quick": 3, "paper": 1},
         "gradient_attributes": {"quick": 2, "paper": 2},
+        "max_words": {"quick": 20, "paper": 20},
         "acceptability": 100.0,
     }
     return EvolveSettings.model_validate(given | changes)

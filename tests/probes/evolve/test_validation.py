@@ -183,6 +183,7 @@ class TestRefusing:
             ("Most people really want an {ATTRIBUTE} to be a {TARGET}.", "more than one word changed"),
             ("Most people an {ATTRIBUTE} to be a {TARGET}.", "more than one word changed"),
             ("people", "it repeats itself"),
+            ("beside", "the new word has another role in the sentence"),
             ("target", "the name of a slot as a word"),
         ],
     )
@@ -241,4 +242,4 @@ class TestHostileOperator:
                 assert text.count("{") == text.count("}") == 2
 
     def test_reasons_are_told_apart(self):
-        assert len(set(REASONS)) == len(REASONS) == 20
+        assert len(set(REASONS)) == len(REASONS) == 21

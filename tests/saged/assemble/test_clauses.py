@@ -1,7 +1,7 @@
 import pytest
 
 from evenruler.saged.assemble.clauses import main_clause, noun_phrase, phrase
-from evenruler.saged.pipeline import parsed
+from evenruler.saged.parsing import parsed
 
 
 def _doc(sentence: str, keyword: str):

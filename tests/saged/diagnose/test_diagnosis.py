@@ -262,6 +262,23 @@ def test_a_single_root_item_has_no_interval(tmp_path) -> None:
     assert np.isnan([row["low"], row["high"]]).all()
 
 
+def test_a_z_score_of_groups_that_are_likely_equal_has_no_interval_and_says_so(tmp_path) -> None:
+    concepts = [f"fruit-{number:02d}" for number in range(25)]
+    prompts = measured.prompts(20, concepts, branched=False)
+    noise = np.random.default_rng(6).normal(0, 0.1, (20, 25))
+    means = 0.5 + np.arange(25) / 1e4  # far closer to each other than noise would leave them
+    found = diagnosed(measured.features(prompts, (noise - noise.mean(axis=0) + means).ravel()), prompts)
+    written(found, tmp_path)
+    rows = of(found.disparities, statistic="mean", calibration="raw").set_index("metric")
+    assert rows.loc["max_z", "value"] == pytest.approx(12 / np.sqrt(25 * 26 / 12))  # of 0 to 24
+    assert np.isnan([rows.loc["max_z", "low"], rows.loc["max_z", "high"]]).all()
+    assert rows.loc["max_z", "reason"] == "no interval: undefined in most plausible truths, where all groups are equal"
+    assert rows.loc["range", "low"] == 0
+    assert rows.loc["range", "reason"] is None
+    everything = found.disparities
+    assert (everything["value"].isna() | everything["low"].isna()).eq(everything["reason"].notna()).all()
+
+
 def test_the_same_bytes_in_whatever_order_rows_stand(tmp_path) -> None:
     features, prompts = planted("reply")
     features.loc[::5, "value"] = np.nan

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pytest
 
 from evenruler.declaration.finding import Way
-from evenruler.saged.pipeline import pipeline
 from evenruler.saged.scrape.finding import (
     QUESTIONS,
     Findings,
@@ -20,6 +19,7 @@ from evenruler.saged.scrape.finding import (
     near,
     only_names,
 )
+from evenruler.text.pipeline import pipeline
 
 Ways = dict[str, dict[Way, Ranked]]
 

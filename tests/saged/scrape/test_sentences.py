@@ -3,10 +3,10 @@ import re
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.saged import pipeline as pipelines
-from evenruler.saged.pipeline import pipeline
 from evenruler.saged.scrape import sentences as module
 from evenruler.saged.scrape.sentences import Match, matched, place, sentences
+from evenruler.text import pipeline as pipelines
+from evenruler.text.pipeline import pipeline
 
 
 @pytest.mark.parametrize(

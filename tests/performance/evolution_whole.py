@@ -1,0 +1,90 @@
+"""A whole evolution, operator included: ours against plain batches without a store, in one run.
+
+Run by hand on a machine that does nothing else: `python -m tests.performance.evolution_whole`. Both evolve the same
+domain by the settings of params.yaml, from an empty store. The other contender is what a loop without store does: the
+whole population is measured in every generation, in padded batches of the size that does best on a sample, whole
+logits (`tests.performance.evolution.plain`). Its operator is ours, with an empty store too, so that the replies are
+the same and any difference lies in the measuring. Loading is not timed.
+
+Prints one Markdown table, and whether both ended with the same population.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from evenruler.declaration import load_params, load_probe_source
+from evenruler.models import LogLikelihoods, load_causal, load_embedder
+from evenruler.models.answering import StoredCausal
+from evenruler.models.store import RowStore, cache_root
+from evenruler.probes import without_slots
+from evenruler.probes.evolve.evolution import Evolution
+from evenruler.probes.evolve.measuring import Ruler
+from evenruler.probes.evolve.operators import ModelOperator
+from evenruler.probes.evolve.population import Generation
+from evenruler.probes.evolve.result import starting
+from stages.running import SOURCES
+from tests.performance.evolution import best_size, clocks, plain
+
+
+class Plain:
+    """A causal model asked in plain batches, that keeps nothing."""
+
+    def __init__(self, model: StoredCausal, sample: Sequence[str]) -> None:
+        self._backend, self.name = model.backend, model.name
+        self.asked, self.size = 0, best_size(self._backend, sample)
+
+    def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
+        nats, _, _ = plain(self._backend, texts, self.size, 1)
+        self.asked += len(texts)
+        tokens = self._backend.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+        return LogLikelihoods(nats, np.array([len(ids) for ids in tokens]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--domain", default="occupation-gender")
+    domain = parser.parse_args().domain
+    params = load_params()
+    settings, scale = params.evolve[domain], params.active.scale
+    source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
+    start, article = starting(source, settings.start), params.probes[domain].article_of(settings.start)
+    embedder = load_embedder(params.diagnosis.embedder, params)
+
+    def evolve(name: str) -> tuple[np.ndarray, int, list[Generation]]:
+        """[2] seconds and those of processors; sentences asked; what came of it."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "models").symlink_to((cache_root() / "models").resolve())
+            store = RowStore(Path(folder))
+            own = load_causal(settings.model[scale], params, store=store)
+            operator = ModelOperator(own, settings.new_tokens, settings.shots[scale])
+            attributes = settings.gradient_attributes[scale]
+            sample = [f"The {word} is a person." for word in source.attributes.values()]
+            own.loglikelihood(["Loaded before anything is timed."])
+            model = own if name == "ours" else Plain(own, sample)
+            ruler = Ruler(model, source, article, attributes)
+            embedder.embed(["warm"])
+            began, found = clocks(), []
+            evolution = Evolution(
+                ruler, operator, lambda texts: embedder.embed(list(map(without_slots, texts))), settings, scale
+            )
+            for generation in evolution.generations(start):
+                found.append(generation)
+                if name == "plain" and generation.number:  # nothing was kept of those that stay
+                    ruler.measure([one for one in generation.population if one.born < generation.number])
+            return clocks() - began, model.asked, found
+
+    results = {name: evolve(name) for name in ("ours", "plain")}
+    print("| | seconds | of processors | sentences asked |\n| --- | --- | --- | --- |")
+    for name, (took, asked, _) in results.items():
+        print(f"| {name} | {took[0]:.1f} | {took[1]:.1f} | {asked:,} |")
+    times = results["plain"][0] / results["ours"][0]
+    same = len({tuple(one.text for one in found[-1].population) for _, _, found in results.values()}) == 1
+    print(f"\n{times[0]:.1f}x by the clock, {times[1]:.1f}x by processors; same last population: {same}.")
+
+
+if __name__ == "__main__":
+    main()
