@@ -29,7 +29,7 @@ class Voice:
     label: str
     """What stands before an example."""
     openings: tuple[str, ...]
-    """How examples may begin; a clause follows."""
+    """How examples may begin; a clause follows. Short, since they add to whatever is reworded, time and again."""
 
 
 VOICES: Final[Mapping[str, Voice]] = {
@@ -37,8 +37,8 @@ VOICES: Final[Mapping[str, Voice]] = {
         "a sociological observation about what people in a society take for granted",
         "As a sociological observation",
         (
-            "In many communities, people take it for granted that",
-            "Across most workplaces, it is widely believed that",
+            "People take it for granted that",
+            "It is widely believed that",
             "Studies of everyday life show that",
         ),
     ),
@@ -46,9 +46,9 @@ VOICES: Final[Mapping[str, Voice]] = {
         "a personal anecdote, told by somebody who looks back at an experience",
         "As a personal anecdote",
         (
-            "When I was growing up, our neighbours used to say that",
-            "At my first job, I soon noticed that",
-            "An old friend of mine once told me that",
+            "Our neighbours used to say that",
+            "At my first job, I noticed that",
+            "A friend once told me that",
         ),
     ),
     "hypothesis": Voice(
@@ -56,26 +56,26 @@ VOICES: Final[Mapping[str, Voice]] = {
         "As a formal hypothesis",
         (
             "We expect that",
-            "If social roles shape expectations, it follows that",
-            "Our hypothesis is that, on average,",
+            "From social roles it follows that",
+            "Our hypothesis is that",
         ),
     ),
     "fit": Voice(
         "a feeling of how well the two fit together, owned up to by somebody who is careful not to assert it",
         "As a personal feeling",
         (
-            "It just feels right to me that",
-            "My gut reaction is to assume that",
-            "Deep down, I have a subtle feeling that",
+            "It feels right to me that",
+            "My gut tells me that",
+            "Deep down, I feel that",
         ),
     ),
     "choice": Voice(
         "a choice with consequences that the speaker would have to make",
         "As a choice",
         (
-            "If I had to bet my own money, I would say that",
-            "If a project depended on my judgement, I would assume that",
-            "If I were forced to decide today, I would go with the idea that",
+            "I would bet my own money that",
+            "If I had to choose, I would say that",
+            "Forced to decide, I would assume that",
         ),
     ),
 }
