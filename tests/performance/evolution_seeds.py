@@ -22,7 +22,7 @@ from evenruler.text import words
 from stages.evolve import runs_of
 from stages.running import SOURCES
 
-SEEDS = 5
+SEEDS = [1, 2, 3, 4, 5]
 
 
 def figures(run: Run, slugs: list[str], texts: list[str], vectors: dict[str, np.ndarray]) -> dict[str, float]:
@@ -42,26 +42,28 @@ def figures(run: Run, slugs: list[str], texts: list[str], vectors: dict[str, np.
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--domain", default="occupation-gender")
-    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    parser.add_argument("--ablation", action="store_true", help="a run that replaces any word, too")
     arguments = parser.parse_args()
     params = load_params()
     domain, settings = arguments.domain, params.evolve[arguments.domain]
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
     embedder = load_embedder(params.diagnosis.embedder, params)
     rows, replies = [], []
-    for seed in range(1, arguments.seeds + 1):
-        own = params.model_copy(update={"evolve": {domain: settings.model_copy(update={"seed": seed})}})
-        run = runs_of(domain, own, source)[0]
-        last = run.generations[-1]
-        sets = {"start": run.generations[0].population, "elites": run.evolution.best(last), "all": last.population}
-        for name, templates in sets.items():
-            texts = [template.text for template in templates]
-            vectors = dict(zip(texts, embedder.embed(list(map(without_slots, texts))), strict=True))
-            found = figures(run, [template.slug for template in templates], texts, vectors)
-            rows.append({"seed": seed, "set": name, **found})
-        replies.append(tries(run, domain, {}))
+    for seed in arguments.seeds:
+        changes = {"seed": seed} | ({"ablation": {"quick": True, "paper": True}} if arguments.ablation else {})
+        own = params.model_copy(update={"evolve": {domain: settings.model_copy(update=changes)}})
+        for run in runs_of(domain, own, source):
+            last = run.generations[-1]
+            sets = {"start": run.generations[0].population, "elites": run.evolution.best(last), "all": last.population}
+            for name, templates in sets.items():
+                texts = [template.text for template in templates]
+                vectors = dict(zip(texts, embedder.embed(list(map(without_slots, texts))), strict=True))
+                found = figures(run, [template.slug for template in templates], texts, vectors)
+                rows.append({"seed": seed, "run": run.name, "set": name, **found})
+            replies.append(tries(run, domain, {}))
     table = pd.DataFrame(rows)
-    print(table[(table["set"] != "start") | (table["seed"] == 1)].round(2).to_markdown(index=False))
+    print(table[(table["set"] != "start") | (table["seed"] == arguments.seeds[0])].round(2).to_markdown(index=False))
     counted = pd.concat([rewordings(of_seed, domain) for of_seed in replies])
     judged = counted[counted["share"].notna()]
     by_kind = judged.groupby(["operation", "voice"], dropna=False)["n"].sum()
