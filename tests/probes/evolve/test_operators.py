@@ -104,8 +104,8 @@ class TestExamples:
     def test_the_prompt_ends_where_the_reply_begins(self):
         prompt = shown(whole("anecdote"), 0)
         assert prompt.startswith(
-            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: When I was growing up, our "
-            "neighbours used to say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
+            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: Our neighbours used "
+            "to say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
         )
         assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
         assert shown(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
