@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from evenruler.declaration import checking, starting
 from evenruler.errors import UserError, as_program, nearest
+from evenruler.project import check as checking
+from evenruler.project import new as starting
 from evenruler.ratings_command import ratings
 
 app = typer.Typer(
@@ -55,9 +56,10 @@ def draft_terms(
     n: Annotated[int, typer.Option("--n", min=1, help="Terms to propose at most, for each side of an item.")] = 5,
 ) -> None:
     """Propose terms for the items of a questionnaire: YAML to read and to paste. Nothing is written into a file."""
-    from evenruler.declaration import load_params, load_questionnaire
+    from evenruler.instruments.questionnaires import drafting
+    from evenruler.instruments.questionnaires.source import load_questionnaire
     from evenruler.models import load_causal
-    from evenruler.questionnaires import drafting
+    from evenruler.project.params import load_params
 
     path = Path("data/sources/questionnaires") / f"{questionnaire}.yaml"
     source, scale = load_questionnaire(path, Path("data/sources/scales"))
@@ -74,7 +76,7 @@ def finetune(
     again: Annotated[bool, typer.Option("--again", help="Fit again although the adapter is there.")] = False,
 ) -> None:
     """Fit an adapter and a head on an encoder: data/adapters/NAME. A run that breaks off goes on at its last epoch."""
-    from evenruler.declaration import load_params
+    from evenruler.project.params import load_params
     from evenruler.training.finetuning import finetune as fit
 
     record = fit(name, load_params(in_step=False), again=again)
@@ -90,8 +92,8 @@ def refresh(
     domain: Annotated[str, typer.Argument(help="An entry under `domains` in params.yaml.")],
 ) -> None:
     """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
-    from evenruler.declaration import load_params
-    from evenruler.saged.scrape.fetching import refresh as fetch
+    from evenruler.instruments.saged.scrape.fetching import refresh as fetch
+    from evenruler.project.params import load_params
 
     for line in fetch(Path(), domain, load_params(in_step=False)):
         typer.echo(line)
@@ -102,8 +104,8 @@ def find(
     domain: Annotated[str, typer.Argument(help="An entry under `domains` in params.yaml.")],
 ) -> None:
     """Find keywords, pages and replacements, as a domain's `find` says: data/sources/domains/found/DOMAIN.yaml."""
-    from evenruler.declaration import load_params
-    from evenruler.saged.scrape.fetching import find as look
+    from evenruler.instruments.saged.scrape.fetching import find as look
+    from evenruler.project.params import load_params
 
     for line in look(Path(), domain, load_params(in_step=False)):
         typer.echo(line)
@@ -187,7 +189,7 @@ def _built(name: str) -> Path:
     Raises:
         UserError: There is no such benchmark.
     """
-    from evenruler.declaration import load_params
+    from evenruler.project.params import load_params
 
     declared = load_params().benchmarks
     if name not in declared:

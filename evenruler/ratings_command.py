@@ -13,7 +13,7 @@ from evenruler.errors import UserError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evenruler.probes.ratings import Construct
+    from evenruler.instruments.probes.ratings import Construct
 
 BUILT, SOURCES = Path("data/built/probes"), Path("data/sources/probes")
 
@@ -46,8 +46,8 @@ def sheet(
     """
     import pandas as pd
 
-    from evenruler.declaration.files import replace
-    from evenruler.probes.ratings import as_page, as_sheet, blind
+    from evenruler.instruments.probes.ratings import as_page, as_sheet, blind
+    from evenruler.project.files import replace
 
     names = [name.removeprefix("probes-") for name in domains]
     constructs = {name: _construct(name) for name in names}
@@ -78,11 +78,11 @@ def read(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default that of the key.")] = None,
 ) -> None:
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
-    from evenruler.declaration import load_params
-    from evenruler.declaration.files import replace
+    from evenruler.instruments.probes.ratings import collect, read_key, statistics
+    from evenruler.instruments.probes.ratings.showing import as_markdown
     from evenruler.measurement import Resampling
-    from evenruler.probes.ratings import collect, read_key, statistics
-    from evenruler.probes.ratings.showing import as_markdown
+    from evenruler.project.files import replace
+    from evenruler.project.params import load_params
 
     for path in sheets:
         if sheets.count(path) > 1:
@@ -99,8 +99,9 @@ def read(
 
 def _construct(domain: str) -> "Construct":
     """What a domain measures, from its source; an evolved one has that of the domain it came from."""
-    from evenruler.declaration import ProbeSettings, load_probe_source
-    from evenruler.probes.ratings import Construct
+    from evenruler.instruments.probes.ratings import Construct
+    from evenruler.instruments.probes.settings import ProbeSettings
+    from evenruler.instruments.probes.source import load_probe_source
 
     path = SOURCES / f"{domain}.yaml"
     if not path.exists():
@@ -138,8 +139,8 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
     """Templates that people wrote, each checked as those of a source are."""
     import pandas as pd
 
-    from evenruler.declaration import TemplateEntry
-    from evenruler.declaration.strict import validate
+    from evenruler.instruments.probes.source import TemplateEntry
+    from evenruler.strict import validate
 
     only = domains[0] if len({construct.name for construct in constructs.values()}) == 1 else None
     rows: dict[tuple[str, str], dict[str, str]] = {}

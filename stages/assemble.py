@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from evenruler.declaration import DomainSource, Params, load_domain, load_params
-from evenruler.saged import schemas
-from evenruler.saged.assemble.building import Questions, build, report
-from evenruler.saged.assemble.framed import framed
-from evenruler.saged.assemble.questions import Question, ask
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.assemble.framed import framed
+from evenruler.instruments.saged.assemble.questions import Question, ask
+from evenruler.instruments.saged.build import Questions, build, report
+from evenruler.instruments.saged.source import DomainSource, load_domain
+from evenruler.project.params import Params, load_params
 from evenruler.tables import read_table, write_table
 from stages.running import BUILT, SENTENCES, SOURCES, run
 
@@ -51,7 +52,7 @@ def _asked(
 ) -> Sequence[Question]:
     name = source.assemble.model
     if name is None:
-        from evenruler.saged.assemble.rulemade import questions  # spaCy takes seconds
+        from evenruler.instruments.saged.assemble.rulemade import questions  # spaCy takes seconds
 
         return questions(sentences, keywords)
     from evenruler.models import load_causal

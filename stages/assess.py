@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evenruler.declaration import LIKELIHOODS, Params, load_params
-from evenruler.declaration.models import VERBALISER
-from evenruler.declaration.questionnaires import INTENSIFIER, TERM
 from evenruler.errors import UserError
+from evenruler.instruments.questionnaires.source import INTENSIFIER, TERM
+from evenruler.models.entry import LIKELIHOODS, VERBALISER
+from evenruler.project.params import Params, load_params
 from evenruler.tables import evenly_spread, read_frame, schemas, write_table
 from evenruler.text import place
 from stages.running import BUILT, SCORES, run

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
-from evenruler.declaration import evolved, load_params, load_probe_source
-from evenruler.probes.evolve import card
-from evenruler.probes.evolve.population import GUIDED
-from evenruler.probes.evolve.sets import ELITES, with_sets
+from evenruler.instruments.probes.evolve import card
+from evenruler.instruments.probes.evolve.population import GUIDED
+from evenruler.instruments.probes.evolve.sets import ELITES, with_sets
+from evenruler.instruments.probes.source import load_probe_source
+from evenruler.project.params import evolved, load_params
 from evenruler.publish import Config, write_benchmark
 from evenruler.tables import read_table
 from stages.card_probes import benchmark_of

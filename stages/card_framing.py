@@ -2,9 +2,11 @@
 
 import json
 
-from evenruler.declaration import load_changelog, load_contrast, load_params
-from evenruler.framing import card
+from evenruler.instruments.framing import card
+from evenruler.instruments.framing.source import load_contrast
+from evenruler.project.params import load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 

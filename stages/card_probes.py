@@ -6,9 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenruler.declaration import Params, ProbeSource, load_changelog, load_params, load_probe_source
-from evenruler.probes import card, harness
+from evenruler.instruments.probes import card, harness
+from evenruler.instruments.probes.source import ProbeSource, load_probe_source
+from evenruler.project.params import Params, load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 

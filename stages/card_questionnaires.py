@@ -2,9 +2,12 @@
 
 import json
 
-from evenruler.declaration import Params, load_changelog, load_params, load_questionnaire, named
+from evenruler.instruments.questionnaires import card, harness
+from evenruler.instruments.questionnaires.source import load_questionnaire
+from evenruler.models.entry import named
+from evenruler.project.params import Params, load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
-from evenruler.questionnaires import card, harness
+from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 

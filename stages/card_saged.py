@@ -2,9 +2,11 @@
 
 import json
 
-from evenruler.declaration import load_changelog, load_domain, load_params
+from evenruler.instruments.saged import card
+from evenruler.instruments.saged.source import load_domain
+from evenruler.project.params import load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
-from evenruler.saged import card
+from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SENTENCES, SOURCES, run
 

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from evenruler import probes
-from evenruler.declaration import load_params, load_probe_source, read_criterion
-from evenruler.probes import schemas
+from evenruler.instruments import probes
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.criterion import read_criterion
+from evenruler.instruments.probes.source import load_probe_source
+from evenruler.project.params import load_params
 from evenruler.tables import write_table
 from stages.running import BUILT, SOURCES, run
 

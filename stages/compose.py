@@ -1,8 +1,9 @@
 """Compose one contrast of framings: `data/sources/contrasts/{c}.yaml` -> `data/built/framing/{c}/`."""
 
-from evenruler import framing
-from evenruler.declaration import load_contrast, load_params
-from evenruler.framing import schemas
+from evenruler.instruments import framing
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.source import load_contrast
+from evenruler.project.params import load_params
 from evenruler.tables import write_table
 from stages.running import BUILT, SOURCES, run
 

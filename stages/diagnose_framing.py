@@ -5,10 +5,11 @@ from dataclasses import fields
 
 import pandas as pd
 
-from evenruler import framing
-from evenruler.declaration import Params, load_contrast, load_params
-from evenruler.framing import schemas
+from evenruler.instruments import framing
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.source import load_contrast
 from evenruler.measurement import Resampling, as_metrics
+from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, SOURCES, run
 

@@ -9,14 +9,14 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evenruler import probes
-from evenruler.declaration import Params, evolved, load_params
+from evenruler.instruments import probes
+from evenruler.instruments.probes import Diagnosis, schemas
+from evenruler.instruments.probes.evolve import evidence
+from evenruler.instruments.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
+from evenruler.instruments.probes.evolve.sets import ELITES, POPULATION
+from evenruler.instruments.probes.metrics import with_items
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.probes import Diagnosis, schemas
-from evenruler.probes.evolve import evidence
-from evenruler.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
-from evenruler.probes.evolve.sets import ELITES, POPULATION
-from evenruler.probes.metrics import with_items
+from evenruler.project.params import Params, evolved, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, run
 

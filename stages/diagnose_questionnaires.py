@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler import questionnaires
-from evenruler.declaration import ADAPTERS, Params, load_corpus, load_params, read_adapter
 from evenruler.errors import UserError
+from evenruler.instruments import questionnaires
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.corpora import load_corpus
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.questionnaires import schemas
+from evenruler.models.adapter_record import ADAPTERS, read_adapter
+from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, SOURCES, run
 

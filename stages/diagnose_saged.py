@@ -5,10 +5,10 @@ from dataclasses import fields
 
 import pandas as pd
 
-from evenruler.declaration import Params, load_params
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.diagnose.diagnosis import Diagnosis, all_of, diagnose
 from evenruler.measurement import as_metrics
-from evenruler.saged import schemas
-from evenruler.saged.diagnose.diagnosis import Diagnosis, all_of, diagnose
+from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, FEATURES, GENERATIONS, run
 

@@ -6,25 +6,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler import probes
-from evenruler.declaration import (
-    Params,
-    ProbeSettings,
-    ProbeSource,
-    evolved,
-    load_params,
-    load_probe_source,
-    read_criterion,
-)
-from evenruler.declaration.evolving import require_start
-from evenruler.declaration.files import replace
-from evenruler.probes.evolve import records, schemas
-from evenruler.probes.evolve.evolution import VERSION, Evolution
-from evenruler.probes.evolve.measuring import Ruler
-from evenruler.probes.evolve.operators import ModelOperator
-from evenruler.probes.evolve.population import GUIDED, RANDOM
-from evenruler.probes.evolve.records import Run
-from evenruler.probes.evolve.result import as_source, starting
+from evenruler.instruments import probes
+from evenruler.instruments.probes.criterion import read_criterion
+from evenruler.instruments.probes.evolve import records, schemas
+from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
+from evenruler.instruments.probes.evolve.measuring import Ruler
+from evenruler.instruments.probes.evolve.operators import ModelOperator
+from evenruler.instruments.probes.evolve.population import GUIDED, RANDOM
+from evenruler.instruments.probes.evolve.records import Run
+from evenruler.instruments.probes.evolve.result import as_source, starting
+from evenruler.instruments.probes.evolve.settings import require_start
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import ProbeSource, load_probe_source
+from evenruler.project.files import replace
+from evenruler.project.params import Params, evolved, load_params
 from evenruler.tables import content_sha256, write_table
 from stages.compile import write_compiled
 from stages.running import BUILT, SOURCES, run

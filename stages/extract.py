@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from evenruler.declaration import Params, load_params
-from evenruler.saged import schemas
-from evenruler.saged.extract.extracting import extract
-from evenruler.saged.extract.measuring import FromCatalogue
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.extract.extracting import extract
+from evenruler.instruments.saged.extract.measuring import FromCatalogue
+from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, FEATURES, GENERATIONS, run
 

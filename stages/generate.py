@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenruler.declaration import Params, load_params
-from evenruler.saged import schemas
-from evenruler.saged.asking import asked_prompts, asked_replies
-from evenruler.saged.refusals import is_empty, is_refusal
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.refusals import is_empty, is_refusal
+from evenruler.instruments.saged.requests import asked_prompts, asked_replies
+from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, GENERATIONS, run
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evenruler.declaration import load_corpus, load_params
-from evenruler.questionnaires import schemas
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.corpora import load_corpus
+from evenruler.project.params import load_params
 from evenruler.tables import write_table
 from stages.assess import answers, prompts_of, require_order
 from stages.running import SCORES, SOURCES, run

@@ -2,16 +2,12 @@
 
 import pandas as pd
 
-from evenruler.declaration import (
-    Params,
-    evolved,
-    load_contrast,
-    load_corpus,
-    load_domain,
-    load_params,
-    load_probe_source,
-    load_questionnaire,
-)
+from evenruler.instruments.framing.source import load_contrast
+from evenruler.instruments.probes.source import load_probe_source
+from evenruler.instruments.questionnaires.corpora import load_corpus
+from evenruler.instruments.questionnaires.source import load_questionnaire
+from evenruler.instruments.saged.source import load_domain
+from evenruler.project.params import Params, evolved, load_params
 from evenruler.report import Section, render_page, sections
 from evenruler.tables import read_frame
 from stages.running import BUILT, DIAGNOSIS, REPORT, SOURCES, run

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenruler.declaration import ContrastSource, Params, load_contrast, load_params
-from evenruler.framing import BARE_PROMPT, CHAT, asked_forms, asked_replies
-from evenruler.framing.schemas import FORMS, REPLIES
+from evenruler.instruments.framing import BARE_PROMPT, CHAT, asked_forms, asked_replies
+from evenruler.instruments.framing.schemas import FORMS, REPLIES
+from evenruler.instruments.framing.source import ContrastSource, load_contrast
+from evenruler.project.params import Params, load_params
 from evenruler.tables import evenly_spread, read_frame, schemas, write_table
 from stages.running import BUILT, SCORES, SOURCES, run
 

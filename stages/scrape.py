@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from evenruler.declaration import load_domain, load_params, require_fitting
 from evenruler.errors import UserError
-from evenruler.saged import schemas
-from evenruler.saged.scrape.reading import read
-from evenruler.saged.scrape.scraping import scrape, without_sentences
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.scrape.reading import read
+from evenruler.instruments.saged.scrape.scraping import scrape, without_sentences
+from evenruler.instruments.saged.source import load_domain, require_fitting
+from evenruler.project.params import load_params
 from evenruler.tables import write_table
 from stages.running import SENTENCES, SOURCES, run
 

@@ -1,8 +1,8 @@
 """Translate a questionnaire: `data/sources/questionnaires/{q}.yaml` -> `data/built/questionnaires/{q}/`."""
 
-from evenruler import questionnaires
-from evenruler.declaration import load_questionnaire
-from evenruler.questionnaires import schemas
+from evenruler.instruments import questionnaires
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.tables import write_table
 from stages.running import BUILT, SOURCES, run
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from evenruler.declaration import Params, load_params
 from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.store import RowStore
+from evenruler.project.params import Params, load_params
 
 # No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
 # `pytest --hypothesis-profile searching` draws others.
@@ -74,6 +74,21 @@ def error_of() -> Callable[..., str]:
         return line
 
     return run
+
+
+@pytest.fixture
+def file_with(tmp_path) -> Callable[..., Path]:
+    """Writes a text, each (old, new) replaced once, to a file of that name."""
+
+    def write(name: str, text: str, *changes: tuple[str, str]) -> Path:
+        for old, new in changes:
+            assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the text of the test"
+            text = text.replace(old, new)
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8", newline="")
+        return path
+
+    return write
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:

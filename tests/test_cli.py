@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from evenruler import cli
-from evenruler.declaration import checking, load_params, load_probe_source, load_questionnaire
-from evenruler.declaration.files import params_yaml
+from evenruler.instruments.probes.source import load_probe_source
+from evenruler.instruments.questionnaires.source import load_questionnaire
+from evenruler.project import check as checking
+from evenruler.project.files import params_yaml
+from evenruler.project.params import load_params
 
 ROOT = Path(__file__).parents[1]
 

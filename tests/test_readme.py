@@ -38,7 +38,8 @@ def test_its_graph_is_the_pipeline() -> None:
 
 
 def test_its_domain_passes_the_checks(tmp_path: Path) -> None:
-    from evenruler.declaration import ProbeSettings, load_probe_source
+    from evenruler.instruments.probes.settings import ProbeSettings
+    from evenruler.instruments.probes.source import load_probe_source
 
     (example,) = re.findall(r"```yaml\n(title: Age and competence.*?)```", README, flags=re.S)
     path = tmp_path / "my-domain.yaml"
@@ -48,7 +49,7 @@ def test_its_domain_passes_the_checks(tmp_path: Path) -> None:
 
 
 def test_its_questionnaire_passes_the_checks(tmp_path: Path) -> None:
-    from evenruler.declaration import load_questionnaire
+    from evenruler.instruments.questionnaires.source import load_questionnaire
 
     (example,) = re.findall(r"```yaml\n(title: Trust.*?)```", README, flags=re.S)
     path = tmp_path / "my-scale.yaml"
@@ -58,7 +59,8 @@ def test_its_questionnaire_passes_the_checks(tmp_path: Path) -> None:
 
 
 def test_its_contrast_passes_the_checks(tmp_path: Path) -> None:
-    from evenruler.declaration import ContrastSettings, load_contrast
+    from evenruler.instruments.framing.settings import ContrastSettings
+    from evenruler.instruments.framing.source import load_contrast
 
     (example,) = re.findall(r"```yaml\n(title: Age in hobbies.*?)```", README, flags=re.S)
     path = tmp_path / "my-contrast.yaml"
@@ -67,6 +69,6 @@ def test_its_contrast_passes_the_checks(tmp_path: Path) -> None:
 
 
 def test_its_bias_is_right() -> None:
-    from evenruler.probes import bias
+    from evenruler.instruments.probes import bias
 
     assert np.allclose(bias([[-20.1, -21.4, -22.9, -23.0]], ["men", "men", "women", "women"]), [2.2])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenruler.declaration import Params
+from evenruler.project.params import Params
 
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("Ġ", "a"), ("m", "a"), ("ma", "n"), ("Ġ", "is"), ("i", "s")]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from evenruler.declaration import read_adapter
 from evenruler.errors import UserError
+from evenruler.models.adapter_record import read_adapter
 from evenruler.models.asking import Answering
 from evenruler.models.causal import Request
 from evenruler.models.classification import TransformersClassifier, longest

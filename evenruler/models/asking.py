@@ -8,8 +8,8 @@ from typing import Generic, Self, TypeVar
 
 from filelock import FileLock, Timeout
 
-from evenruler.declaration import ModelEntry
 from evenruler.models import engine
+from evenruler.models.entry import ModelEntry
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import note, progress
 from evenruler.tables.ids import canonical

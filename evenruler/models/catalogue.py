@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from evenruler.declaration import ADAPTERS, ModelEntry, Params, load_params, read_adapter
 from evenruler.errors import UserError, nearest
 from evenruler.models import sources
+from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.models.adapters import Adapter
 from evenruler.models.answering import (
     StoredCausal,
@@ -21,8 +21,10 @@ from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.endpoint import StoredChat
 from evenruler.models.engine import dtype_on
 from evenruler.models.entailment import TransformersEntailment
+from evenruler.models.entry import ModelEntry
 from evenruler.models.masked import TransformersMasked
 from evenruler.models.store import RowStore
+from evenruler.project.params import Params, load_params
 
 
 def load(

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
-from evenruler.declaration import ModelEntry
 from evenruler.errors import UserError
 from evenruler.models.asking import Answering
+from evenruler.models.entry import ModelEntry
 from evenruler.models.generation import Prompt
 from evenruler.models.protocol import Sampling
 from evenruler.models.store import RowStore

@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from evenruler.declaration import ModelEntry
+from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from evenruler.declaration import ModelEntry
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
 from evenruler.models import gguf
+from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenruler.declaration.versions import Changelog
+from evenruler.publish.versions import Changelog
 
 
 @dataclass(frozen=True)

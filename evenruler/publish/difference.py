@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from evenruler.declaration.versions import BUMPS, Bump, bumped
 from evenruler.errors import UserError
 from evenruler.publish import places
 from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest, read_manifest
+from evenruler.publish.versions import BUMPS, Bump, bumped
 
 EXAMPLES = 5
 """Ids that are named for each kind of change."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenruler.declaration.strict import Strict, Text, validate
-from evenruler.declaration.versions import Version
 from evenruler.errors import UserError
+from evenruler.publish.versions import Version
+from evenruler.strict import Strict, Text, validate
 
 NAME = "manifest.json"
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenruler.declaration.versions import bumped, version_key
 from evenruler.errors import UserError
 from evenruler.hub import LOG_IN, talking_about
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare
 from evenruler.publish.places import from_hub, relocated
 from evenruler.publish.verifying import NOT_OURS, problems
+from evenruler.publish.versions import bumped, version_key
 
 KIND = "dataset"
 

@@ -11,14 +11,14 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from evenruler.declaration import artifacts
-from evenruler.declaration.files import params_yaml, replace
-from evenruler.declaration.params import load_params
-from evenruler.declaration.versions import bumped, load_changelog, version_key
 from evenruler.errors import UserError, nearest
+from evenruler.project import artifacts
+from evenruler.project.files import params_yaml, replace
+from evenruler.project.params import load_params
 from evenruler.publish.difference import Difference, compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
+from evenruler.publish.versions import bumped, load_changelog, version_key
 
 LISTED_REASONS = 10
 """Reasons that go into a changelog entry that nobody wrote."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration import named
+from evenruler.models.entry import named
 from evenruler.report.page import Mark
 from evenruler.text.numbers import figure_in_words
 

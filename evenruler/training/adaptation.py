@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from evenruler.declaration import Params
 from evenruler.errors import UserError
 from evenruler.models import catalogue
 from evenruler.models.answering import StoredCausal, StoredEntailment
@@ -19,6 +18,7 @@ from evenruler.models.causal import TransformersCausal
 from evenruler.models.entailment import TransformersEntailment
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import progress
+from evenruler.project.params import Params
 from evenruler.tables.ids import content_sha256
 
 VERSION: Final = 1

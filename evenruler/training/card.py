@@ -5,7 +5,7 @@ from typing import Any
 
 import jinja2
 
-from evenruler.declaration import ModelEntry
+from evenruler.models.entry import ModelEntry
 
 WHAT_IS_FITTED = {
     "adapter": "low-rank changes of every layer (rank {rank}) and the head; the encoder's own weights stay as they are",

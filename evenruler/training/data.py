@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration import Finetune, TrainingData
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
+from evenruler.models.recipe import Finetune, TrainingData
 
 Texts = tuple[str, ...]
 """One text, or two."""

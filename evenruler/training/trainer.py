@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from evenruler.declaration import Finetune
 from evenruler.models.classification import longest
+from evenruler.models.recipe import Finetune
 from evenruler.progress import note, progress
 from evenruler.training.data import Labelled
 

@@ -11,13 +11,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from evenruler.declaration import Params
 from evenruler.models import LABELS, load, load_classifier, load_entailment
 from evenruler.models.adapters import Adapter, head_of, load_adapted, load_with_head, require_all
 from evenruler.models.answering import StoredClassifier, StoredEntailment
 from evenruler.models.entailment import Pair
 from evenruler.models.loading import quiet
 from evenruler.models.store import RowStore
+from evenruler.project.params import Params
 from evenruler.training.finetuning import finetune
 from tests.training import tiny
 from tests.training.tiny import KINDS, MOODS, PAIRS, WORDS, params, workshop

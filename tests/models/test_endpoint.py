@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from evenruler.declaration import ModelEntry
 from evenruler.errors import UserError
 from evenruler.models import Sampling
 from evenruler.models.endpoint import AT_ONCE, KEY, URL, StoredChat
+from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from tests.loopback_chat import ScriptedServer, running
 

@@ -4,8 +4,8 @@ import shutil
 import pytest
 from safetensors.torch import load_file, save_file
 
-from evenruler.declaration import ModelEntry
 from evenruler.models import engine, load
+from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 

@@ -5,10 +5,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from evenruler.declaration import ProbeSettings, load_probe_source
+from evenruler.instruments.probes import compile_domain
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import load_probe_source
 from evenruler.models.causal import Request
 from evenruler.models.likelihood import LikelihoodScorer, _log_probabilities, _logits
-from evenruler.probes import compile_domain
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS
 from tests.tiny import KINDS, save_tiny

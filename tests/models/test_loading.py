@@ -11,9 +11,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from evenruler.declaration import ModelEntry, Params
 from evenruler.models import gguf, load_embedder, sources
+from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import complete, loading
+from evenruler.project.params import Params
 from tests.tiny import KINDS, tiny_declaration, tiny_tokenizer
 
 SIZE = KINDS["llama"]

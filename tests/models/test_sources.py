@@ -8,8 +8,8 @@ import pytest
 from huggingface_hub import errors
 from safetensors.torch import load_file, save_file
 
-from evenruler.declaration import ModelEntry
 from evenruler.models import gguf, load, sources
+from evenruler.models.entry import ModelEntry
 from tests.tiny import save_tiny, tiny_params
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -11,7 +11,7 @@ import resource
 import time
 from collections.abc import Iterator
 
-from evenruler.saged.assemble.branching import Replacements, branches, checked
+from evenruler.instruments.saged.assemble.branching import Replacements, branches, checked
 
 WORDS = {
     "Aurelia": "{0}",

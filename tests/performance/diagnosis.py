@@ -13,8 +13,8 @@ import time
 import numpy as np
 import pandas as pd
 
-from evenruler.declaration import Disparities
-from evenruler.saged.diagnose.diagnosis import diagnose
+from evenruler.instruments.saged.diagnose.diagnosis import diagnose
+from evenruler.instruments.saged.settings import Disparities
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45
 

@@ -32,7 +32,7 @@ def make(folder: Path, n: int) -> None:
     """Two folders `old` and `new`, and the true counts."""
     import pyarrow as pa
 
-    from evenruler.probes.schemas import PROBES
+    from evenruler.instruments.probes.schemas import PROBES
     from evenruler.publish.contents import data_file
     from evenruler.publish.manifest import NAME, Manifest, as_json, columns_of
     from evenruler.tables import content_sha256, row_id, write_table

@@ -16,11 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from evenruler.declaration import Params, load_params, load_questionnaire
+from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.models.answering import StoredEntailment
 from evenruler.models.classification import CAPACITY, packs
 from evenruler.models.entailment import LABELS, Pair, TransformersEntailment
 from evenruler.models.store import RowStore
+from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import matmul_peak
 
 SOURCES = Path("data/sources")
@@ -31,7 +32,7 @@ Items = Sequence[Sequence[Pair]]
 
 def prompts(params: Params) -> list[list[Pair]]:
     """All prompts, by item."""
-    from evenruler.questionnaires import translate
+    from evenruler.instruments.questionnaires import translate
 
     items: dict[tuple[str, str], list[Pair]] = {}
     for name in params.questionnaires:

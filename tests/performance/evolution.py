@@ -25,15 +25,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evenruler.declaration import ProbeSettings, load_params
-from evenruler.declaration.probes import ProbeSource, load_probe_source
+from evenruler.instruments.probes.evolve.measuring import Ruler
+from evenruler.instruments.probes.evolve.population import Template
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import ProbeSource, load_probe_source
 from evenruler.models import LogLikelihoods, load_causal, trie
 from evenruler.models.answering import StoredCausal
 from evenruler.models.causal import Request, TransformersCausal
 from evenruler.models.likelihood import padded
 from evenruler.models.store import RowStore, cache_root
-from evenruler.probes.evolve.measuring import Ruler
-from evenruler.probes.evolve.population import Template
+from evenruler.project.params import load_params
 from evenruler.tables import evenly_spread
 from evenruler.text.articles import article_for
 

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from evenruler import measurement
-from evenruler.declaration import load_params, load_probe_source
+from evenruler.instruments.probes import without_slots
+from evenruler.instruments.probes.evolve.evidence import rewordings
+from evenruler.instruments.probes.evolve.records import Run, tries
+from evenruler.instruments.probes.figures import alpha_at_common_length
+from evenruler.instruments.probes.source import load_probe_source
 from evenruler.models import load_embedder
-from evenruler.probes import without_slots
-from evenruler.probes.evolve.evidence import rewordings
-from evenruler.probes.evolve.records import Run, tries
-from evenruler.probes.figures import alpha_at_common_length
+from evenruler.project.params import load_params
 from evenruler.text import words
 from stages.evolve import runs_of
 from stages.running import SOURCES

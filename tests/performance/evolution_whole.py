@@ -16,16 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from evenruler.declaration import load_params, load_probe_source
+from evenruler.instruments.probes import without_slots
+from evenruler.instruments.probes.evolve.evolution import Evolution
+from evenruler.instruments.probes.evolve.measuring import Ruler
+from evenruler.instruments.probes.evolve.operators import ModelOperator
+from evenruler.instruments.probes.evolve.population import Generation
+from evenruler.instruments.probes.evolve.result import starting
+from evenruler.instruments.probes.source import load_probe_source
 from evenruler.models import LogLikelihoods, load_causal, load_embedder
 from evenruler.models.answering import StoredCausal
 from evenruler.models.store import RowStore, cache_root
-from evenruler.probes import without_slots
-from evenruler.probes.evolve.evolution import Evolution
-from evenruler.probes.evolve.measuring import Ruler
-from evenruler.probes.evolve.operators import ModelOperator
-from evenruler.probes.evolve.population import Generation
-from evenruler.probes.evolve.result import starting
+from evenruler.project.params import load_params
 from stages.running import SOURCES
 from tests.performance.evolution import best_size, clocks, plain
 

@@ -19,14 +19,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.declaration import Params, load_params
-from evenruler.declaration.generating import Feature
+from evenruler.instruments.saged.extract.extracting import extract
+from evenruler.instruments.saged.extract.measuring import FromCatalogue
+from evenruler.instruments.saged.schemas import GENERATIONS
+from evenruler.instruments.saged.settings import Feature
 from evenruler.models import load_classifier
 from evenruler.models.answering import StoredClassifier, StoredEmbedder
 from evenruler.models.store import RowStore
-from evenruler.saged.extract.extracting import extract
-from evenruler.saged.extract.measuring import FromCatalogue
-from evenruler.saged.schemas import GENERATIONS
+from evenruler.project.params import Params, load_params
 from tests.performance.splitting import sentences
 
 PROMPTS, CONFIGURATIONS, TURNS = 50, 20, 2

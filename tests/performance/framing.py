@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evenruler.declaration import Params, load_params
 from evenruler.models import load_causal, trie
 from evenruler.models.answering import StoredCausal
 from evenruler.models.causal import Request, TransformersCausal
 from evenruler.models.likelihood import padded
 from evenruler.models.store import RowStore, cache_root
 from evenruler.models.words import word_tokens
+from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import BATCHES
 
 TURNS = 3

@@ -17,11 +17,11 @@ from itertools import product
 
 import torch
 
-from evenruler.declaration import load_params
 from evenruler.models import Sampling, load_causal
 from evenruler.models.causal import TransformersCausal
 from evenruler.models.generation import Prompt, generate_batch
 from evenruler.models.refilling import Writer
+from evenruler.project.params import load_params
 
 ROLES = [
     "You are a helpful assistant.",

@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass, field
 from unittest import mock
 
-from evenruler.saged.scrape import scraping
-from evenruler.saged.scrape.pages import Page
-from evenruler.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape import scraping
+from evenruler.instruments.saged.scrape.pages import Page
+from evenruler.instruments.saged.scrape.sentences import matched, sentences
 
 MEGABYTE = 1_000_000
 KEYWORDS = 50

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evenruler.saged import summarise_each
+from evenruler.instruments.saged import summarise_each
 
 ROWS, GROUPS, FEATURES = 30_000, 21, 250
 GENERATIONS = 10

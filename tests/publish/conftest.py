@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from evenruler.declaration import Changelog, Release
 from evenruler.publish import Benchmark, Config, Quality
+from evenruler.publish.versions import Changelog, Release
 from evenruler.tables.schemas import required
 
 COLUMNS = ("id", "content_sha256", "source", "licence", "text")

@@ -7,8 +7,8 @@ import pytest
 from huggingface_hub import DatasetCard, metadata_load
 from ruamel.yaml import YAML
 
-from evenruler.declaration import Changelog, Release
 from evenruler.publish.card import render_card
+from evenruler.publish.versions import Changelog, Release
 
 
 def front_matter(card):

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.declaration import Changelog, Release
 from evenruler.publish import Config, write_benchmark
 from evenruler.publish.croissant import render_croissant
+from evenruler.publish.versions import Changelog, Release
 
 pytestmark = [  # of the libraries that mlcroissant uses
     pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"),

@@ -8,8 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenruler.declaration import CorpusSource, QuestionnaireSource, Scale
-from evenruler.questionnaires import schemas
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.corpora import CorpusSource
+from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
 from evenruler.tables import read_frame, write_table
 
 INTENSIFIERS = {"never": (1, -4.0), "very-rarely": (2, -3.0), "often": (3, 2.0), "always": (4, 4.0)}

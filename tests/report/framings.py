@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.declaration import ContrastSource
-from evenruler.framing import schemas
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.source import ContrastSource
 from evenruler.tables import read_frame, write_table
 
 STIMULI = [f"s{number}" for number in range(6)]

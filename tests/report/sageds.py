@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.declaration import DomainSource
-from evenruler.declaration.generating import SagedSettings
-from evenruler.saged import schemas
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.settings import SagedSettings
+from evenruler.instruments.saged.source import DomainSource
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.schemas import figures_of
 

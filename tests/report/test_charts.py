@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import vl_convert as vlc
 
-from evenruler.declaration import load_questionnaire
+from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.report import charts, render_page
 from evenruler.report.page import Picture, Section
 from evenruler.report.sections import of_interventions, of_questionnaires

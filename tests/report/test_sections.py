@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from evenruler.instruments.questionnaires.intervening import OPEN, verdict
 from evenruler.measurement import Paired
-from evenruler.questionnaires.intervening import OPEN, verdict
 from evenruler.report import render_page
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.sections import of_interventions, of_questionnaires

@@ -8,7 +8,8 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = {"probes", "questionnaires", "framing", "saged"}
-SHARED = {"models", "measurement", "text", "tables", "declaration"}
+"""Folders of `evenruler.instruments`."""
+SHARED = {"models", "measurement", "text", "tables"}
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,10 @@ def graph() -> grimp.ImportGraph:
 
 
 def room(module: str) -> str:
+    """A family by its own name, any other folder of the package by its."""
     parts = module.split(".")
+    if parts[1:2] == ["instruments"] and len(parts) > 2 and parts[2] in FAMILIES:
+        return parts[2]
     return parts[1] if len(parts) > 1 else ""
 
 

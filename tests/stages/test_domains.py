@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evenruler.declaration import DomainSource, load_domain, load_params
+from evenruler.instruments.saged.source import DomainSource, load_domain
+from evenruler.project.params import load_params
 from evenruler.tables import read_frame
 from stages import assemble, scrape
 

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declaration import load_params
+from evenruler.instruments.questionnaires import two_way
 from evenruler.models import Placed, load
-from evenruler.questionnaires import two_way
+from evenruler.project.params import load_params
 from stages import assess, card_questionnaires, diagnose_questionnaires, intervene, report, translate
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
 

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declaration import load_params
 from evenruler.errors import UserError
 from evenruler.models.entailment import labelled_sample
+from evenruler.project.params import load_params
 from evenruler.tables import read_frame
 from stages import assess, diagnose_questionnaires, intervene, translate
 from tests.stages.conftest import ROOT

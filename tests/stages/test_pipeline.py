@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declaration import checking, load_params
+from evenruler.project import check as checking
+from evenruler.project.params import load_params
 from tests.stages.conftest import FEW, Clone, entry
 from tests.tiny import save_tiny
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.saged.schemas import PROMPTS
+from evenruler.instruments.saged.schemas import PROMPTS
 from evenruler.tables import write_table
 from tests.models.test_classification import save_classifier
 from tests.stages.scripted import MODEL, ROOT, Workplace

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declaration.starting import start
 from evenruler.errors import UserError
-from evenruler.saged.schemas import MISSING, PAGES
-from evenruler.saged.scrape.pages import Page
+from evenruler.instruments.saged.schemas import MISSING, PAGES
+from evenruler.instruments.saged.scrape.pages import Page
+from evenruler.project.new import start
 from evenruler.tables import read_frame, write_table
 from stages import assemble, scrape
 

@@ -2,9 +2,9 @@ import hashlib
 
 import pytest
 
-from evenruler.declaration import ProbeSettings
-from evenruler.declaration.probes import ProbeSource
-from evenruler.probes.compiling import compile_domain
+from evenruler.instruments.probes.build import compile_domain
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import ProbeSource
 from evenruler.tables import content_sha256, row_id
 
 IDENTITY = {

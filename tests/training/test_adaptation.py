@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.declaration import Params
 from evenruler.models import catalogue, load_entailment
 from evenruler.models.store import RowStore
+from evenruler.project.params import Params
 from evenruler.training import adaptation
 from evenruler.training.adaptation import Adapted, Recipe
 from tests.models.test_entailment import save_classifier

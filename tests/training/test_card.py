@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub import ModelCard
 from ruamel.yaml import YAML
 
-from evenruler.declaration import ModelEntry
+from evenruler.models.entry import ModelEntry
 from evenruler.training.card import render
 
 RECIPE: dict[str, Any] = {

@@ -14,8 +14,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from evenruler.declaration import AdapterRecord, read_adapter
 from evenruler.models import LABELS, load, load_classifier, load_entailment
+from evenruler.models.adapter_record import AdapterRecord, read_adapter
 from evenruler.models.adapters import load_with_head
 from evenruler.models.store import RowStore
 from evenruler.training import trainer

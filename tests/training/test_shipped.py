@@ -2,8 +2,9 @@
 
 import pytest
 
-from evenruler.declaration import Params, load_params, read_adapter
 from evenruler.models import load_classifier
+from evenruler.models.adapter_record import read_adapter
+from evenruler.project.params import Params, load_params
 from evenruler.training import card
 from tests.conftest import ROOT
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenruler.declaration import Params
 from evenruler.models import LABELS
+from evenruler.project.params import Params
 from tests.tiny import tiny_declaration
 
 WORDS = [f"w{i}" for i in range(30)]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from evenruler.declaration import ProbeSource
+from evenruler.instruments.probes.source import ProbeSource
 from evenruler.report.charts import evolution as charts
 from evenruler.report.charts.evolution_tree import family_tree
 from evenruler.report.page import Picture, Section, Table

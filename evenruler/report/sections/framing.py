@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from evenruler.declaration import ContrastSource
+from evenruler.instruments.framing.source import ContrastSource
 from evenruler.report import charts
 from evenruler.report.page import Picture, Section, Table
 from evenruler.report.sections import framing_tables

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from evenruler.declaration import ProbeSource
+from evenruler.instruments.probes.source import ProbeSource
 from evenruler.report import charts
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import figure

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
 from evenruler.report import charts
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from evenruler.declaration import DomainSource
-from evenruler.declaration.generating import SagedSettings
+from evenruler.instruments.saged.settings import SagedSettings
+from evenruler.instruments.saged.source import DomainSource
 from evenruler.report.page import Section, Table
 from evenruler.report.sections import saged_tables
 from evenruler.report.sections.saged_findings import declared_as, findings

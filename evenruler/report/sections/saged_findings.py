@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration.generating import SagedSettings
+from evenruler.instruments.saged.settings import SagedSettings
 
 SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
 CELL = [*SERIES, "statistic"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration.generating import SagedSettings
+from evenruler.instruments.saged.settings import SagedSettings
 from evenruler.report.sections.saged_findings import SURE, configuration, metric_in_words, spread_of, sure
 from evenruler.report.words import missing, number, p_value
 

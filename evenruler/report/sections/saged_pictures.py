@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from evenruler.declaration.generating import SagedSettings
+from evenruler.instruments.saged.settings import SagedSettings
 from evenruler.report import charts
 from evenruler.report.charts import EVERY, Choices
 from evenruler.report.page import Picture, Section

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration.generating import SagedSettings
+from evenruler.instruments.saged.settings import SagedSettings
 from evenruler.report.page import Cell, Mark, Table
 from evenruler.report.sections.saged_findings import SURE, configuration, declared_as, metric_in_words, spread_of
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval

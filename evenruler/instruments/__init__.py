@@ -1,0 +1,1 @@
+"""The families of instruments, one folder each."""

@@ -1,0 +1,157 @@
+"""Sampled replies as choices, their shares, and which cells are too noisy to count (section 4.2, appendix A)."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from evenruler.instruments.framing.build import cues_of
+from evenruler.instruments.framing.parsing import read_reply
+from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
+
+METRIC = "choice"
+"""What the metric is called."""
+
+MOST_INVALID = 0.6
+"""The share of invalid replies above which a cell is left out (appendix A.1)."""
+
+EVERY = "all"
+"""The factor of a row that is over all replies."""
+
+CONFIGURATION = ["benchmark", "model", "lineage", "configuration"]
+"""What replies are of."""
+
+CELL = [*CONFIGURATION, "task", "framing"]
+"""What shares are of."""
+
+
+def read(
+    replies: pd.DataFrame,
+    prompts: pd.DataFrame,
+    outcomes: Mapping[str, Sequence[str]],
+    options: Mapping[str, Sequence[tuple[str, str]]],
+) -> pd.DataFrame:
+    """Every reply to these prompts, read by `evenruler.framing.parsing.RULES`.
+
+    Args:
+        replies: By `evenruler.framing.schemas.REPLIES`. Those to other prompts are none of these rows.
+        prompts: By `PROMPTS`, with a column `benchmark`.
+        outcomes: Surface forms by class.
+        options: By id of a prompt, slug and text of each option in the order of its letters; empty, or not there, where
+            words are read.
+
+    Returns:
+        By `CHOICES`.
+
+    Raises:
+        ValueError: The options of a prompt are not those of its `order`.
+    """
+    for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
+        given = [slug for slug, _ in options.get(identifier, ())]
+        if given != list(order):
+            raise ValueError(f"{identifier}: options {given}, but the prompt lists {list(order)}")
+    asked = prompts[["id", "benchmark", "task", "stimulus"]]
+    rows = []
+    for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
+        reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()))
+        rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
+    return pd.DataFrame(rows, columns=CHOICES.names)
+
+
+def distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """How often each class was chosen, by cell and stimulus.
+
+    Args:
+        choices: By `evenruler.framing.schemas.CHOICES`.
+        outcomes: The classes, in their order.
+
+    Returns:
+        By `DISTRIBUTIONS`, for the metric `choice`: `mass` of all replies, `share` of the valid ones (null where none
+        is).
+    """
+    rows = []
+    for key, replies in choices.groupby([*CELL, "stimulus"], sort=True):
+        n, valid = len(replies), int(replies["outcome"].notna().sum())
+        for outcome in outcomes:
+            count = int((replies["outcome"] == outcome).sum())
+            rows.append(
+                {
+                    **dict(zip([*CELL, "stimulus"], key, strict=True)),
+                    "metric": METRIC,
+                    "outcome": outcome,
+                    "mass": count / n,
+                    "share": count / valid if valid else math.nan,
+                    "coverage": valid / n,
+                    "n": n,
+                }
+            )
+    return pd.DataFrame(rows, columns=DISTRIBUTIONS.names)
+
+
+def exclusions(choices: pd.DataFrame) -> pd.DataFrame:
+    """The share of invalid replies of every cell, over its stimuli (appendix A.1, table 2).
+
+    Args:
+        choices: By `evenruler.framing.schemas.CHOICES`.
+
+    Returns:
+        By `EXCLUSIONS`; over 60% invalid is excluded.
+    """
+    rows = []
+    for key, replies in choices.groupby(CELL, sort=True):
+        invalid = float(replies["outcome"].isna().mean())
+        rows.append(
+            {
+                **dict(zip(CELL, key, strict=True)),
+                "metric": METRIC,
+                "invalid": invalid,
+                "n": len(replies),
+                "excluded": invalid > MOST_INVALID,
+            }
+        )
+    return pd.DataFrame(rows, columns=EXCLUSIONS.names)
+
+
+def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
+    """Distributions without the cells that `exclusions` takes out; those of other metrics all stay.
+
+    Args:
+        distributions: By `evenruler.framing.schemas.DISTRIBUTIONS`, of any metric.
+        exclusions: By `EXCLUSIONS`.
+    """
+    key = [*CELL, "metric"]
+    excluded = exclusions.loc[exclusions["excluded"].astype(bool), key]
+    gone = set(excluded.itertuples(index=False, name=None))
+    stays = [cell not in gone for cell in distributions[key].itertuples(index=False, name=None)]
+    return distributions[stays].reset_index(drop=True)
+
+
+def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
+    """How many replies of the neutral class name another class after all (appendix A.3).
+
+    The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound.
+
+    Args:
+        choices: By `evenruler.framing.schemas.CHOICES`.
+        factors: In the order of the contrast.
+        neutral: The class.
+        keywords: What names another class, as whole words in any case.
+
+    Returns:
+        By `CONTINUATIONS`: all replies of a model first, then those with and without the cue of each factor.
+    """
+    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
+    rows = []
+    for key, of_model in choices.groupby(CONFIGURATION, sort=True):
+        replies = of_model[of_model["outcome"] == neutral]
+        names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
+        parts = [(EVERY, False, names)]
+        for factor in factors:
+            cued = replies["framing"].map(lambda framing, cue=factor: cue in cues_of(framing)).astype(bool)
+            parts += [(factor, False, names[~cued]), (factor, True, names[cued])]
+        for factor, cue, part in parts:
+            row = {**dict(zip(CONFIGURATION, key, strict=True)), "factor": factor, "cue": cue}
+            share = part.mean() if len(part) else math.nan
+            rows.append({**row, "n": len(part), "named": int(part.sum()), "share": share})
+    return pd.DataFrame(rows, columns=CONTINUATIONS.names)

@@ -1,0 +1,171 @@
+"""Whether some classes of answers shift more than others under a cue (framing, section 5.3)."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
+from statsmodels.regression.mixed_linear_model import MixedLM
+from statsmodels.tools.sm_exceptions import SingularMatrixWarning
+
+from evenruler.instruments.framing import schemas
+from evenruler.measurement import Resampling
+from evenruler.measurement.figures import bootstrapped
+
+FEWEST_LINEAGES = 5
+"""Lineages of models from which on models count as drawn from a population: a random intercept each."""
+
+MIXED, FIXED, TUKEY, BOOTSTRAP = "mixed model", "fixed effects", "tukey", "bootstrap"
+
+Floats = NDArray[np.float64]
+
+# Shifts are between -1 and 1; errors this small are rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Mean shifts of the classes by a linear model, up to what all of them share."""
+
+    means: Floats
+    covariance: Floats
+    df: float
+    """Degrees of freedom of their errors; infinite where these are normal."""
+
+
+def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+    """Compare the mean shifts of all pairs of classes, over models, factors, tasks and stimuli.
+
+    From five lineages of models on a linear mixed model is fitted, `shift ~ class` with a random intercept per model
+    (REML; Wald tests and intervals). Below, models are fixed effects, and errors are clustered by stimulus (t with as
+    many degrees of freedom as stimuli less one). `tukey` is the same contrasts with Tukey's correction for all pairs
+    of classes: p and simultaneous intervals by the studentised range. The mixed model takes shifts for independent
+    given the model, which those of one stimulus are not; `bootstrap` draws whole stimuli, and has no p.
+
+    Args:
+        shifts: By `evenruler.framing.schemas.SHIFTS`.
+        resampling: How intervals are computed; `level` holds for all methods.
+
+    Returns:
+        By `evenruler.framing.schemas.COMPARISONS`: per benchmark, configuration, metric and pair of classes the
+        model, `tukey` and `bootstrap`. `difference` is how much more `outcome` shifts than `against`, which comes
+        before it in the alphabet; n counts the shifts that the method used; n_models counts lineages. Null with the
+        reason where a model did not converge, is singular, or has nothing to judge by.
+
+    Source: section 5.3; the rule of five and errors below it are decisions of ours.
+    """
+    found = [
+        {"benchmark": benchmark, "configuration": configuration, "metric": metric, **row}
+        for (benchmark, configuration, metric), own in shifts.groupby(["benchmark", "configuration", "metric"])
+        for row in _of_part(own, resampling)
+    ]
+    return pd.DataFrame(found, columns=schemas.COMPARISONS.names)
+
+
+def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str, object]]:
+    classes = sorted(shifts["outcome"].unique())
+    lineages = shifts["lineage"].nunique()
+    method, fit = (MIXED, _mixed(shifts)) if lineages >= FEWEST_LINEAGES else (FIXED, _fixed(shifts))
+    sums = shifts.pivot_table(
+        index="stimulus", columns="outcome", values="shift", aggfunc=["sum", "size"], fill_value=0
+    )
+    for second, first in combinations(range(len(classes)), 2):
+        pair = {"outcome": classes[first], "against": classes[second], "n_models": lineages}
+        for name, corrected_for in ((method, None), (TUKEY, len(classes))):
+            contrast = _contrast(fit, first, second, corrected_for, resampling.level)
+            yield {**pair, "method": name, "n": len(shifts), **contrast}
+        columns = [(kind, classes[own]) for kind in ("sum", "size") for own in (first, second)]
+        x = sums[columns].to_numpy(dtype=np.float64)
+        drawn = bootstrapped(BOOTSTRAP, _difference_of_means, x, resampling, "stimuli")
+        ends = {"difference": drawn.value, "low": drawn.low, "high": drawn.high, "p": None, "reason": drawn.reason}
+        yield {**pair, "method": BOOTSTRAP, "n": int(x[:, 2:].sum()), **ends}
+
+
+def _difference_of_means(drawn: Floats) -> float:
+    """Of [stimuli, 4]: sums of the shifts of two classes, and how many there are of each."""
+    first, second, n_first, n_second = drawn.sum(axis=0)
+    return float(first / n_first - second / n_second)
+
+
+def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | None, level: float) -> dict[str, object]:
+    """The difference of two classes, corrected for all pairs of so many by Tukey; null with a reason for no fit."""
+    row: dict[str, object] = dict.fromkeys(("difference", "low", "high", "p", "reason"))
+    if isinstance(fit, str):
+        return row | {"reason": fit}
+    difference = float(fit.means[first] - fit.means[second])
+    variances = fit.covariance[np.ix_([first, second], [first, second])]
+    error = math.sqrt(max(variances.trace() - 2 * variances[0, 1], 0.0))
+    if error < _ROUNDING:
+        return row | {"reason": "the shifts have no spread to judge by"}
+    p, critical = float(2 * stats.t.sf(abs(difference) / error, fit.df)), float(stats.t.isf((1 - level) / 2, fit.df))
+    if corrected_for is not None:
+        # Taken from one, the studentised range loses small p; the correction never makes one smaller.
+        range_p = stats.studentized_range.sf(math.sqrt(2) * abs(difference) / error, corrected_for, fit.df)
+        p, critical = max(p, float(range_p)), _critical_range(level, corrected_for, fit.df) / math.sqrt(2)
+    return row | {
+        "difference": difference,
+        "low": difference - critical * error,
+        "high": difference + critical * error,
+        "p": p,
+    }
+
+
+@cache
+def _critical_range(level: float, classes: int, df: float) -> float:
+    """The quantile of the studentised range; slow, and the same for all pairs."""
+    return float(stats.studentized_range.ppf(level, classes, df))
+
+
+def _mixed(shifts: pd.DataFrame) -> _Fit | str:
+    """`shift ~ class` with a random intercept per model, or why there is none."""
+    shift, classes, models = _coded(shifts)
+    if _no_spread(shift, np.column_stack([classes, models])):
+        return "the shifts have no spread to judge by"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            model = MixedLM(shift, classes, groups=models.argmax(axis=1))
+            # One variance is sought; where it is small, methods by gradient stop short of it or end on nonsense.
+            result = model.fit(reml=True, method=["powell"], xtol=1e-8, ftol=1e-10)
+            covariance = np.asarray(result.cov_params(), dtype=np.float64)
+        except LinAlgError:
+            return "the mixed model is singular"
+    if not result.converged:
+        return "the mixed model did not converge"
+    k = classes.shape[1]
+    if any(issubclass(warning.category, SingularMatrixWarning) for warning in said):
+        return "the mixed model is singular"
+    return _Fit(np.asarray(result.fe_params, dtype=np.float64), covariance[:k, :k], math.inf)
+
+
+def _fixed(shifts: pd.DataFrame) -> _Fit | str:
+    """`shift ~ class + model`, errors clustered by stimulus, or why there is none."""
+    shift, classes, models = _coded(shifts)
+    stimuli = shifts["stimulus"].nunique()
+    if stimuli < 2:
+        return "a single stimulus has no spread to judge by"
+    clusters = {"groups": pd.factorize(shifts["stimulus"])[0]}
+    design = np.column_stack([classes, models[:, 1:]])
+    result = OLS(shift, design).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
+    k = classes.shape[1]
+    return _Fit(result.params[:k], np.asarray(result.cov_params())[:k, :k], stimuli - 1)
+
+
+def _coded(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
+    """Shifts [n], and what is of which class and model, [n, classes] and [n, models], ones and zeros."""
+    classes, models = (pd.get_dummies(shifts[column], dtype=float).to_numpy() for column in ("outcome", "model"))
+    return shifts["shift"].to_numpy(dtype=np.float64), classes, models
+
+
+def _no_spread(shift: Floats, design: Floats) -> bool:
+    """Whether what a design leaves of the shifts is rounding."""
+    found, *_ = np.linalg.lstsq(design, shift)
+    return bool(np.abs(shift - design @ found).max() < _ROUNDING)

@@ -1,0 +1,130 @@
+"""How far a cue moves the answers: effects of factors, and shifts of single classes (framing, sections 4.3 and 5.3)."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.build import cues_of, framing_of
+
+TOLERANCE = 1e-6
+"""How far the sum of a distribution may be from 1."""
+
+MEASURED = ["benchmark", "model", "lineage", "configuration", "metric", "task"]
+
+_PAIR = [*MEASURED, "factor", "at", "stimulus"]
+
+
+def apd(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+    """Absolute Proportion Difference: half the sum of absolute differences of two distributions.
+
+    Args:
+        p: [..., classes], each row a distribution.
+        q: The same shape.
+
+    Returns:
+        float64[...] from 0 (the same distribution) to 1 (no class in common); nan where a row holds nan.
+
+    Raises:
+        ValueError: Shapes differ or have no classes, an entry is negative, or a row does not sum to 1 (within 1e-6).
+
+    Source: section 4.3, first equation.
+    """
+    first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    if first.shape != second.shape or first.ndim < 1:
+        raise ValueError(f"expected two arrays [..., classes] of one shape, got {first.shape} and {second.shape}")
+    for rows in (first, second):
+        if (rows < 0).any():
+            raise ValueError(f"a share is negative, {np.nanmin(rows)}")
+        sums = rows.sum(axis=-1)
+        if (wrong := np.abs(sums - 1) > TOLERANCE).any():
+            raise ValueError(f"the shares of a distribution sum to {sums[wrong].flat[0]:.9g}, expected 1")
+    distance: NDArray[np.float64] = np.minimum(np.abs(first - second).sum(axis=-1) / 2, 1.0)
+    return distance
+
+
+def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """GenEffect, InstrEffect and their like for every stimulus: mean APD over feasible pairs of cells.
+
+    A pair is two cells of a task that differ in one factor's cue alone. The paper divides by two whatever is
+    feasible; here the mean is over the pairs that are there, with a share in both cells.
+
+    Args:
+        distributions: By `evenruler.framing.schemas.DISTRIBUTIONS`, cells that are excluded taken out.
+        factors: Of the contrast, in order.
+
+    Returns:
+        By `evenruler.framing.schemas.EFFECTS`; no row where a stimulus has no feasible pair.
+
+    Raises:
+        ValueError: A framing has a cue that is no factor, or a cell lacks a class.
+
+    Source: section 4.3, GenEffect and InstrEffect.
+    """
+    found = [pairs.assign(apd=apd(without, with_cue)) for pairs, without, with_cue in _pairs(distributions, factors)]
+    if not found:
+        return pd.DataFrame(columns=schemas.EFFECTS.names)
+    by_stimulus = pd.concat(found).groupby([*MEASURED, "factor", "stimulus"], sort=True)["apd"]
+    return by_stimulus.agg(apd="mean", n="size").reset_index()
+
+
+def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """Signed relative shift of every class in every feasible pair of cells, (p2 - p1) / (p2 + p1) on shares.
+
+    Args:
+        distributions: As for `effects`.
+        factors: As for `effects`.
+
+    Returns:
+        By `evenruler.framing.schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0
+        where the class has no share in either cell.
+
+    Raises:
+        ValueError: As for `effects`.
+
+    Source: section 5.3; what 0 / 0 is, is a decision of ours.
+    """
+    found = []
+    for pairs, without, with_cue in _pairs(distributions, factors):
+        change, total = with_cue - without, with_cue + without
+        shift = (change / total.where(total > 0, 1.0)).set_axis(pairs.index)
+        found.append(pairs.join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
+    if not found:
+        return pd.DataFrame(columns=schemas.SHIFTS.names)
+    return pd.concat(found).sort_values([*_PAIR, "outcome"], ignore_index=True)
+
+
+def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[str, str]:
+    """The framings without the cue of a factor -> the same with it, where both are there.
+
+    Raises:
+        ValueError: A framing has a cue that is no factor.
+    """
+    found = {}
+    for framing in framings:
+        cues = cues_of(framing)
+        if unknown := cues - set(factors):
+            raise ValueError(f"the framing {framing!r} has the cue {min(unknown)!r}, expected {', '.join(factors)}")
+        other = framing_of([name for name in factors if name in cues or name == factor])
+        if factor not in cues and other in framings:
+            found[framing] = other
+    return found
+
+
+def _pairs(
+    distributions: pd.DataFrame, factors: Sequence[str]
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
+    """What feasible pairs are of, [pairs, ...], and their shares without and with the cue, [pairs, classes]."""
+    for benchmark, own in distributions.groupby("benchmark", sort=True):
+        shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values="share")
+        known = shares.notna()
+        if (known.any(axis=1) & ~known.all(axis=1)).any():
+            raise ValueError(f"{benchmark}: a cell lacks the share of one of the classes {', '.join(shares.columns)}")
+        known_shares = shares[known.all(axis=1)].groupby(level="framing")
+        by_framing = {str(framing): rows.droplevel("framing") for framing, rows in known_shares}
+        for factor in factors:
+            for at, other in partners(list(by_framing), factors, factor).items():
+                without, with_cue = by_framing[at].align(by_framing[other], join="inner", axis=0)
+                yield without.index.to_frame(index=False).assign(factor=factor, at=at), without, with_cue

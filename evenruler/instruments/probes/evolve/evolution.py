@@ -1,0 +1,268 @@
+"""The neural genetic algorithm (PMPO, algorithm 1): evaluate, select, reword, check, again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler.instruments.instrument import Scale
+from evenruler.instruments.probes.evolve import fitness
+from evenruler.instruments.probes.evolve.operators import Operator
+from evenruler.instruments.probes.evolve.population import GUIDED, Generation, Measured, Operation, Template, Try, Wish
+from evenruler.instruments.probes.evolve.selection import guided_share, ranked, tournament
+from evenruler.instruments.probes.evolve.settings import EvolveSettings
+from evenruler.instruments.probes.evolve.validation import LONGEST, fold, read_reply, refusal
+from evenruler.progress import note
+from evenruler.text import words
+
+VERSION = "evolution/2"
+"""Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""
+
+FILLED = "not needed: another sample had the place"
+LESS_ACCEPTABLE = "less acceptable than its parent"
+
+
+class Measure(Protocol):
+    """What says how good templates are; `evenruler.probes.evolve.measuring.Ruler`."""
+
+    def measure(self, templates: Sequence[Template]) -> list[Measured]:
+        """What the model answers about each."""
+
+    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
+        """[templates] mean log-likelihood of their sentences, nats a token."""
+
+
+@dataclass
+class _Place:
+    """A place in the next population that is to be filled."""
+
+    wishes: Sequence[Wish]
+    """What is asked for it, attempt by attempt: the next most telling word, or the next voice, where one failed."""
+    floor: float
+    """The least acceptability that will do."""
+    child: Template | None = None
+    acceptability: float = 0.0
+
+
+class Evolution:
+    """One run over a domain."""
+
+    def __init__(
+        self,
+        ruler: Measure,
+        operator: Operator,
+        embed: Callable[[list[str]], NDArray[np.float32]],
+        settings: EvolveSettings,
+        scale: Scale,
+        run: str = GUIDED,
+    ) -> None:
+        """Take what measures, rewords and embeds.
+
+        Args:
+            ruler: Measures templates.
+            operator: Rewords them.
+            embed: [texts, dimensions] of texts of templates (slots as "someone"), for semantic diversity.
+            settings: How templates evolve.
+            scale: Which numbers of the settings hold.
+            run: `GUIDED` or `RANDOM`.
+        """
+        self._ruler, self._operator, self._embed = ruler, operator, embed
+        self._settings, self._scale, self._run = settings, scale, run
+        self.elites = settings.elites
+        """How many of a population are kept as they are."""
+        self.operator = operator.name
+
+    def generations(self, start: Sequence[Template], finished: Sequence[Generation] = ()) -> Iterator[Generation]:
+        """Generation 0, and as many more as the settings say.
+
+        Nothing in a generation depends on whether the run was broken off before it.
+
+        Args:
+            start: The templates that evolution starts with.
+            finished: Generations of the same run, from an earlier attempt; they are not computed again.
+
+        Yields:
+            Each generation that is not finished, as soon as it is whole.
+        """
+        done = list(finished)
+        if not done:
+            done.append(self._first(start))
+            yield done[-1]
+        last = self._settings.generations[self._scale]
+        for number in range(len(done), last + 1):
+            done.append(self._next(done, number))
+            yield done[-1]
+
+    def appraised(self, generation: Generation) -> pd.DataFrame:
+        """The parts of the fitness of each template within its population, and its fitness (equation 2).
+
+        Returns:
+            One row a template in the order of the population: raw parts, `*_part` (normalised and weighted),
+            `fitness`, `place` by fitness from 1.
+        """
+        raw = fitness.parts(
+            np.array([measured.biases for measured in generation.measured]).T,
+            [[word.gradient for word in measured.gradients] for measured in generation.measured],
+            self._embed([template.text for template in generation.population]),
+            [words(template.text) for template in generation.population],
+            self._settings.alpha_clip,
+        )
+        weights = self._settings.weights
+        normal = fitness.normalised(raw) / sum(dict(weights).values())
+        found = raw.assign(
+            alpha_part=normal["alpha_contribution"] * weights.alpha,
+            gradient_part=normal["gradient_focus"] * weights.gradient_focus,
+            semantic_part=normal["semantic_diversity"] * weights.semantic_diversity,
+            lexical_part=normal["lexical_diversity"] * weights.lexical_diversity,
+            fitness=fitness.fitness(raw, weights),
+        )
+        places = np.empty(len(found), dtype=np.int64)
+        places[ranked(found["fitness"].to_numpy(), generation.population)] = np.arange(1, len(found) + 1)
+        return found.assign(place=places)
+
+    def best(self, generation: Generation) -> list[Template]:
+        """The elites of a population, the best first."""
+        return [generation.population[i] for i in self._order(generation)[: self.elites]]
+
+    def _order(self, generation: Generation) -> list[int]:
+        return [int(i) for i in np.argsort(self.appraised(generation)["place"].to_numpy())]
+
+    def _first(self, start: Sequence[Template]) -> Generation:
+        note(f"{self._run} run, generation 0: {len(start)} templates to start with")
+        return Generation(
+            0, tuple(start), tuple(self._ruler.measure(start)), tuple(self._ruler.acceptability(start).tolist()), ()
+        )
+
+    def _next(self, done: Sequence[Generation], number: int) -> Generation:
+        last = done[-1]
+        order = self._order(last)
+        elites = [last.population[i] for i in order[: self.elites]]
+        seen = {fold(template.text) for generation in done for template in generation.population}
+        places = list(self._places(last, order, number))
+        tries = list(self._fill(places, number, seen))
+        children = {place.child: place.acceptability for place in places if place.child is not None}
+        note(
+            f"{self._run} run, generation {number} of {self._settings.generations[self._scale]}: {len(children)} new "
+            f"templates of {len(places)} wanted, from {len(tries)} replies"
+        )
+        measured = {t: m for g in done for t, m in zip(g.population, g.measured, strict=True)}
+        acceptability = {t: a for g in done for t, a in zip(g.population, g.acceptability, strict=True)} | children
+        if children:
+            measured |= zip(children, self._ruler.measure(list(children)), strict=True)
+        population = [*elites, *self._reserve(done, elites, len(places) - len(children)), *children]
+        return Generation(
+            number,
+            tuple(population),
+            tuple(measured[template] for template in population),
+            tuple(acceptability[template] for template in population),
+            tuple(tries),
+        )
+
+    def _places(self, last: Generation, order: Sequence[int], number: int) -> Iterator[_Place]:
+        """The places that elites leave open, each with a parent and with what is done to it."""
+        settings = self._settings
+        draw = np.random.default_rng([settings.seed, number])
+        share = guided_share(number, settings.generations[self._scale], settings.guided)
+        for place in range(len(last.population) - self.elites):
+            index = tournament(order, settings.tournament, draw)
+            own = np.random.default_rng([settings.seed, number, place])
+            chance, voice = own.random(), int(own.integers(len(self._operator.voices)))
+            parent, gradients = last.population[index], last.measured[index].gradients
+            floor = last.acceptability[index] - settings.acceptability
+            attempts = range(settings.tries)
+            if gradients and chance < share:
+                guided = self._run == GUIDED
+                operation: Operation = "hotspot" if guided else "random-word"
+                any_order = own.permutation(len(gradients))
+                chosen = fitness.telling(gradients) if guided else [gradients[i] for i in any_order]
+                wishes = [Wish(place + 1, parent, operation, None, chosen[i % len(chosen)]) for i in attempts]
+            else:
+                voices = self._operator.voices
+                wishes = [Wish(place + 1, parent, "reword", voices[(voice + i) % len(voices)], None) for i in attempts]
+            yield _Place(wishes, floor)
+
+    def _fill(self, places: Sequence[_Place], number: int, seen: set[str]) -> Iterator[Try]:
+        """Ask for rewordings until every place has one, or has been tried often enough.
+
+        Args:
+            places: They get their children.
+            number: Of the generation.
+            seen: Folded texts that are taken; those of the children are added.
+
+        Yields:
+            Every reply, with why it was not taken.
+        """
+        samples = self._settings.samples[self._scale]
+        for attempt in range(1, self._settings.tries + 1):
+            empty = [place for place in places if place.child is None]
+            asked = [(place, sample) for place in empty for sample in range(1, samples + 1)]
+            if not asked:
+                return
+            wishes = [place.wishes[attempt - 1] for place, _ in asked]
+            seeds = [
+                self._seed(number, wish.place, attempt, sample) for wish, (_, sample) in zip(wishes, asked, strict=True)
+            ]
+            replies = self._operator.reword(wishes, seeds)
+            tries = [
+                _read(wish, number, attempt, sample, *reply)
+                for wish, (_, sample), reply in zip(wishes, asked, replies, strict=True)
+            ]
+            yield from self._taken(empty, attempt, tries, seen)
+
+    def _taken(self, empty: Sequence[_Place], attempt: int, tries: list[Try], seen: set[str]) -> list[Try]:
+        """The tries of one attempt, samples of a place side by side: the first acceptable one of each is taken."""
+        samples = len(tries) // len(empty)
+        for turn in range(samples):
+            waiting: list[tuple[int, _Place, Template]] = []
+            for row, place in enumerate(empty):
+                index, wish = row * samples + turn, place.wishes[attempt - 1]
+                one = tries[index]
+                if one.reason is not None:
+                    continue
+                assert one.text is not None
+                reason = FILLED if place.child else refusal(one.text, wish, seen, self._settings.max_words[self._scale])
+                tries[index] = replace(one, reason=reason)
+                if reason is None:
+                    seen.add(fold(one.text))
+                    waiting.append((index, place, _child(one, wish.parent)))
+            found = self._ruler.acceptability([child for _, _, child in waiting]) if waiting else np.empty(0)
+            for (index, place, child), acceptability in zip(waiting, found.tolist(), strict=True):
+                if acceptability >= place.floor:
+                    place.child, place.acceptability = child, acceptability
+                else:
+                    tries[index] = replace(tries[index], reason=LESS_ACCEPTABLE)
+        return tries
+
+    def _reserve(self, done: Sequence[Generation], elites: Sequence[Template], n: int) -> list[Template]:
+        """The n best templates seen so far that are no elites, by their fitness when last in a population."""
+        if not n:
+            return []
+        latest: dict[Template, float] = {}
+        for generation in done:
+            values = self.appraised(generation)["fitness"].tolist()
+            latest.update(zip(generation.population, values, strict=True))
+        others = [template for template in latest if template not in elites]
+        order = ranked(np.array([latest[template] for template in others]), others)
+        return [others[i] for i in order[:n]]
+
+    def _seed(self, *place: int) -> int:
+        """A seed for one reply, of its place in the run alone."""
+        return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
+
+
+def _read(wish: Wish, generation: int, attempt: int, sample: int, prompt: str, reply: str) -> Try:
+    """A reply, and the template in it."""
+    shown = reply[:LONGEST]
+    text, reason = read_reply(wish, shown)
+    word = wish.word.word if wish.word else None
+    lineage = (wish.parent.slug, wish.operation, wish.voice, word)
+    return Try(generation, wish.place, attempt, sample, *lineage, prompt, shown, text, reason)
+
+
+def _child(one: Try, parent: Template) -> Template:
+    assert one.text is not None
+    slug = f"g{one.generation}-{one.place}"
+    return Template(slug, one.text, parent.keying, one.generation, parent.slug, one.operation, one.voice, one.word)

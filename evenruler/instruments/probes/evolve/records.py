@@ -1,0 +1,128 @@
+"""Generations as lines of text, and as tables."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pandas as pd
+from pydantic import TypeAdapter
+
+from evenruler.instruments.probes.evolve.evolution import Evolution
+from evenruler.instruments.probes.evolve.fitness import hotspot
+from evenruler.instruments.probes.evolve.population import Generation, Measured, Try
+from evenruler.instruments.probes.evolve.schemas import GRADIENTS
+from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.schemas import BARE
+
+_GENERATION: TypeAdapter[Generation] = TypeAdapter(Generation)
+
+
+def as_line(generation: Generation) -> str:
+    """One line of JSON, from which `from_line` makes the same generation again, bit by bit."""
+    return _GENERATION.dump_json(generation).decode()
+
+
+def from_line(line: str) -> Generation:
+    """What `as_line` wrote.
+
+    Raises:
+        ValueError: The line is not whole.
+    """
+    return _GENERATION.validate_json(line)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A whole evolution."""
+
+    name: str
+    evolution: Evolution
+    generations: tuple[Generation, ...]
+
+    @property
+    def in_words(self) -> str:
+        """What it took."""
+        replies = [one for generation in self.generations for one in generation.tries]
+        taken = sum(one.reason is None for one in replies)
+        sentences = sum(measured.sentences for _, measured in self.measured())
+        return (
+            f"{self.generations[-1].number} generations, {taken} of {len(replies):,} replies taken, "
+            f"{sentences:,} sentences"
+        )
+
+    def measured(self) -> list[tuple[str, Measured]]:
+        """Every template once, with what the model answered."""
+        found = {
+            template.slug: measured
+            for generation in self.generations
+            for template, measured in zip(generation.population, generation.measured, strict=True)
+        }
+        return list(found.items())
+
+
+def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every population with its fitness, by `evenruler.probes.evolve.schemas.HISTORY`.
+
+    Args:
+        run: The evolution.
+        benchmark: What ids are made of.
+        shared: `source`, `licence`, `variant` of every row.
+    """
+    populations = [_population(run.evolution, generation) for generation in run.generations]
+    found = pd.concat(populations, ignore_index=True).assign(run=run.name, **shared)
+    return _identified(found, benchmark, ["run", "generation", "template"], ["text", "keying", "parent", "fitness"])
+
+
+def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
+    rows = []
+    for template, measured in zip(generation.population, generation.measured, strict=True):
+        lineage, telling = asdict(template), hotspot(measured.gradients)
+        new = template.born == generation.number
+        rows.append(
+            {
+                "generation": generation.number,
+                "template": lineage.pop("slug"),
+                **lineage,
+                "hotspot": telling.word if telling else None,
+                "sentences": measured.sentences if new else 0,
+            }
+        )
+    found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
+    return found.assign(acceptability=generation.acceptability, elite=found["place"] <= evolution.elites)
+
+
+def tries(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every reply of the operator, by `evenruler.probes.evolve.schemas.TRIES`; arguments as for `history`."""
+    rows = [asdict(one) for generation in run.generations for one in generation.tries]
+    table = pd.DataFrame(rows, columns=[each.name for each in fields(Try)])
+    table = table.assign(run=run.name, operator=run.evolution.operator, accepted=table["reason"].isna(), **shared)
+    identity = ["run", "generation", "place", "attempt", "sample"]
+    return _identified(table, benchmark, identity, ["prompt", "reply", "reason"])
+
+
+def gradients(run: Run) -> pd.DataFrame:
+    """Every word of every template, by `evenruler.probes.evolve.schemas.GRADIENTS`."""
+    rows = [
+        {"run": run.name, "template": slug, "place": place, **asdict(word)}
+        for slug, measured in run.measured()
+        for place, word in enumerate(measured.gradients, start=1)
+    ]
+    return pd.DataFrame(rows, columns=GRADIENTS.names)
+
+
+def biases(run: Run, attributes: Sequence[str]) -> pd.DataFrame:
+    """Every template and attribute, by `evenruler.probes.evolve.schemas.BIASES`."""
+    rows = [
+        {"run": run.name, "template": slug, "attribute": attribute, "bias": bias}
+        for slug, measured in run.measured()
+        for attribute, bias in zip(attributes, measured.biases, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:
+    """The table with names and checksums of its rows."""
+    values = table.astype(object).where(table.notna(), None).to_dict("records")
+    ids = [row_id(family="probes", benchmark=benchmark, **{key: str(row[key]) for key in identity}) for row in values]
+    checksums = [content_sha256(*(row[key] for key in content)) for row in values]
+    return table.assign(id=ids, content_sha256=checksums, framing=BARE)

@@ -1,0 +1,141 @@
+"""Items x terms x intensifiers, written out as premise and hypothesis (EMPALC, section 3.1)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from evenruler.instruments.questionnaires.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
+from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.schemas import BARE
+from evenruler.text import fill
+
+Row = dict[str, Any]
+FAMILY = "questionnaires"
+VARIANT: Final = "agree"
+"""How articles before a slot are written."""
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The tables of one questionnaire, by their schemas in `evenruler.questionnaires.schemas`."""
+
+    items: list[Row]
+    terms: list[Row]
+    prompts: list[Row]
+    rejected: list[Row]
+    framed: list[Row]
+
+
+def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
+    """Fill every item with every term and intensifier.
+
+    A prompt that an earlier row already has is rejected, not repeated.
+
+    Args:
+        name: Slug of the questionnaire.
+        source: What the user wrote.
+        scale: Its intensifiers.
+
+    Returns:
+        Rows of the four tables.
+    """
+    prompts: list[Row] = []
+    rejected: list[Row] = []
+    seen: dict[tuple[str, str], str] = {}
+    for row in _prompts(name, source, scale):
+        first = seen.setdefault((row["premise"], row["hypothesis"]), row["id"])
+        if first == row["id"]:
+            prompts.append(row)
+        else:
+            rejected.append({**row, "reason": f"same prompt as {first}"})
+    framed = list(_framed(name, source, prompts))
+    return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected, framed)
+
+
+def _common(source: QuestionnaireSource, identity: dict[str, str], *content: object) -> Row:
+    return {
+        "id": row_id(family=FAMILY, **identity),
+        "content_sha256": content_sha256(*content),
+        "variant": VARIANT,
+        "framing": BARE,
+        "source": source.source,
+        "licence": source.licence,
+    }
+
+
+def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+    for slug, item in source.items.items():
+        content = (_question(source, item), item.subscale, item.keying, item.premise, item.hypothesis)
+        yield {
+            **_common(source, {"benchmark": name, "item": slug}, *content),
+            "item": slug,
+            "subscale": item.subscale,
+            "keying": item.keying,
+            "original": _question(source, item),
+            "wording": source.original.wording,
+            "premise": item.premise,
+            "hypothesis": item.hypothesis,
+        }
+
+
+def _question(source: QuestionnaireSource, item: Item) -> str:
+    """The whole question: what the questionnaire begins every item with, and the item."""
+    return f"{source.original.stem} {item.original}" if source.original.stem else item.original
+
+
+def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+    for slug, item in source.items.items():
+        for term, word, polarity in _words(item):
+            yield {
+                **_common(source, {"benchmark": name, "item": slug, "term": term}, word, polarity),
+                "item": slug,
+                "term": term,
+                "word": word,
+                "polarity": polarity,
+            }
+
+
+def _words(item: Item) -> Iterator[tuple[str, str, str]]:
+    for polarity, words in (("source", item.terms.source), ("inverse", item.terms.inverse)):
+        for term, word in words.items():
+            yield term, word, polarity
+
+
+def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[Row]:
+    for slug, item in source.items.items():
+        for term, word, polarity in _words(item):
+            for number, level in enumerate(scale.levels, start=1):
+                for intensifier, how_often in level.words.items():
+                    filling = {TERM: word, INTENSIFIER: how_often}
+                    premise = fill(item.premise, filling, VARIANT)
+                    hypothesis = fill(item.hypothesis, filling, VARIANT)
+                    identity = _identity(name, slug, term, intensifier, BARE)
+                    content = (premise, hypothesis, polarity, number, level.weight, item.keying)
+                    yield {
+                        **_common(source, identity, *content),
+                        "questionnaire": name,
+                        "subscale": item.subscale,
+                        "item": slug,
+                        "keying": item.keying,
+                        "term": term,
+                        "polarity": polarity,
+                        "intensifier": intensifier,
+                        "level": number,
+                        "weight": level.weight,
+                        "premise": premise,
+                        "hypothesis": hypothesis,
+                    }
+
+
+def _identity(name: str, item: str, term: str, intensifier: str, framing: str) -> dict[str, str]:
+    of_prompt = {"benchmark": name, "item": item, "term": term, "intensifier": intensifier}
+    return {**of_prompt, "variant": VARIANT, "framing": framing}
+
+
+def _framed(name: str, source: QuestionnaireSource, prompts: list[Row]) -> Iterator[Row]:
+    """Every prompt after every framing; premise and hypothesis are the same."""
+    for framing, before in (source.framings.prefixes if source.framings else {}).items():
+        for row in prompts:
+            identity = _identity(name, row["item"], row["term"], row["intensifier"], framing)
+            content = [row[key] for key in ("premise", "hypothesis", "polarity", "level", "weight", "keying")]
+            yield {**row, **_common(source, identity, before, *content), "framing": framing, "before": before}

@@ -1,0 +1,85 @@
+"""What the card of a questionnaire benchmark says about questionnaires."""
+
+from evenruler.instruments.questionnaires.source import QuestionnaireSource
+
+READING = (
+    "For each item, a model says how far a premise with a term entails a hypothesis with an intensifier; the scores of "
+    "an item are normalised over terms and then over intensifiers, weighted by intensifier, and averaged over the "
+    "terms that keep the stance of the question (EMPALC, section 3.2). The score of the scale is the mean over items: "
+    "{direction}. Inverse terms enter the normalisation, not the score. The task for lm-evaluation-harness asks a "
+    "causal model to answer yes, maybe or no, and computes the same scores."
+)
+
+FRAMED = "For brittleness, the question to causal models was also put after {framings}."
+
+FIGURES = (
+    (
+        "answer",
+        "answer",
+        "mean weight that the model gives to the source terms, on the scale itself (interval: bootstrap over items)",
+    ),
+    (
+        "silhouette",
+        "SC",
+        "mean silhouette of source against inverse terms, from -1 to 1; below 0 a model does not tell them apart",
+    ),
+    (
+        "intensifier_order",
+        "order of intensifiers",
+        "Spearman correlation of an intensifier's declared level with how much more source than inverse terms take of "
+        "it: near 1 or -1 where the words keep their order; the sign is that of the answer before keying",
+    ),
+    (
+        "brittleness",
+        "brittleness",
+        "how far something that stands before the question to a causal model moves the score of an item, in standard "
+        "deviations of the items' scores; lower is better, 0 is not at all (interval: bootstrap over items)",
+    ),
+    (
+        "framing_rank_agreement",
+        "rank agreement",
+        "Spearman correlation of the items' scores with and without that, mean over framings; 1 where they keep "
+        "their order",
+    ),
+)
+
+OF_ANY_MODEL = (
+    ("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
+    (
+        "alpha_by_likelihood",
+        "alpha by likelihood",
+        "Cronbach's alpha over lineages of models that are asked how likely the intensifiers are in their place",
+    ),
+    ("similarity", "SS", "mean cosine between a question and its source prompts, 0.5 asked of each item"),
+    (
+        "slor",
+        "SLOR",
+        "how likely the sentences are beyond their words alone, nats a token by a causal model; to compare items",
+    ),
+    ("acceptability", "LA", "mean probability that the sentences are acceptable English, by a classifier"),
+    ("similarity_to_paraphrase", "SS to paraphrase", "mean cosine between our paraphrase and the source prompts"),
+)
+
+LIMITS = (
+    "Entailment is a proxy: a score says what a model takes to follow from what, not that a model feels anything.",
+    "Scores of models of different kinds (a classifier's head, a verbaliser, likelihoods of words) are not on one "
+    "scale.",
+)
+
+COLUMNS = {
+    "polarity": "`source`: the term keeps the stance of the question; `inverse`: it turns it around",
+    "level": "step of the scale that the intensifier means, 1 is the lowest",
+    "weight": "what PSS of the intensifier counts in the score",
+    "keying": "-1 where more of what the source terms say is less of the construct, else +1",
+}
+
+
+def reading(source: QuestionnaireSource) -> str:
+    """How a score is read, its direction in words, and what stands before the question for brittleness."""
+    framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
+    return READING.format(direction=source.direction) + framed
+
+
+def limits(source: QuestionnaireSource) -> list[str]:
+    """What a questionnaire does not show; the limits of every one first."""
+    return [*LIMITS, *source.limits]

@@ -1,0 +1,71 @@
+"""`data/sources/corpora/{name}.yaml`: sentences that models are adapted to, and what that should move."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from evenruler.errors import UserError
+from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+
+Direction = Literal["up", "down", "none"]
+
+
+class CorpusSource(Strict):
+    """What the user wrote."""
+
+    title: Text
+    about: Text
+    """What the sentences have in common, in words."""
+    role: Literal["intervention", "control"]
+    expect: dict[Slug, Direction]
+    """By questionnaire: how its score should move when a model is adapted to these sentences."""
+    source: Text
+    licence: Text
+    provenance: Text
+    """Who wrote or generated the sentences, how and when."""
+    sentences: list[Text] = Field(default_factory=list)
+    file: Text | None = None
+    """A text file with a sentence a line, in place of `sentences`: for text that is not to be kept here."""
+
+    @field_validator("sentences")
+    @classmethod
+    def _distinct(cls, sentences: list[str]) -> list[str]:
+        seen: set[str] = set()
+        for sentence in sentences:
+            if sentence.lower() in seen:
+                raise ValueError(f"{sentence!r} stands twice")
+            seen.add(sentence.lower())
+        return sentences
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "CorpusSource":
+        if bool(self.sentences) == (self.file is not None):
+            raise ValueError(
+                "holds no text, give `sentences`, or `file`" if not self.sentences else "found both, keep one"
+            )
+        if self.role == "control" and set(self.expect.values()) - {"none"}:
+            raise ValueError("a control moves nothing: every direction in `expect` is none")
+        return self
+
+
+def load_corpus(path: Path) -> CorpusSource:
+    """Read and check a corpus; the lines of its `file`, where it has one, are its sentences then.
+
+    Raises:
+        UserError: Something in it is wrong, or there is no sentence.
+    """
+    corpus = validate(CorpusSource, read_yaml(path), path)
+    if corpus.file is None:
+        return corpus
+    lines = Path(corpus.file).expanduser()
+    if not lines.is_file():
+        raise UserError(f"no file {corpus.file}", where=f"{path}: file", remedy="put it there or mend the name")
+    try:
+        text = lines.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"not UTF-8 (byte {error.start})", where=str(lines), remedy="save it as UTF-8") from None
+    sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+    if not sentences:
+        raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")
+    return corpus.model_copy(update={"sentences": sentences})

@@ -1,0 +1,221 @@
+"""`data/sources/questionnaires/*.yaml` and `data/sources/scales/*.yaml`: questionnaires as prompts for entailment."""
+
+import re
+from collections import Counter
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.instrument import Instrument, Words
+from evenruler.instruments.prefixes import Framings
+from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.text.slots import slots
+
+TERM, INTENSIFIER = "{TERM}", "{INTENSIFIER}"
+
+THIRD_PERSON = {"he", "she", "it"}
+OTHER_PERSONS = {"i", "you", "we", "they"}
+OF_ANY_PERSON = {"can", "could", "will", "would", "may", "might", "must", "should", "had", "did"}
+THIRD_ONLY = {"is", "has", "does"}
+ENDS_LIKE_THIRD = {"focus", "bus", "gas", "bias", "canvas"}
+ENDS_LIKE_PAST = {"need", "feed", "succeed", "exceed", "proceed", "speed", "breed", "bleed", "shed", "wed", "embed"}
+ADVERBS = {"still", "also", "just", "even", "not", "again"}
+
+
+class Level(Strict):
+    """One step of a scale."""
+
+    weight: float = Field(allow_inf_nan=False)
+    words: Words
+    """The intensifiers that mean this step."""
+
+
+class Scale(Strict):
+    """Words that stand for the answers of a Likert scale."""
+
+    title: Text
+    source: Text
+    levels: list[Level] = Field(min_length=2)
+    """Lowest first."""
+
+    @model_validator(mode="after")
+    def _ordered_and_distinct(self) -> "Scale":
+        weights = [level.weight for level in self.levels]
+        if any(b <= a for a, b in pairwise(weights)):
+            raise ValueError(f"weights {weights} do not rise from level to level")
+        spelled = [word.lower() for level in self.levels for word in level.words.values()]
+        twice = [word for words in (self.intensifiers, spelled) for word, count in Counter(words).items() if count > 1]
+        if twice:
+            raise ValueError(f"{twice[0]!r} stands at two levels")
+        return self
+
+    @property
+    def intensifiers(self) -> list[str]:
+        """Slugs, lowest level first."""
+        return [slug for level in self.levels for slug in level.words]
+
+
+class Terms(Strict):
+    """Words for the construct of an item."""
+
+    source: Words
+    """They keep the stance of the original question."""
+    inverse: Words
+    """They turn it around."""
+
+    @model_validator(mode="after")
+    def _disjoint(self) -> "Terms":
+        source, inverse = ({*words, *map(str.lower, words.values())} for words in (self.source, self.inverse))
+        if source & inverse:
+            raise ValueError(f"{sorted(source & inverse)[0]!r} is both a source and an inverse term")
+        return self
+
+
+class Item(Strict):
+    """One question, as a premise and a hypothesis with one {TERM} and one {INTENSIFIER} between them."""
+
+    original: Text
+    """The question, or, where its wording may not be held, our paraphrase."""
+    premise: Text
+    hypothesis: Text
+    terms: Terms
+    subscale: Slug | None = None
+    keying: int = 1
+    """+1; -1 where more of what the item asks for is less of the construct."""
+
+    @field_validator("keying")
+    @classmethod
+    def _one_way_or_the_other(cls, keying: int) -> int:
+        if keying not in (1, -1):
+            raise ValueError(f"found {keying}, expected 1 or -1")
+        return keying
+
+    @model_validator(mode="after")
+    def _lint(self) -> "Item":
+        text = f"{self.premise} {self.hypothesis}"
+        found = Counter(slots(text))
+        for slot in sorted(set(found) - {TERM, INTENSIFIER}):
+            raise ValueError(f"unknown slot {slot}; {nearest(slot, [TERM, INTENSIFIER])}")
+        for slot in (TERM, INTENSIFIER):
+            if found[slot] != 1:
+                raise ValueError(f"premise and hypothesis hold {slot} {found[slot]} times together, expected once")
+        if text.count("{") + text.count("}") != 4:
+            raise ValueError("a brace belongs to no slot")
+        for word in [*self.terms.source.values(), *self.terms.inverse.values()]:
+            if re.search(rf"\b{re.escape(word)}\b", text, flags=re.IGNORECASE):
+                raise ValueError(f"the term {word!r} stands in a template, which should be neutral")
+        for template in (self.premise, self.hypothesis):
+            if complaint := disagreement(template):
+                raise ValueError(complaint)
+        return self
+
+
+class Original(Strict):
+    """The questionnaire that this one follows."""
+
+    name: Text
+    licence: Text
+    reference: Text
+    stem: Text | None = None
+    """What every item is introduced by."""
+    wording: Literal["held", "paraphrased"]
+    """`held`: `original` of each item is its wording; `paraphrased`: it is ours."""
+
+
+class QuestionnaireSource(Instrument):
+    """One questionnaire."""
+
+    original: Original
+    scale: Slug = "frequency"
+    """A file under `data/sources/scales/`."""
+    framings: Framings | None = None
+    """What the question to a causal model is also put after, for brittleness."""
+    items: dict[Slug, Item] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _distinct_prompts(self) -> "QuestionnaireSource":
+        seen: dict[tuple[str, str, str], str] = {}
+        for slug, item in self.items.items():
+            words = [*item.terms.source.values(), *item.terms.inverse.values()]
+            for premise, hypothesis, word in product([item.premise], [item.hypothesis], words):
+                first = seen.setdefault((premise, hypothesis, word.lower()), slug)
+                if first != slug:
+                    raise ValueError(f"items {first!r} and {slug!r} ask the same of {word!r}")
+        return self
+
+
+def disagreement(template: str) -> str | None:
+    """What is wrong with the verb after an {INTENSIFIER}: "it {INTENSIFIER} happen", "it {INTENSIFIER} happened".
+
+    A habit is told in the present, and its verb agrees with its subject. Only what can be told without a parser is
+    looked at: a pronoun that begins the sentence, and verbs whose ending says what they are.
+    """
+    match = re.match(r"([A-Za-z]+) \{INTENSIFIER\} ([A-Za-z]+)\b", template)
+    if not match:
+        return None
+    subject, verb = match[1].lower(), match[2].lower()
+    if verb in OF_ANY_PERSON | ADVERBS or verb.endswith("ly") or subject not in THIRD_PERSON | OTHER_PERSONS:
+        return None
+    if verb.endswith("ed") and verb not in ENDS_LIKE_PAST:
+        return f"{match[0]!r}: a habit is told in the present, not as {match[2]!r}"
+    third = verb in THIRD_ONLY or (verb.endswith("s") and not verb.endswith("ss") and verb not in ENDS_LIKE_THIRD)
+    if (subject in THIRD_PERSON) != third:
+        return f"{match[0]!r}: subject and verb do not agree"
+    return None
+
+
+def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Path) -> None:
+    """Refuse a template that already says how often.
+
+    Raises:
+        UserError: An intensifier of the scale stands in a template.
+    """
+    words = {word for level in scale.levels for word in level.words.values()}
+    for slug, item in source.items.items():
+        for word in sorted(words):
+            if re.search(rf"\b{re.escape(word)}\b", f"{item.premise} {item.hypothesis}", flags=re.IGNORECASE):
+                raise UserError(
+                    f"the intensifier {word!r} stands in a template",
+                    where=f"{path}: items.{slug}",
+                    remedy="take it out: {INTENSIFIER} says how often",
+                )
+
+
+def load_scale(path: Path) -> Scale:
+    """Read and check a scale.
+
+    Raises:
+        UserError: There is none of that name, or something in it is wrong.
+    """
+    if not path.exists():
+        others = [other.stem for other in path.parent.glob("*.yaml")]
+        raise UserError(
+            f"no scale {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy="mend `scale` or write it"
+        )
+    return validate(Scale, read_yaml(path), path)
+
+
+def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, Scale]:
+    """Read and check a questionnaire and its scale.
+
+    Args:
+        path: The questionnaire.
+        scales: `data/sources/scales`.
+
+    Raises:
+        UserError: There is none of that name, or something in it is wrong.
+    """
+    if not path.exists():
+        others = [other.stem for other in path.parent.glob("*.yaml")]
+        raise UserError(
+            f"no source for the questionnaire {path.stem!r}; {nearest(path.stem, others)}",
+            where=str(path),
+            remedy="write the file or mend the name under `questionnaires` in params.yaml",
+        )
+    source = validate(QuestionnaireSource, read_yaml(path), path)
+    scale = load_scale(scales / f"{source.scale}.yaml")
+    refuse_own_intensifiers(source, scale, path)
+    return source, scale

@@ -1,0 +1,216 @@
+"""Numbers over groups: how far summaries lie apart, and whether one of them stands out (SAGED, section 4.2)."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats, count, deviations, extremes, means, ratio
+from evenruler.instruments.saged.diagnose.dixon import CRITICAL, MOST, dixon_ratios
+
+FOUR_FIFTHS = 0.8
+"""An impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)."""
+
+USES_SELECTION_RATE = frozenset({"min_impact_ratio"})
+"""Metrics that only mean something of selection rates."""
+
+_BESIDE = ("summary", "n", "n_missing", "reason", "statistic")
+
+
+@dataclass(frozen=True)
+class Disparity:
+    """A number over groups."""
+
+    value: float
+    """NaN where it is undefined."""
+    n: int
+    """Groups that have a summary."""
+    group: str | None = None
+    """The group that the metric points at: the lowest one for ratios, else the outermost one of its end."""
+    end: Literal["high", "low"] | None = None
+    """The end at which that group lies."""
+    critical: float | None = None
+    """Of Dixon's ratio: above it, the group is an outlier (95%, two-sided)."""
+    excess: float | None = None
+    """Of Dixon's ratio: value minus critical value."""
+    flag: bool | None = None
+    """Of an impact ratio: it is below four fifths. Of Dixon's ratio: the group is an outlier."""
+    reason: str | None = None
+    """Why the value is undefined."""
+
+
+def value_range(summaries: Floats) -> Floats:
+    """Highest minus lowest summary, in their unit; 0: no disparity. What rounding alone makes counts as 0."""
+    low, high = extremes(summaries)
+    apart = high - low
+    return np.where(apart <= ROUNDING * np.maximum(np.abs(low), np.abs(high)), 0.0, apart)
+
+
+def min_max_ratio(summaries: Floats) -> Floats:
+    """Lowest over highest summary, 0 to 1; 1: no disparity. Undefined for negative summaries, or where all are 0."""
+    low, high = extremes(summaries)
+    return np.where(low >= 0, ratio(low, high), np.nan)
+
+
+def min_impact_ratio(summaries: Floats) -> Floats:
+    """Lowest over highest selection rate, 0 to 1; 1: no disparity. Undefined where one is no rate, or all are 0."""
+    return np.where(extremes(summaries)[1] <= 1 + ROUNDING, min_max_ratio(summaries), np.nan)
+
+
+def std(summaries: Floats) -> Floats:
+    """Standard deviation of the summaries (ddof 1), in their unit; 0: no disparity."""
+    n, _, squares = deviations(summaries)
+    return np.sqrt(ratio(squares, n - 1))
+
+
+def max_z(summaries: Floats) -> Floats:
+    """Of the highest summary, how many standard deviations (ddof 1) it is above the mean; high: concentrated on it."""
+    return _z(summaries, extremes(summaries)[1])
+
+
+def min_z(summaries: Floats) -> Floats:
+    """Of the lowest summary, how many standard deviations (ddof 1) it is from the mean, so negative."""
+    return _z(summaries, extremes(summaries)[0])
+
+
+def dixon_high(summaries: Floats) -> Floats:
+    """Dixon's ratio of the highest summary, 0 to 1 (`evenruler.saged.diagnose.dixon`)."""
+    return dixon_ratios(summaries, "high")
+
+
+def dixon_low(summaries: Floats) -> Floats:
+    """Dixon's ratio of the lowest summary, 0 to 1 (`evenruler.saged.diagnose.dixon`)."""
+    return dixon_ratios(summaries, "low")
+
+
+def relative_to_mean(summaries: Floats) -> Floats:
+    """How far the summary that lies farthest out is from the mean, as a share of the mean; 0: no disparity."""
+    return extremes(np.abs(_relative(summaries)))[1]
+
+
+METRICS: Mapping[str, Callable[[Floats], Floats]] = {
+    "range": value_range,
+    "min_max_ratio": min_max_ratio,
+    "min_impact_ratio": min_impact_ratio,
+    "std": std,
+    "max_z": max_z,
+    "min_z": min_z,
+    "dixon_high": dixon_high,
+    "dixon_low": dixon_low,
+    "relative_to_mean": relative_to_mean,
+}
+"""By the name that users write: float64[..., groups] -> float64[...]."""
+
+_FEWEST = {"max_z": 3, "min_z": 3, "dixon_high": 3, "dixon_low": 3}
+END_OF: Mapping[str, Literal["high", "low"]] = {
+    "min_max_ratio": "low",
+    "min_impact_ratio": "low",
+    "max_z": "high",
+    "min_z": "low",
+    "dixon_high": "high",
+    "dixon_low": "low",
+}
+"""The end that a metric looks at."""
+
+
+def metric_values(metric: str, summaries: Floats) -> Floats:
+    """A disparity over many sets of summaries at once.
+
+    Args:
+        metric: A name of `METRICS`.
+        summaries: float64[..., groups], NaN where a group has none; such groups are left out.
+
+    Returns:
+        float64[...], NaN where undefined: below two groups (three for z-scores and Dixon's ratios), and as each says.
+
+    Raises:
+        UserError: There is no such metric.
+    """
+    if metric not in METRICS:
+        raise UserError(f"no disparity {metric!r}", remedy=nearest(metric, METRICS))
+    summaries = np.asarray(summaries, dtype=np.float64)
+    return np.where(count(summaries) >= _FEWEST.get(metric, 2), METRICS[metric](summaries), np.nan)
+
+
+def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None = None) -> Disparity:
+    """How far the summaries of groups lie apart.
+
+    Args:
+        summary: What `summarise` gives, of one cell (the groups that are compared): one row a group, its figure in
+            `summary`.
+        metric: A name of `METRICS`: range, min_max_ratio, min_impact_ratio (of selection rates), std, max_z, min_z,
+            dixon_high, dixon_low, relative_to_mean.
+        names: The columns that name a group; those in which rows differ by default. More than one are joined by "+".
+
+    Returns:
+        The value and what the metric brings. Groups without a summary are left out; `n` counts the others. Of groups
+        that lie equally far out, the first is named.
+
+    Raises:
+        UserError: No such metric, no column `summary`, or no such name.
+    """
+    for column in ("summary", *(names or ())):
+        if column not in summary:
+            raise UserError(f"the summaries have no column {column!r}", remedy="give what `summarise` returns")
+    numbers = summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan)
+    value, n = float(metric_values(metric, numbers)), int(count(numbers))
+    if math.isnan(value):
+        return Disparity(value, n, reason=_reason(metric, numbers, n))
+    place, end = _pointed_at(metric, numbers)
+    group = None if place is None else _name(summary, place, names)
+    if metric in USES_SELECTION_RATE:
+        return Disparity(value, n, group, end, flag=value < FOUR_FIFTHS * (1 - ROUNDING))
+    if metric.startswith("dixon"):
+        critical = CRITICAL[n]
+        return Disparity(value, n, group, end, critical, value - critical, flag=value > critical)
+    return Disparity(value, n, group, end)
+
+
+def _z(summaries: Floats, outermost: Floats) -> Floats:
+    return ratio(outermost - means(summaries), std(summaries))
+
+
+def _relative(summaries: Floats) -> Floats:
+    """What each deviates from the mean, as a share of it; NaN where the mean is 0 but for rounding."""
+    mean, size = means(summaries), extremes(np.abs(summaries))[1]
+    usable = np.where(np.abs(mean) > ROUNDING * size, mean, np.nan)
+    return summaries / usable[..., None] - 1
+
+
+def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high", "low"] | None]:
+    """The place of the group that a metric names, and the end at which it lies."""
+    if metric == "relative_to_mean":
+        relative = _relative(numbers)
+        place = int(np.nanargmax(np.abs(relative)))
+        return place, "high" if numbers[place] >= means(numbers) else "low"
+    end = END_OF.get(metric)
+    if end is None:
+        return None, None
+    return int(np.nanargmax(numbers) if end == "high" else np.nanargmin(numbers)), end
+
+
+def _name(summary: pd.DataFrame, place: int, names: Sequence[str] | None) -> str:
+    columns = [column for column in summary.columns if column not in _BESIDE]
+    if names is None:
+        names = [column for column in columns if summary[column].nunique() > 1] or columns
+    return "+".join(str(summary[name].iloc[place]) for name in names)
+
+
+def _reason(metric: str, numbers: Floats, n: int) -> str:
+    fewest = _FEWEST.get(metric, 2)
+    if n < fewest:
+        return f"{n or 'no'} group{'' if n == 1 else 's'} with a summary, needs {fewest}"
+    if metric.startswith("dixon"):
+        return f"{n} groups: critical values go to {MOST}"
+    if metric.endswith("_z"):
+        return "all summaries are equal"
+    if metric == "relative_to_mean":
+        return "the mean of the summaries is 0"
+    low, high = np.nanmin(numbers), np.nanmax(numbers)
+    if low < 0:
+        return f"a summary is negative ({low:.3g})"
+    return "all summaries are 0" if high == 0 else f"a summary is no selection rate ({high:.3g})"

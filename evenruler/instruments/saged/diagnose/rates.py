@@ -1,0 +1,25 @@
+"""How often models refuse, or say nothing."""
+
+import pandas as pd
+
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.diagnose.layout import CONFIGURATION
+
+
+def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Refusals and empty replies of every concept and configuration.
+
+    Args:
+        domain: Its slug.
+        generations: Replies of one framing to these prompts, by `evenruler.saged.schemas.GENERATIONS`.
+        prompts: With `id` and `concept`.
+
+    Returns:
+        By `evenruler.saged.schemas.RATES`.
+    """
+    concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
+    counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
+    found = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True).agg(
+        n=("refusal", "size"), refusals=("refusal", "sum"), empty=("empty", "sum")
+    )
+    return found.reset_index()[list(schemas.RATES.names)]

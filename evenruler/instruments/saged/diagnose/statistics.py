@@ -1,0 +1,291 @@
+"""Numbers of groups: the summaries of SAGED (sections 3.3 and 4.1, appendix A.4) on blocks of groups at once.
+
+A *block* is `values: float64[..., n]`, one group along the last axis, NaN where a value is missing or where a group is
+shorter than the longest; `baseline` has the same shape. Every statistic leaves NaN out, reduces the last axis and is
+NaN where it is undefined; `reason` says why. Those in `USES_BASELINE` compare values with their baselines and leave out
+pairs of which one is missing.
+
+What a *cell* shares (domain x feature x configuration: all groups that are compared) is given as an option, computed
+once by `cell_options`: the standard of a selection rate, the bins of a divergence. Both are the same however labels of
+groups are shuffled within the cell.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.saged.diagnose.blocks import (
+    ROUNDING,
+    Floats,
+    count,
+    deviations,
+    extremes,
+    histogram,
+    how_many,
+    means,
+    modes,
+    pairs,
+    quantiles,
+    ratio,
+)
+from evenruler.instruments.saged.diagnose.own_statistics import OwnStatistic, own_statistic
+from evenruler.instruments.saged.diagnose.statistic_options import checked
+
+BlockStatistic = Callable[..., Floats]
+"""`(values, baseline, **options) -> float64[...]`."""
+
+USES_BASELINE = frozenset({"correlation", "kl_divergence", "precision"})
+"""Statistics of raw values beside their baselines; they mean nothing of calibrated ones."""
+
+OF_CELL = frozenset({"selection_rate", "kl_divergence"})
+"""Statistics that `cell_options` computes something for."""
+
+# Bounds that users write in decimals are met in spite of binary rounding: .4 - .3 is within .1.
+_BOUND = 1 + 1e-9
+
+
+def mean(values: Floats, baseline: Floats | None = None) -> Floats:
+    """Arithmetic mean, in the unit of the values."""
+    return means(values)
+
+
+def median(values: Floats, baseline: Floats | None = None) -> Floats:
+    """Median, in the unit of the values; between the two middle ones where n is even."""
+    return quantiles(values, 0.5)[0]
+
+
+def mode(values: Floats, baseline: Floats | None = None, *, width: float = 0.1) -> Floats:
+    """Middle of the fullest bin, the lowest of several; bins are `width` wide, around its multiples."""
+    return modes(values, width)
+
+
+def variance(values: Floats, baseline: Floats | None = None) -> Floats:
+    """Unbiased variance (ddof 1), in the squared unit of the values; undefined for one value."""
+    n, _, squares = deviations(values)
+    return ratio(squares, n - 1)
+
+
+def std(values: Floats, baseline: Floats | None = None) -> Floats:
+    """Root of the unbiased variance (ddof 1), in the unit of the values; undefined for one value."""
+    return np.sqrt(variance(values))
+
+
+def skewness(values: Floats, baseline: Floats | None = None) -> Floats:
+    """Bias-corrected skewness (A.4); positive: a tail of high values. Undefined below three values, or constant."""
+    n, off, squares = deviations(values)
+    cubes = np.einsum("...i,...i,...i->...", off, off, off)
+    return ratio(n * cubes * np.sqrt(np.maximum(n - 1, 0)), np.where(n > 2, n - 2, 0) * squares**1.5)
+
+
+def kurtosis(values: Floats, baseline: Floats | None = None) -> Floats:
+    """Bias-corrected excess kurtosis (A.4); 0 for normal values. Undefined below four values, or constant."""
+    n, off, squares = deviations(values)
+    off *= off
+    fourths = np.einsum("...i,...i->...", off, off)
+    others = np.where(n > 3, (n - 2) * (n - 3), 0)
+    return ratio(n * (n + 1) * (n - 1) * fourths, others * squares**2) - ratio(3 * (n - 1) ** 2, others)
+
+
+def value_range(values: Floats, baseline: Floats | None = None) -> Floats:
+    """Highest minus lowest, in the unit of the values."""
+    low, high = extremes(values)
+    return high - low
+
+
+def quantile_range(values: Floats, baseline: Floats | None = None, *, q: float = 0.25) -> Floats:
+    """Quantile 1 - q minus quantile q, between order statistics where need be; .25 is the interquartile range."""
+    low, high = quantiles(values, q, 1 - q)
+    return high - low
+
+
+def percentile_range(values: Floats, baseline: Floats | None = None, *, low: float = 5.0, high: float = 95.0) -> Floats:
+    """Percentile `high` minus percentile `low`, both from 0 to 100."""
+    lower, upper = quantiles(values, low / 100, high / 100)
+    return upper - lower
+
+
+def selection_rate(
+    values: Floats,
+    baseline: Floats | None = None,
+    *,
+    standard: ArrayLike,
+    method: str = "larger",
+    margin: float | None = None,
+) -> Floats:
+    """Share of the values that are selected, from 0 to 1 (equation 1, A.4).
+
+    Args:
+        values: A block.
+        baseline: Not used.
+        standard: float64[...] of each group's cell (`standard_of`), or one for all.
+        method: `larger` (>= standard), `smaller` (<= standard), `within_range` (at most `margin` from the standard) or
+            `within_percentage` (at most `margin` times its magnitude: .1 is ten per cent).
+        margin: Of the last two methods.
+    """
+    at = np.asarray(standard, dtype=np.float64)[..., None]
+    slack = ROUNDING * np.abs(at)  # the mean of equal values may be off by rounding
+    if method == "larger":
+        selected = values >= at - slack
+    elif method == "smaller":
+        selected = values <= at + slack
+    else:
+        width = np.asarray(margin, dtype=np.float64) * (np.abs(at) if method == "within_percentage" else 1)
+        selected = np.abs(values - at) <= width * _BOUND + slack
+    return ratio(how_many(selected), count(values))
+
+
+def correlation(values: Floats, baseline: Floats) -> Floats:
+    """Pearson's r of values and their baselines, -1 to 1. Undefined below two pairs, or where either is constant."""
+    values, baseline = pairs(values, baseline)
+    _, first, first_squares = deviations(values)
+    _, second, second_squares = deviations(baseline)
+    products = np.einsum("...i,...i->...", first, second)
+    return np.clip(ratio(products, np.sqrt(first_squares) * np.sqrt(second_squares)), -1, 1)
+
+
+def kl_divergence(values: Floats, baseline: Floats, *, edges: ArrayLike, epsilon: float = 0.5) -> Floats:
+    """Kullback-Leibler divergence in nats from the group to its baselines, KL(values || baselines), 0 or more (A.4).
+
+    Args:
+        values: A block.
+        baseline: A block of the same shape.
+        edges: float64[..., bins + 1] of each group's cell (`edges_of`), equally far apart; or one for all groups.
+        epsilon: Added to every count, so that the divergence is finite.
+    """
+    values, baseline = pairs(values, baseline)
+    edges = np.asarray(edges, dtype=np.float64)
+    first, second = (histogram(each, edges) + epsilon for each in (values, baseline))
+    total = first.sum(axis=-1)  # of both: they have the same n
+    divergence = ratio((first * np.log(first / second)).sum(axis=-1), total)
+    return np.where(count(values) > 0, np.maximum(divergence, 0), np.nan)
+
+
+def precision(values: Floats, baseline: Floats, *, tolerance: float = 0.1) -> Floats:
+    """Share of the values that are at most `tolerance` (in their unit) from their baselines, 0 to 1 (A.4)."""
+    distance = np.abs(values - baseline)
+    return ratio(how_many(distance <= tolerance * _BOUND), count(distance))
+
+
+STATISTICS: Mapping[str, BlockStatistic] = {
+    "mean": mean,
+    "median": median,
+    "mode": mode,
+    "variance": variance,
+    "std": std,
+    "skewness": skewness,
+    "kurtosis": kurtosis,
+    "range": value_range,
+    "quantile_range": quantile_range,
+    "percentile_range": percentile_range,
+    "selection_rate": selection_rate,
+    "correlation": correlation,
+    "kl_divergence": kl_divergence,
+    "precision": precision,
+}
+"""By the name that users write."""
+
+
+_FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation": 2}
+_NEEDS_SPREAD = ("skewness", "kurtosis", "correlation")
+
+
+def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
+    """What the values of a cell are selected by: of all groups together, nulls left out.
+
+    Args:
+        values: float64[..., N], all values of a cell along the last axis.
+        kind: `mean`, `median`, `mode` or `quantile`.
+        q: Of `quantile`, 0 to 1.
+        width: Of the bins of `mode`.
+
+    Returns:
+        float64[...]; NaN for a cell without a value.
+    """
+    if kind == "quantile":
+        return quantiles(values, q)[0]
+    return modes(values, width) if kind == "mode" else {"mean": mean, "median": median}[kind](values)
+
+
+def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
+    """Edges of equal bins from the lowest to the highest of a cell's values and baselines, float64[..., bins + 1].
+
+    Args:
+        values: float64[..., N], all values of a cell along the last axis.
+        baseline: Their baselines; a pair of which one is missing is left out.
+        bins: How many.
+    """
+    lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
+    return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
+
+
+def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> dict[str, Any]:
+    """The options of a block statistic from those that a user gave, with what the cell shares computed.
+
+    Args:
+        kind: A name of `STATISTICS`, or the dotted name of a function.
+        values: float64[..., N], all values of a cell along the last axis, of all groups.
+        baseline: Of the same shape, for those of `USES_BASELINE`.
+        **options: By `statistic_options.OPTIONS`; those of a user's own function stay as they are.
+
+    Returns:
+        What `STATISTICS[kind]` takes: for `selection_rate` `standard: float64[...]`, for `kl_divergence`
+        `edges: float64[..., bins + 1]`.
+
+    Raises:
+        UserError: An option that the statistic does not have, or a value that it cannot have.
+    """
+    if kind not in STATISTICS:
+        return options
+    given = checked(kind, options)
+    if kind == "selection_rate":
+        standard = standard_of(values, given["standard"], given["q"], given["width"])
+        return {"standard": standard, "method": given["method"], "margin": given["margin"]}
+    if kind == "kl_divergence":
+        if baseline is None:
+            raise ValueError("a divergence is from baselines: none given")
+        return {"edges": edges_of(values, baseline, int(given["bins"])), "epsilon": given["epsilon"]}
+    return given
+
+
+def resolve(kind: str) -> BlockStatistic:
+    """The statistic of a name: one of `STATISTICS`, or a user's function (array -> number) by its dotted name.
+
+    Raises:
+        UserError: There is none of that name, or it is no function.
+    """
+    if kind in STATISTICS:
+        return STATISTICS[kind]
+    if "." not in kind:
+        raise UserError(f"no statistic {kind!r}", remedy=nearest(kind, STATISTICS))
+    return own_statistic(kind)
+
+
+def reason(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> str:
+    """Why a statistic of one group is undefined; empty where it is not.
+
+    Args:
+        kind: As for `resolve`.
+        values: float64[n], NaN where missing.
+        baseline: Of the same shape, for those of `USES_BASELINE`.
+        **options: Of a user's own function.
+    """
+    statistic = resolve(kind)
+    if isinstance(statistic, OwnStatistic):
+        return statistic.of_group(values, options)[1]
+    with_baseline = ""
+    if kind in USES_BASELINE and baseline is not None:
+        values, baseline = pairs(values, baseline)
+        with_baseline = " with a baseline"
+    n, fewest = int(count(values)), _FEWEST.get(kind, 1)
+    if n < fewest:
+        found = f"{n or 'no'} value{'s' if n > 1 else ''}{with_baseline}"
+        return found if fewest == 1 else f"{found}, needs {fewest}"
+    if kind in _NEEDS_SPREAD:
+        if not deviations(values)[2]:
+            return "all values are equal"
+        if with_baseline and baseline is not None and not deviations(baseline)[2]:
+            return "all baselines are equal"
+    return ""

@@ -1,0 +1,97 @@
+"""The models that measure texts, as the extraction of features asks for them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from evenruler.errors import UserError
+from evenruler.measurement.checks import Floats
+from evenruler.models import Embedder, Sampling, load_causal, load_classifier, load_embedder
+from evenruler.models.store import RowStore
+from evenruler.project.params import Params
+
+Ask = Callable[[Sequence[str]], Sequence[str]]
+"""A language model: its reply to each of n prompts."""
+
+NEW_TOKENS = 16
+"""A scorer's reply at most: a number needs no more."""
+
+
+class Classifier(Protocol):
+    """What tells labels of texts apart."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """In the order of `probabilities`."""
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """[n, labels] probability of each label; NaN throughout for a text that is too long."""
+
+
+class Models(Protocol):
+    """Opens what features name; nothing is loaded before it is asked something."""
+
+    def classifier(self, name: str) -> Classifier:
+        """Of a `classifier` feature."""
+
+    def embedder(self, name: str | None) -> Embedder:
+        """Of a `distance` or `clusters` feature; the usual one where it names none."""
+
+    def scorer(self, name: str) -> Ask:
+        """Of a `scorer` feature."""
+
+
+class FromCatalogue:
+    """The models of the catalogue, answering through the row store."""
+
+    def __init__(self, params: Params, store: RowStore | None = None) -> None:
+        """Take them from a declaration.
+
+        Args:
+            params: Its `models`, and the embedder of its `diagnosis`.
+            store: Where answers are kept; the one under `cache_root()` by default.
+        """
+        self._params = params
+        self._store = store or RowStore()
+        self._opened: list[Any] = []
+
+    @property
+    def asked(self) -> int:
+        """How many answers models gave that the store did not have."""
+        return sum(model.asked for model in self._opened)
+
+    def classifier(self, name: str) -> Classifier:
+        """A classifier of single texts.
+
+        Raises:
+            UserError: There is no such model, it is none of single texts, or its files are missing.
+        """
+        found = load_classifier(name, self._params, store=self._store)
+        if self._params.entails(name):
+            raise UserError(
+                f"{name} classifies pairs of premise and hypothesis, no single texts",
+                where=f"params.yaml: models.{name}",
+                remedy="name another classifier",
+            )
+        self._opened.append(found)
+        return found
+
+    def embedder(self, name: str | None) -> Embedder:
+        """An embedder, that of `diagnosis` by default.
+
+        Raises:
+            UserError: There is no such embedder, or its files are missing.
+        """
+        found = load_embedder(name or self._params.diagnosis.embedder, self._params, store=self._store)
+        self._opened.append(found)
+        return found
+
+    def scorer(self, name: str) -> Ask:
+        """A causal model that gives its likeliest reply to each prompt.
+
+        Raises:
+            UserError: There is no such model, or its files are missing.
+        """
+        model = load_causal(name, self._params, store=self._store)
+        self._opened.append(model)
+        sampling = Sampling(max_new_tokens=NEW_TOKENS, temperature=0)
+        return lambda prompts: model.generate(prompts, sampling=sampling)

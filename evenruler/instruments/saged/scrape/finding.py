@@ -1,0 +1,227 @@
+"""Keywords of concepts: asked of a language model, near in meaning, linked from pages; names only, if wanted (A.1)."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
+from evenruler.instruments.saged.candidates import Similarity, candidate_words
+from evenruler.instruments.saged.scrape.replies import fault, listed
+from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape.settings import Way
+from evenruler.text.pipeline import BATCH, pipeline
+
+Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
+"""A language model: n prompts and the seed of each -> n replies."""
+
+QUESTIONS = {
+    "people": "famous people who stand for {concept}, by the short names that they are known under",
+    "characteristics": "characteristics that are necessary to {concept}",
+    "sub-categories": "sub-categories of {concept}",
+    "synonyms": "synonyms of {concept}",
+    "same root": "words that have the same grammatical root as {concept}",
+}
+"""The five kinds of question (figure 11), in words of ours."""
+
+_PROMPT = (
+    "The topic is {topic}. List {wanted}.\n"
+    "Answer with nothing but the list, its entries separated by commas: no introduction, no explanation."
+)
+_IN_CONTEXT = "They wrote about {word}."
+"""A word alone is taken for a name less often than one in a sentence."""
+
+_NO_NAMES = {"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A word, found in one way."""
+
+    word: str
+    way: Way
+    score: float
+    """Of `model`, the replies that name it; of `embedding`, its similarity to the concept; of `links`, the sentences
+    of the concept's pages that hold it."""
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A keyword of a concept and how it was found; not at all, where it is the concept's name."""
+
+    concept: str
+    word: str
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What was found and became no keyword. `word`: empty where a way had nothing to look in."""
+
+    concept: str
+    word: str
+    way: Way
+    reason: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Keywords of concepts, and what became none."""
+
+    keywords: list[Keyword]
+    refused: list[Refused]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What one way found for a concept, the best first, and words that it refuses, with the reason of each."""
+
+    hits: list[Hit]
+    refused: list[tuple[str, str]]
+
+
+def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
+    """What a language model answers to the five kinds of question, several times each.
+
+    Args:
+        concept: Its name.
+        topic: Title of the domain.
+        ask: The model, called once.
+        times: Replies to each question; their seeds are `seed`, `seed + 1` ...
+        seed: The first one.
+
+    Returns:
+        Words by the number of replies that name them, equally frequent ones by the alphabet.
+    """
+    questions = [_PROMPT.format(topic=topic, wanted=wanted.format(concept=concept)) for wanted in QUESTIONS.values()]
+    prompts = [question for question in questions for _ in range(times)]
+    replies = ask(prompts, [seed + time for _ in questions for time in range(times)])
+    lists = [listed(reply) for _, reply in zip(prompts, replies, strict=True)]
+    written: dict[str, Counter[str]] = {}
+    for found in lists:
+        for key, word in {word.casefold(): word for word in found.words}.items():
+            written.setdefault(key, Counter())[word] += 1
+    hits = [
+        # Of forms that are equally frequent the one in lower case: a capital may only begin a line.
+        Hit(max(forms, key=lambda form: (forms[form], form)), "model", forms.total())
+        for forms in written.values()
+    ]
+    return Ranked(_best_first(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
+
+
+def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
+    """The words of a concept's pages by their similarity to its name.
+
+    Args:
+        concept: Its name.
+        texts: Of its pages.
+        similarity: Called once, with every word.
+    """
+    words = candidate_words(texts, concept, similarity)
+    hits = [Hit(each.word, "embedding", each.similarity) for each in words if not fault(each.word)]
+    return Ranked(hits, [(each.word, reason) for each in words if (reason := fault(each.word))])
+
+
+def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
+    """Titles that a concept's pages link to, by the number of sentences of these pages that hold them.
+
+    Args:
+        titles: What tells pages of one name apart, as in "Mercury (planet)", is left off.
+        texts: Of the pages.
+
+    Raises:
+        UserError: The spaCy model is not installed.
+    """
+    words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
+    refused = [(word, reason) for word in words.values() if (reason := fault(word))]
+    kept = {key: [word] for key, word in words.items() if not fault(word)}
+    counts = Counter(match.concept for text in texts for match in matched(sentences(text), kept))
+    refused += [(word, "not in the text of its pages") for key, (word,) in kept.items() if not counts[key]]
+    return Ranked(_best_first([Hit(kept[key][0], "links", n) for key, n in counts.items()]), refused)
+
+
+def names_among(words: Sequence[str]) -> list[bool]:
+    """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts.
+
+    Args:
+        words: n words or terms of English.
+
+    Raises:
+        UserError: The spaCy model is not installed.
+    """
+    docs = pipeline("entities").pipe([_IN_CONTEXT.format(word=word) for word in words], batch_size=BATCH)
+    return [any(entity.label_ not in _NO_NAMES for entity in doc.ents) for doc in docs]
+
+
+def only_names(ranked: Ranked) -> Ranked:
+    """What is left of a way's words if only names are wanted.
+
+    Raises:
+        UserError: The spaCy model is not installed.
+    """
+    named = names_among([hit.word for hit in ranked.hits])
+    kept = [hit for hit, is_name in zip(ranked.hits, named, strict=True) if is_name]
+    others = [(hit.word, "no name") for hit, is_name in zip(ranked.hits, named, strict=True) if not is_name]
+    return Ranked(kept, [*ranked.refused, *others])
+
+
+def merged(
+    names: Mapping[str, str], ways: Mapping[str, Mapping[Way, Ranked]], taken: Mapping[str, str], most: int
+) -> Findings:
+    """The keywords of each concept: its name, then what was found, every way in turn.
+
+    Args:
+        names: Of the concepts that keywords were looked for.
+        ways: By concept, what each way found; of each way the first `most` words count.
+        taken: Concepts whose keywords are given by hand, by keyword.
+        most: Keywords of a concept beside its name.
+
+    Returns:
+        Each keyword under one concept. What belongs to another one, or was found for several, tells none of them apart
+        and is refused.
+    """
+    ranks = {concept: _in_turn([ranked.hits[:most] for ranked in own.values()]) for concept, own in ways.items()}
+    finders: dict[str, list[str]] = {}
+    for concept, found in ranks.items():
+        for key in found:
+            finders.setdefault(key, []).append(concept)
+    owners = {word.casefold(): concept for word, concept in taken.items()}
+    owners |= {name.casefold(): concept for concept, name in names.items()}
+    keywords: list[Keyword] = []
+    refused = [
+        Refused(concept, word, way, reason)
+        for concept, own in ways.items()
+        for way, ranked in own.items()
+        for word, reason in ranked.refused
+    ]
+    for concept, found in ranks.items():
+        keywords.append(Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ()))))
+        others = {key: _other(concept, key, owners, finders) for key in found}
+        own = [hits for key, hits in found.items() if not others[key]]
+        keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in own[:most]]
+        left_out = [(hits, f"{most} are enough") for hits in own[most:]]
+        left_out += [(hits, others[key]) for key, hits in found.items() if others[key]]
+        refused += [Refused(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out]
+    return Findings(keywords, refused)
+
+
+def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
+    """By word, how it was found: the best of each way first, then the second of each."""
+    found: dict[str, list[Hit]] = {}
+    for hit in chain.from_iterable(zip_longest(*ranks)):
+        if hit is not None:
+            found.setdefault(hit.word.casefold(), []).append(hit)
+    return found
+
+
+def _other(concept: str, key: str, owners: Mapping[str, str], finders: Mapping[str, Sequence[str]]) -> str:
+    """Why a word cannot be a keyword of a concept; empty where it can."""
+    if key in owners:
+        return f"a keyword of {owners[key]}"
+    others = [finder for finder in finders[key] if finder != concept]
+    return f"found for {', '.join(others)} as well" if others else ""
+
+
+def _best_first(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))

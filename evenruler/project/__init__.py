@@ -1,0 +1,1 @@
+"""`params.yaml` as a whole: check, new, scale, artifacts."""

@@ -1,0 +1,57 @@
+"""`artifacts:` in dvc.yaml: every benchmark under its name, for `dvc artifacts get`. DVC cannot template it."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from evenruler.project.files import params_yaml, replace
+from evenruler.project.params import Params
+from evenruler.strict import read_yaml
+
+HEADING = "# Written by `evenruler check`."
+
+
+def expected(params: Params) -> dict[str, dict[str, Any]]:
+    """The entries that belong there: of every benchmark that the scale in use builds."""
+    return {
+        name: {
+            "path": f"benchmarks/{name}",
+            "type": "dataset",
+            "desc": f"Rows, card, manifest and evidence of {name}",
+            "labels": [declared.section, "bias", "language-models"],
+        }
+        for name, declared in sorted(params.benchmarks.items())
+        if declared.section != "evolve" or declared.key in params.active.evolved
+    }
+
+
+def bring_in_step(root: Path, params: Params) -> list[str]:
+    """Write the entries into dvc.yaml if they are not there; the rest of the file stays as it is.
+
+    Returns:
+        Lines that say what was done.
+    """
+    path = root / "dvc.yaml"
+    text, declared = path.read_text(encoding="utf-8"), read_yaml(path)
+    entries = expected(params)
+    if isinstance(declared, dict) and (declared.get("artifacts") or {}) == entries:
+        return []
+    lines = text.splitlines(keepends=True)
+    first, last = _block(lines)
+    rendered = StringIO()
+    params_yaml().dump({"artifacts": entries}, rendered)
+    heading = "" if first < len(lines) else f"\n{HEADING}\n"
+    replace(path, "".join([*lines[:first], heading, rendered.getvalue(), *lines[last:]]))
+    return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
+
+
+def _block(lines: list[str]) -> tuple[int, int]:
+    """First line of the artifacts and the one after their last; the end of the file twice where there are none."""
+    first = next((i for i, line in enumerate(lines) if line.startswith("artifacts:")), len(lines))
+    last = min(first + 1, len(lines))
+    for i in range(first + 1, len(lines)):
+        if lines[i][0] in " \t":
+            last = i + 1
+        elif lines[i].strip() and not lines[i].startswith("#"):
+            break
+    return first, last

@@ -1,0 +1,321 @@
+"""`params.yaml`: the catalogue of models, what is built, and what is in use."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.framing.settings import ContrastSettings
+from evenruler.instruments.instrument import Scale
+from evenruler.instruments.probes.evolve.settings import EvolveSettings
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings
+from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
+from evenruler.models.entry import ModelEntry
+from evenruler.models.recipe import NLI_LABELS, TrainingData
+from evenruler.project.settings import BrittlenessSettings, DiagnosisSettings
+from evenruler.publish.versions import Version
+from evenruler.strict import Slug, Strict, read_yaml, refuse_hidden_keys, validate
+
+FIRST_VERSION = "0.1.0"
+"""Of a benchmark that nobody has released."""
+
+
+class Active(Strict):
+    """What is in use. Written by `evenruler scale` and `evenruler check`, not by hand."""
+
+    scale: Scale
+    models: list[Slug] = Field(min_length=1)
+    """The causal models."""
+    entailment: list[Slug] = Field(default_factory=list)
+    """The models that answer questionnaires."""
+    interventions: list[Slug] = Field(default_factory=list)
+    """Those of them that are adapted to corpora."""
+    ours: list[Slug] = Field(default_factory=list)
+    """The domains whose text is ours."""
+    others: list[Slug] = Field(default_factory=list)
+    """The domains whose text others wrote."""
+    evolved: list[Slug] = Field(default_factory=list)
+    """The probe domains that evolve."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Where params.yaml declares a benchmark."""
+
+    section: str
+    key: str
+    version: str
+
+
+class Params(Strict):
+    """The whole of `params.yaml`."""
+
+    active: Active
+    models: dict[Slug, ModelEntry]
+    probes: dict[Slug, ProbeSettings]
+    evolve: dict[Slug, EvolveSettings] = Field(default_factory=dict)
+    """By probe domain."""
+    questionnaires: dict[Slug, QuestionnaireSettings] = Field(default_factory=dict)
+    interventions: dict[Slug, InterventionSettings] = Field(default_factory=dict)
+    """By corpus."""
+    contrasts: dict[Slug, ContrastSettings] = Field(default_factory=dict)
+    domains: dict[Slug, DomainSettings] = Field(default_factory=dict)
+    saged: SagedSettings = Field(default_factory=SagedSettings)
+    brittleness: BrittlenessSettings = Field(default_factory=BrittlenessSettings)
+    training: dict[Slug, TrainingData] = Field(default_factory=dict)
+    """Labelled data that `evenruler finetune` fits heads on."""
+    diagnosis: DiagnosisSettings
+    versions: dict[Slug, Version] = Field(default_factory=dict)
+    """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
+
+    @property
+    def benchmarks(self) -> dict[str, Declared]:
+        """Everything that gets a folder under `benchmarks/`, by its name."""
+        names = {f"probes-{domain}": ("probes", domain) for domain in self.probes}
+        names |= {f"probes-{evolved(domain)}": ("evolve", domain) for domain in self.evolve}
+        names |= {f"nli-{name}": ("questionnaires", name) for name in self.questionnaires}
+        names |= {f"framing-{name}": ("contrasts", name) for name in self.contrasts}
+        names |= {f"saged-{name}": ("domains", name) for name in self.domains}
+        return {
+            name: Declared(section, key, self.versions.get(name, FIRST_VERSION))
+            for name, (section, key) in names.items()
+        }
+
+    def in_use(self, scale: Scale) -> list[str]:
+        """The causal models of a scale, in the order of the catalogue."""
+        return [name for name, entry in self.models.items() if entry.kind == "causal" and entry.scale in (None, scale)]
+
+    def entailing(self, scale: Scale) -> list[str]:
+        """The models of a scale that answer questionnaires, in the order of the catalogue."""
+        return [name for name, entry in self.models.items() if self.entails(name) and entry.scale in (None, scale)]
+
+    def intervened(self, scale: Scale) -> list[str]:
+        """The models of a scale that are adapted to corpora, where there are any, in the order of the catalogue."""
+        if not self.interventions:
+            return []
+        return [name for name in self.entailing(scale) if self.models[name].intervention is not None]
+
+    def evolving(self, scale: Scale) -> list[str]:
+        """The probe domains that evolve at a scale."""
+        return [name for name, settings in self.evolve.items() if settings.scale in (None, scale)]
+
+    @property
+    def probe_sets(self) -> dict[str, str]:
+        """The folders of built probes in use, with the domain of each: every domain, and what evolved of some."""
+        return {domain: domain for domain in self.probes} | {evolved(domain): domain for domain in self.active.evolved}
+
+    def domains_of(self, text: Literal["ours", "others"]) -> list[str]:
+        """The domains whose text is ours, or is of others."""
+        return [name for name, settings in self.domains.items() if settings.text == text]
+
+    def uses(self, scale: Scale) -> dict[str, list[str]]:
+        """What `active` lists at a scale, by its keys."""
+        return {
+            "models": self.in_use(scale),
+            "entailment": self.entailing(scale),
+            "interventions": self.intervened(scale),
+            "ours": self.domains_of("ours"),
+            "others": self.domains_of("others"),
+            "evolved": self.evolving(scale),
+        }
+
+    def entails(self, name: str) -> bool:
+        """Whether a model answers questionnaires."""
+        entry = self.models[name]
+        if entry.entailment is not None:
+            return entry.entailment
+        if entry.kind in ("nli", "masked") or entry.forms is not None:
+            return True
+        return entry.kind == "encoder" and set(self.labels(name)) == set(NLI_LABELS)
+
+    def labels(self, name: str) -> list[str]:
+        """What the head of an encoder tells apart, in the order of its outputs."""
+        recipe = self.models[name].finetune
+        return list(self.training[recipe.validation].labels) if recipe else []
+
+    def origins(self, models: Sequence[str]) -> dict[str, str]:
+        """Where models come from, in words, with their licence."""
+        entries = {name: self.models[name] for name in models}
+        return {
+            name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
+            for name, entry in entries.items()
+        }
+
+    def lineage(self, model: str) -> str:
+        """The name that a model shares with those of the same weights."""
+        return self.models[model].lineage or model
+
+
+def evolved(domain: str) -> str:
+    """The name of what evolves of a probe domain."""
+    return f"{domain}-evolved"
+
+
+def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Params:
+    """Read and check `params.yaml`.
+
+    Args:
+        path: The file.
+        in_step: Also require that `active` lists what its scale uses.
+
+    Raises:
+        UserError: Something in the file is wrong: file, key, what was found, what to do.
+    """
+    path = Path(path)
+    declared = read_yaml(path)
+    refuse_hidden_keys(declared, path)
+    params = validate(Params, declared, path)
+    embedder = params.models.get(params.diagnosis.embedder)
+    if embedder is None or embedder.kind != "embedder":
+        raise UserError(
+            f"{params.diagnosis.embedder!r} is no embedder of the catalogue",
+            where=f"{path}: diagnosis.embedder",
+            remedy="name a model of kind embedder",
+        )
+    judge = params.models.get(params.diagnosis.acceptability or "")
+    if params.diagnosis.acceptability and (judge is None or judge.kind not in ("causal", "classifier", "encoder")):
+        raise UserError(
+            f"{params.diagnosis.acceptability!r} is no causal model and no classifier of the catalogue",
+            where=f"{path}: diagnosis.acceptability",
+            remedy="name one",
+        )
+    _check_recipes(params, path)
+    _check_features(params, path)
+    _check_evolution(params, path)
+    for name in params.versions:
+        if name not in params.benchmarks:
+            raise UserError(
+                f"no benchmark {name!r}; {nearest(name, params.benchmarks)}",
+                where=f"{path}: versions",
+                remedy="remove it or mend the name",
+            )
+    scale = params.active.scale
+    require_models(params, scale, path)
+    if not in_step:
+        return params
+    for key, used in params.uses(scale).items():
+        found = getattr(params.active, key)
+        if found != used:
+            raise UserError(
+                f"{found} is not what the scale {scale!r} uses, {used}",
+                where=f"{path}: active.{key}",
+                remedy="run `evenruler check`, which writes it from the catalogue",
+            )
+    return params
+
+
+def require_models(params: Params, scale: Scale, path: Path) -> None:
+    """A scale uses a causal model, and models for questionnaires and corpora where there are such.
+
+    Args:
+        params: The declaration.
+        scale: Which.
+        path: The file of the declaration.
+
+    Raises:
+        UserError: It uses none.
+    """
+    for needed, used, what, remedy in (
+        (
+            True,
+            params.in_use(scale),
+            "no causal model is in use",
+            "give one of them that scale, or no scale",
+        ),
+        (
+            params.questionnaires,
+            params.entailing(scale),
+            "no model answers questionnaires",
+            "give a causal model `entailment: true`, or add an nli model",
+        ),
+        (
+            params.interventions,
+            params.intervened(scale),
+            "no model is adapted to corpora",
+            "give one that answers questionnaires `intervention: every`",
+        ),
+    ):
+        if needed and not used:
+            raise UserError(f"{what} at the scale {scale!r}", where=f"{path}: models", remedy=remedy)
+
+
+def _check_features(params: Params, path: Path) -> None:
+    """Every feature names a model that can measure it."""
+    for name, feature in params.saged.features.items():
+        if feature.model is None:
+            continue
+        kinds = {"classifier": ("classifier", "encoder"), "scorer": ("causal",)}.get(feature.kind, ("embedder",))
+        entry = params.models.get(feature.model)
+        where = f"{path}: saged.features.{name}.model"
+        if entry is None:
+            raise UserError(
+                f"no model {feature.model!r}",
+                where=where,
+                remedy=f"mend the name ({nearest(feature.model, params.models)})",
+            )
+        if entry.kind not in kinds:
+            raise UserError(
+                f"{feature.model!r} is of kind {entry.kind}",
+                where=where,
+                remedy=f"name one of kind {' or '.join(kinds)}",
+            )
+
+
+def _check_evolution(params: Params, path: Path) -> None:
+    """What evolves is declared, and by models that can do it."""
+    for name, settings in params.evolve.items():
+        where = f"{path}: evolve.{name}"
+        if name not in params.probes:
+            remedy = f"declare it under `probes`, or mend the name ({nearest(name, params.probes)})"
+            raise UserError(f"no probe domain {name!r}", where=where, remedy=remedy)
+        if evolved(name) in params.probes:
+            raise UserError(
+                f"the probe domain {evolved(name)!r} has the name of what evolves", where=where, remedy="rename it"
+            )
+        for key, by_scale in (("model", settings.model), ("operator", settings.operator)):
+            for model in dict.fromkeys(by_scale.values()):
+                _check_evolving_model(model, key, f"{where}.{key}", params)
+        for scale, model in settings.operator.items():
+            if settings.shots[scale] and params.models[model].kind == "chat":
+                what = f"{model!r} only chats, and goes on with no examples"
+                raise UserError(what, where=f"{where}.shots.{scale}", remedy="say false")
+
+
+def _check_evolving_model(name: str, key: str, where: str, params: Params) -> None:
+    entry = params.models.get(name)
+    if entry is None:
+        remedy = f"mend the name ({nearest(name, params.models)})"
+        raise UserError(f"no model {name!r}", where=where, remedy=remedy)
+    chats = entry.kind == "chat" or (entry.kind == "causal" and entry.chat)
+    if key == "operator" and not chats:
+        raise UserError(f"{name!r} does not chat", where=where, remedy="name a causal model with `chat: true`")
+    if key == "model" and entry.kind != "causal":
+        raise UserError(f"{name!r} is of kind {entry.kind}", where=where, remedy="name one of kind causal")
+
+
+def _check_recipes(params: Params, path: Path) -> None:
+    """Every encoder is fitted on data that is declared, with one set of labels."""
+    for name, entry in params.models.items():
+        recipe = entry.finetune
+        if recipe is None:
+            continue
+        where = f"{path}: models.{name}.finetune"
+        for data in [recipe.validation, *recipe.data]:  # what the others are compared with comes first
+            if data not in params.training:
+                raise UserError(
+                    f"no training data {data!r}",
+                    where=where,
+                    remedy=f"add it under `training`, or mend the name ({nearest(data, params.training)})",
+                )
+            own, first = params.training[data], params.training[recipe.validation]
+            if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
+                raise UserError(
+                    f"{data!r} has labels {own.labels} on {len(own.columns)} columns, the validation data "
+                    f"{first.labels} on {len(first.columns)}",
+                    where=where,
+                    remedy="fit on data of one kind",
+                )

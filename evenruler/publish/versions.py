@@ -1,0 +1,67 @@
+"""Versions of benchmarks, and the changelogs under `data/sources/changelogs/`."""
+
+import datetime
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from evenruler.strict import Strict, Text, read_yaml, validate
+
+Bump = Literal["none", "patch", "minor", "major"]
+"""What a change of a benchmark asks of its version, least first."""
+
+BUMPS: tuple[Bump, ...] = ("none", "patch", "minor", "major")
+
+
+def _three_numbers(version: str) -> str:
+    if not re.fullmatch(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)", version):
+        raise ValueError(f"found {version!r}, expected MAJOR.MINOR.PATCH")
+    return version
+
+
+Version = Annotated[str, AfterValidator(_three_numbers)]
+"""MAJOR.MINOR.PATCH."""
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """What versions are ordered by."""
+    return tuple(map(int, version.split(".")))
+
+
+def bumped(version: str, bump: Bump) -> str:
+    """The version after a change."""
+    major, minor, patch = version_key(version)
+    return {
+        "none": version,
+        "patch": f"{major}.{minor}.{patch + 1}",
+        "minor": f"{major}.{minor + 1}.0",
+        "major": f"{major + 1}.0.0",
+    }[bump]
+
+
+class Release(Strict):
+    """One released version."""
+
+    date: datetime.date
+    changes: list[Text] = Field(min_length=1)
+
+
+class Changelog(Strict):
+    """What changed from version to version of one benchmark."""
+
+    releases: dict[Version, Release] = Field(default_factory=dict)
+
+    def newest_first(self) -> list[tuple[str, Release]]:
+        """Versions and their releases."""
+        return sorted(self.releases.items(), key=lambda item: version_key(item[0]), reverse=True)
+
+
+def load_changelog(path: Path) -> Changelog:
+    """Read and check a changelog; a benchmark without a file has not been released.
+
+    Raises:
+        UserError: Something in the file is wrong.
+    """
+    return validate(Changelog, read_yaml(path), path) if path.exists() else Changelog()

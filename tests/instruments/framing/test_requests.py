@@ -1,0 +1,54 @@
+"""What a model is asked at a decision point."""
+
+import pandas as pd
+
+from evenruler.instruments.framing.build import compose
+from evenruler.instruments.framing.requests import asked_forms, asked_replies, surface_forms
+from evenruler.instruments.framing.settings import ContrastSettings
+from tests.instruments.framing.hair import hair
+
+OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}
+
+
+def prompts() -> pd.DataFrame:
+    return pd.DataFrame(compose("hair", hair(), ContrastSettings()).prompts)
+
+
+def test_forms_come_with_and_without_space_and_capital() -> None:
+    assert surface_forms(["he"], "The answer is:", chat=False) == [" he", "he", " He", "He"]
+
+
+def test_after_a_letter_no_form_goes_without_its_space() -> None:
+    assert surface_forms(["he", "NASA"], "when I hear a beard is", chat=False) == [" he", " He", " NASA"]
+
+
+def test_in_a_chat_the_answer_begins_a_turn_whatever_the_prompt_ends_with() -> None:
+    assert surface_forms(["he"], "when I hear a beard is", chat=True) == [" he", "he", " He", "He"]
+
+
+def test_letters_are_asked_where_options_are_listed_and_words_where_not() -> None:
+    asked = asked_forms(prompts(), OUTCOMES, ["bare", "chat"])
+    rows = asked.merge(prompts()[["id", "task"]], on="id")
+    by_task = rows.groupby("task")["form"].agg(lambda forms: sorted(set(forms)))
+    assert by_task["choice"] == [" A", " B", " C", "A", "B", "C"]
+    assert len(by_task["completion"]) == 4 * 4
+    assert rows.groupby(["id", "configuration"]).size().to_dict() == {
+        (id_, configuration): 6 if task == "choice" else 16
+        for id_, task in prompts()[["id", "task"]].itertuples(index=False)
+        for configuration in ("bare", "chat")
+    }
+
+
+def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change() -> None:
+    few, many = (asked_replies(prompts(), n, 0, ["bare"]) for n in (2, 5))
+    assert many["seed"].is_unique
+    assert len(many) == 5 * 2 * 5
+    both = few.merge(many, on=["seed"], suffixes=("", "_many"))
+    assert len(both) == len(few)
+    assert (both["id"] == both["id_many"]).all()
+    assert not set(asked_replies(prompts(), 2, 1, ["bare"])["seed"]) & set(few["seed"])
+
+
+def test_order_of_rows_does_not_matter_to_what_is_drawn() -> None:
+    shuffled = prompts().sample(frac=1, random_state=3)
+    pd.testing.assert_frame_equal(asked_replies(shuffled, 3, 0, ["bare"]), asked_replies(prompts(), 3, 0, ["bare"]))

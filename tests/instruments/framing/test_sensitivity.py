@@ -1,0 +1,198 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.instruments.framing import apd, schemas
+from evenruler.instruments.framing.sensitivity import effects, shifts
+from evenruler.tables import read_frame, write_table
+from tests.instruments.framing.tables import distributions
+
+FACTORS = ["salience", "instruction"]
+
+ASSOCIATION = {
+    ("association", "bare"): {"bald": [1.0, 0.0, 0.0], "long": [0.5, 0.5, 0.0]},
+    ("association", "salience"): {"bald": [0.4, 0.0, 0.6], "long": [0.25, 0.75, 0.0]},
+    ("association", "instruction"): {"bald": [0.9, 0.1, 0.0], "long": [0.5, 0.3, 0.2]},
+    ("association", "salience+instruction"): {"bald": [0.1, 0.2, 0.7], "long": [0.5, 0.5, 0.0]},
+}
+COMPLETION = {
+    ("completion", "bare"): {"bald": [0.8, 0.2, 0.0], "long": [0.2, 0.8, 0.0]},
+    ("completion", "instruction"): {"bald": [0.6, 0.2, 0.2], "long": [0.2, 0.7, 0.1]},
+    ("completion", "salience+instruction"): {"bald": [0.5, 0.5, 0.0], "long": [0.0, 0.0, 1.0]},
+}
+
+
+def by_stimulus(found: pd.DataFrame) -> dict[tuple[str, str, str], tuple[float, int]]:
+    rows = found.to_dict("records")
+    return {(row["task"], row["factor"], row["stimulus"]): (round(row["apd"], 12), row["n"]) for row in rows}
+
+
+class TestDistance:
+    def test_on_paper(self) -> None:
+        # |.7 - .2| + |.2 - .3| + |.1 - .5| = 1, and half of it.
+        assert apd([0.7, 0.2, 0.1], [0.2, 0.3, 0.5]) == pytest.approx(0.5, abs=1e-15)
+        assert apd([0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.4, 0.4]) == pytest.approx(0.6, abs=1e-15)
+        assert apd([1.0, 0.0], [0.0, 1.0]) == 1.0
+        assert apd([0.3, 0.7], [0.3, 0.7]) == 0.0
+
+    def test_every_row_of_a_batch_has_its_own(self) -> None:
+        p = [[[1.0, 0.0], [0.5, 0.5]], [[0.2, 0.8], [math.nan, 0.5]]]
+        q = [[[0.0, 1.0], [0.25, 0.75]], [[math.nan, math.nan], [0.5, 0.5]]]
+        found = apd(p, q)
+        assert (found.shape, found.dtype) == ((2, 2), np.float64)
+        np.testing.assert_array_equal(found, [[1.0, 0.25], [math.nan, math.nan]])
+
+    @given(st.lists(st.tuples(*[st.floats(1e-3, 1)] * 2), min_size=1, max_size=9))
+    def test_is_symmetric_and_never_above_one(self, weights) -> None:
+        p, q = np.array(weights).T
+        p, q = p / p.sum(), q / q.sum()
+        assert 0 <= apd(p, q) == apd(q, p) <= 1
+
+    @pytest.mark.parametrize(
+        ("p", "q", "said"),
+        [
+            ([0.5, 0.5], [0.5, 0.25, 0.25], r"of one shape, got \(2,\) and \(3,\)"),
+            ([[0.5, 0.5]], [0.5, 0.5], "of one shape"),
+            (1.0, 1.0, "of one shape"),
+            ([0.5, 0.5], [1.2, -0.2], "negative, -0.2"),
+            ([0.5, 0.5], [math.nan, -0.2], "negative, -0.2"),
+            ([0.5, 0.4], [0.5, 0.5], "sum to 0.9, expected 1"),
+            ([0.5, 0.5], [0.5, 0.500002], "sum to 1.000002"),
+            ([[], []], [[], []], "sum to 0, expected 1"),
+        ],
+    )
+    def test_refuses_what_are_no_distributions(self, p, q, said) -> None:
+        with pytest.raises(ValueError, match=said):
+            apd(p, q)
+
+    def test_takes_sums_that_rounding_left(self) -> None:
+        assert apd([0.5, 0.5], [0.5, 0.5000009]) == pytest.approx(0, abs=1e-6)
+
+
+class TestEffects:
+    def test_on_paper_with_all_four_cells(self) -> None:
+        # bald: salience without instruction (.6 + 0 + .6) / 2 = .6, with it (.8 + .1 + .7) / 2 = .8, mean .7;
+        # instruction without salience (.1 + .1) / 2 = .1, with it (.3 + .2 + .1) / 2 = .3, mean .2.
+        # long: salience (.25 + .25) / 2 and (0 + .2 + .2) / 2, mean .225; instruction .2 and .25, mean .225.
+        found = by_stimulus(effects(distributions(ASSOCIATION), FACTORS))
+        assert found == {
+            ("association", "salience", "bald"): (0.7, 2),
+            ("association", "instruction", "bald"): (0.2, 2),
+            ("association", "salience", "long"): (0.225, 2),
+            ("association", "instruction", "long"): (0.225, 2),
+        }
+
+    def test_a_single_feasible_pair_is_not_halved(self) -> None:
+        # Completion with salience alone is not feasible: bald (.1 + .3 + .2) / 2 = .3; long moves wholly but for .1.
+        found = by_stimulus(effects(distributions(COMPLETION), FACTORS))
+        assert found == {
+            ("completion", "salience", "bald"): (0.3, 1),
+            ("completion", "instruction", "bald"): (0.2, 1),
+            ("completion", "salience", "long"): (0.9, 1),
+            ("completion", "instruction", "long"): (0.1, 1),
+        }
+
+    def test_a_cell_that_is_left_out_takes_its_pairs_and_changes_nothing_else(self) -> None:
+        whole = by_stimulus(effects(distributions(ASSOCIATION | COMPLETION), FACTORS))
+        rest = {cell: rows for cell, rows in ASSOCIATION.items() if cell != ("association", "salience")}
+        found = by_stimulus(effects(distributions(rest | COMPLETION), FACTORS))
+        assert found == whole | {
+            ("association", "salience", "bald"): (0.8, 1),
+            ("association", "instruction", "bald"): (0.1, 1),
+            ("association", "salience", "long"): (0.2, 1),
+            ("association", "instruction", "long"): (0.2, 1),
+        }
+
+    def test_a_null_share_leaves_the_pairs_of_its_stimulus_out(self) -> None:
+        rows = distributions(ASSOCIATION | COMPLETION)
+        whole = by_stimulus(effects(rows, FACTORS))
+        lost = (rows["stimulus"] == "bald") & (rows["framing"] == "salience+instruction")
+        found = by_stimulus(effects(rows.assign(share=rows["share"].mask(lost)), FACTORS))
+        del whole["completion", "salience", "bald"]
+        assert found == whole | {
+            ("association", "salience", "bald"): (0.6, 1),
+            ("association", "instruction", "bald"): (0.1, 1),
+        }
+
+    def test_models_configurations_and_metrics_go_their_own_ways(self) -> None:
+        still = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for _, framing in COMPLETION}
+        parts = [
+            distributions(COMPLETION),
+            distributions(still, model="m1"),
+            distributions(still, configuration="chat"),
+            distributions(still, metric="choice"),
+            distributions({cell: {"bald": [*rows["bald"][:2], 0.0]} for cell, rows in still.items()}, "other"),
+        ]
+        found = effects(pd.concat(parts), FACTORS)
+        identity = ["benchmark", "model", "configuration", "metric", "stimulus"]
+        salience = found[found["factor"] == "salience"].set_index(identity)["apd"].round(12).to_dict()
+        assert salience == {
+            ("pronouns", "m0", "bare", "token", "bald"): 0.3,
+            ("pronouns", "m0", "bare", "token", "long"): 0.9,
+            ("pronouns", "m1", "bare", "token", "bald"): 0.0,
+            ("pronouns", "m0", "chat", "token", "bald"): 0.0,
+            ("pronouns", "m0", "bare", "choice", "bald"): 0.0,
+            ("other", "m0", "bare", "token", "bald"): 0.0,
+        }
+
+    def test_benchmarks_may_have_other_classes(self) -> None:
+        two = {("completion", "bare"): {"bald": [1.0, 0.0]}, ("completion", "salience"): {"bald": [0.3, 0.7]}}
+        own = distributions(two, "two", classes=["male", "female"])
+        found = effects(pd.concat([distributions(COMPLETION), own]), FACTORS)
+        assert found.groupby("benchmark")["apd"].size().to_dict() == {"pronouns": 4, "two": 1}
+        assert found[found["benchmark"] == "two"]["apd"].item() == pytest.approx(0.7)
+
+    def test_no_feasible_pair_is_an_empty_table(self, tmp_path) -> None:
+        alone = distributions({("choice", "instruction"): {"bald": [1.0, 0.0, 0.0]}})
+        for rows in (alone, alone.iloc[:0]):
+            write_table(effects(rows, FACTORS), schemas.EFFECTS, tmp_path / "effects.parquet")
+            write_table(shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
+            assert read_frame(tmp_path / "effects.parquet").empty
+            assert read_frame(tmp_path / "shifts.parquet").empty
+
+    def test_refuses_an_unknown_cue_and_a_cell_without_a_class(self) -> None:
+        rows = distributions(COMPLETION)
+        with pytest.raises(ValueError, match="has the cue 'instruction', expected salience"):
+            effects(rows, ["salience"])
+        with pytest.raises(ValueError, match="pronouns: a cell lacks the share of one of the classes he, she, they"):
+            effects(rows.iloc[1:], FACTORS)
+
+
+class TestShifts:
+    def test_on_paper(self) -> None:
+        # bald, salience at instruction: he (.5 - .6) / 1.1, she (.5 - .2) / .7, they goes.
+        # long, instruction at bare: he 0, she (.7 - .8) / 1.5, they comes.
+        found = shifts(distributions(COMPLETION), FACTORS)
+        values = found.set_index(["factor", "at", "stimulus", "outcome"])["shift"].to_dict()
+        assert len(found) == len(values) == 2 * 2 * 3
+        for key, expected in {
+            ("salience", "instruction", "bald", "he"): -0.1 / 1.1,
+            ("salience", "instruction", "bald", "she"): 0.3 / 0.7,
+            ("salience", "instruction", "bald", "they"): -1.0,
+            ("instruction", "bare", "long", "he"): 0.0,
+            ("instruction", "bare", "long", "she"): -0.1 / 1.5,
+            ("instruction", "bare", "long", "they"): 1.0,
+        }.items():
+            assert values[key] == pytest.approx(expected, abs=1e-12)
+
+    def test_a_class_that_is_in_neither_cell_does_not_shift(self) -> None:
+        found = shifts(distributions(ASSOCIATION), FACTORS)
+        neither = found.query("stimulus == 'long' and outcome == 'they' and at == 'bare' and factor == 'salience'")
+        assert neither["shift"].tolist() == [0.0]
+
+    def test_both_tables_are_as_their_schemas_say(self, tmp_path) -> None:
+        rows = distributions(ASSOCIATION | COMPLETION)
+        write_table(effects(rows, FACTORS), schemas.EFFECTS, tmp_path / "effects.parquet")
+        write_table(shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
+        assert len(read_frame(tmp_path / "effects.parquet")) == 8
+        assert len(read_frame(tmp_path / "shifts.parquet")) == (2 * 4 + 2 * 2) * 3
+
+    def test_the_order_of_rows_does_not_matter(self) -> None:
+        rows = distributions(ASSOCIATION | COMPLETION)
+        shuffled = rows.sample(frac=1, random_state=1)
+        pd.testing.assert_frame_equal(shifts(shuffled, FACTORS), shifts(rows, FACTORS))
+        pd.testing.assert_frame_equal(effects(shuffled, FACTORS), effects(rows, FACTORS))

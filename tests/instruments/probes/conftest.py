@@ -1,0 +1,101 @@
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.instruments.probes import Compiled, compile_domain
+from evenruler.instruments.probes.criterion import Criterion
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import ProbeSource
+from evenruler.models import LogLikelihoods
+
+SOURCE: dict[str, Any] = {
+    "title": "Trades",
+    "construct": "association of trades with gender",
+    "direction": "positive means closer to men",
+    "source": "the file",
+    "licence": "cc-by-4.0",
+    "targets": {"men": ["man", "uncle"], "women": ["woman", "girl"]},
+    "attributes": ["baker", "engineer"],
+    "sets": {
+        "hand": {
+            "title": "By hand",
+            "templates": {
+                "plain": "The {ATTRIBUTE} is a {TARGET}.",
+                "odd": {"text": "It is odd when a {ATTRIBUTE} is a {TARGET}.", "keying": -1},
+            },
+        },
+        "other": {
+            "title": "By others",
+            "source": "the others",
+            "licence": "mit",
+            "templates": {"plain": "A {ATTRIBUTE} met a {TARGET}."},
+        },
+    },
+}
+
+
+@pytest.fixture
+def source() -> Callable[..., ProbeSource]:
+    """The source of a small domain, with top-level keys replaced."""
+
+    def make(**changes: Any) -> ProbeSource:
+        return ProbeSource.model_validate({**SOURCE, **changes})
+
+    return make
+
+
+@pytest.fixture
+def compiled(source) -> Callable[..., Compiled]:
+    """The tables of that domain."""
+
+    def make(article: Any = "agree", criterion: Criterion | None = None, **changes: Any) -> Compiled:
+        return compile_domain("trades", source(**changes), ProbeSettings(article=article), criterion)
+
+    return make
+
+
+class KnownUnigramModel:
+    """A model of language in which each word has a known probability, whatever stands before it.
+
+    So the likelihood of a sentence can be added up on paper. It answers what a causal model answers.
+    """
+
+    name = "known-unigram"
+
+    def __init__(self, probabilities: dict[str, float]) -> None:
+        self.probabilities = probabilities
+
+    def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
+        words = [text.rstrip(".").lower().split() for text in texts]
+        return LogLikelihoods(
+            nats=np.array([sum(math.log(self.probabilities[word]) for word in of_text) for of_text in words]),
+            tokens=np.array([len(of_text) for of_text in words]),
+        )
+
+
+def scores_of(probes: pd.DataFrame, values: Sequence[float], model: str = "m") -> pd.DataFrame:
+    """Scores of sentences as the stage writes them."""
+    return pd.DataFrame(
+        {
+            "id": probes["id"].to_numpy(),
+            "model": model,
+            "lineage": model,
+            "configuration": "bare",
+            "framing": "bare",
+            "measure": "loglikelihood",
+            "value": np.asarray(values, dtype=np.float64),
+            "n_tokens": 7,
+        }
+    )
+
+
+def frames(built: Compiled, benchmark: str = "trades") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Probes, templates and attributes as frames with their benchmark."""
+    probes, templates, attributes = (
+        pd.DataFrame(rows).assign(benchmark=benchmark) for rows in (built.probes, built.templates, built.attributes)
+    )
+    return probes, templates, attributes

@@ -1,0 +1,175 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from evenruler.instruments.probes.evolve.operators import (
+    NEGATING,
+    PLAIN,
+    REPLACED,
+    TEMPERATURE,
+    TOP_P,
+    VOICES,
+    WORD_TOKENS,
+    ModelOperator,
+    shown,
+    told,
+)
+from evenruler.instruments.probes.evolve.population import Template, Wish, WordGradient
+from evenruler.instruments.probes.evolve.validation import read_reply, refusal
+from evenruler.models import Sampling
+from evenruler.text import ATTRIBUTE, TARGET
+from evenruler.text.english import negations
+
+SOURCES = Path(__file__).parents[4] / "data" / "sources" / "probes"
+TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
+ODD = "It seems odd to me when an {ATTRIBUTE} is a {TARGET}."
+SHOTS = [(voice, opening, text) for voice in VOICES for opening in VOICES[voice].openings for text in PLAIN + NEGATING]
+
+
+def whole(voice: str = "anecdote", text: str = TEXT) -> Wish:
+    return Wish(1, Template("most", text, 1), "reword", voice, None)
+
+
+def word(word: str = "expect", text: str = TEXT) -> Wish:
+    return Wish(1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5))
+
+
+class EchoingWriter:
+    """A model whose reply says which prompt of which call it answers, with which seed."""
+
+    name = "echoing"
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, Sampling, bool | None]] = []
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        sampling: Sampling = Sampling(),  # noqa: B008  # frozen
+        seeds: Sequence[int] | None = None,
+        system: str | Sequence[str | None] | None = None,
+        chat: bool | None = None,
+    ) -> list[str]:
+        self.calls.append((len(prompts), sampling, chat))
+        assert seeds is not None
+        assert system is None
+        return [f"{seed}: {prompt}" for prompt, seed in zip(prompts, seeds, strict=True)]
+
+
+class TestModelOperator:
+    def test_each_wish_gets_its_own_reply_in_order_one_call_for_each_length(self):
+        writer = EchoingWriter()
+        operator = ModelOperator(writer, 48, few_shot=True)
+        wishes = [whole("fit"), word(), whole("choice"), word("people"), whole("fit")]
+        seeds = [11, 12, 13, 14, 15]
+        found = operator.reword(wishes, seeds)
+        assert found == [
+            (shown(wish, seed), f"{seed}: {shown(wish, seed)}") for wish, seed in zip(wishes, seeds, strict=True)
+        ]
+        assert writer.calls == [
+            (2, Sampling(WORD_TOKENS, TEMPERATURE, TOP_P), False),
+            (3, Sampling(48, TEMPERATURE, TOP_P), False),
+        ]
+
+    def test_a_model_that_is_told_gets_all_in_one_call_of_its_chat(self):
+        writer = EchoingWriter()
+        found = ModelOperator(writer, 48, few_shot=False).reword([whole(), word()], [1, 2])
+        assert found == [(told(whole()), f"1: {told(whole())}"), (told(word()), f"2: {told(word())}")]
+        assert writer.calls == [(2, Sampling(48, TEMPERATURE, TOP_P), True)]
+
+    def test_no_reply_is_longer_than_asked_for(self):
+        writer = EchoingWriter()
+        ModelOperator(writer, 5, few_shot=True).reword([whole(), word()], [1, 2])
+        assert [sampling.max_new_tokens for _, sampling, _ in writer.calls] == [5]
+
+    def test_no_wish_no_call(self):
+        writer = EchoingWriter()
+        assert ModelOperator(writer, 48, few_shot=True).reword([], []) == [] == writer.calls
+
+    def test_as_many_seeds_as_wishes(self):
+        with pytest.raises(ValueError, match="shorter"):
+            ModelOperator(EchoingWriter(), 48, few_shot=True).reword([whole(), whole()], [1])
+
+    def test_name_and_voices(self):
+        operator = ModelOperator(EchoingWriter(), 48, few_shot=True)
+        assert operator.name == "echoing"
+        assert operator.voices == tuple(VOICES)
+        assert {"observation", "anecdote", "hypothesis"} <= set(operator.voices)
+
+
+class TestExamples:
+    def test_the_prompt_ends_where_the_reply_begins(self):
+        prompt = shown(whole("anecdote"), 0)
+        assert prompt.startswith(
+            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: Our neighbours used "
+            "to say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
+        )
+        assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
+        assert shown(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
+
+    def test_the_seed_decides_how_examples_begin_and_all_begin_the_same(self):
+        openings = VOICES["fit"].openings
+        for seed in range(2 * len(openings)):
+            prompt, opening = shown(whole("fit"), seed), openings[seed % len(openings)]
+            assert [prompt.count(other) for other in openings] == [
+                len(PLAIN) // 2 if other == opening else 0 for other in openings
+            ]
+        assert shown(word(), 1) == shown(word(), 2)
+
+    @pytest.mark.parametrize(
+        ("text", "examples"),
+        [
+            (TEXT, PLAIN[:3]),
+            ("We find that a {TARGET} is {ATTRIBUTE}.", PLAIN[3:]),
+            ("I hear the word {ATTRIBUTE} and see a {TARGET}.", PLAIN),
+            (ODD, NEGATING[:3]),
+            ("It would be odd if a {TARGET} were {ATTRIBUTE}.", NEGATING[3:]),
+            ("I never heard the word {ATTRIBUTE} from a {TARGET}.", NEGATING),
+        ],
+    )
+    def test_examples_negate_as_the_template_and_are_of_its_kind(self, text, examples):
+        prompt = shown(whole(text=text), 0)
+        assert [other for other in (*PLAIN, *NEGATING) if other in prompt] == list(examples)
+
+    @pytest.mark.parametrize(("voice", "opening", "text"), SHOTS)
+    def test_every_example_would_be_taken_as_a_reply(self, voice, opening, text):
+        wish = whole(voice, text)
+        reply = shown(wish, VOICES[voice].openings.index(opening)).split(f"Sentence: {text}\n")[1].split("\n")[0]
+        found, _ = read_reply(wish, reply.removeprefix(f"{VOICES[voice].label}: "))
+        assert found is not None
+        assert found.startswith(opening)
+        assert refusal(found, wish, (), 30) is None
+
+    @pytest.mark.parametrize(("text", "replaced", "others"), REPLACED)
+    def test_every_word_has_others(self, text, replaced, others):
+        assert replaced in text.strip(".").split()
+        assert replaced.lower() not in others.lower().split(", ")
+
+    def test_examples_are_of_either_order_of_the_slots_and_negate_where_they_say_so(self):
+        for texts in (PLAIN[:3], PLAIN[3:], NEGATING[:3], NEGATING[3:]):
+            assert {text.index(ATTRIBUTE) < text.index(TARGET) for text in texts} == {True, False}
+        assert not any(map(negations, PLAIN))
+        assert all(negations(text) == 1 for text in NEGATING)
+
+    @pytest.mark.parametrize("path", sorted(SOURCES.glob("*.yaml")), ids=lambda path: path.stem)
+    def test_no_example_is_a_shipped_template(self, path):
+        shipped = path.read_text(encoding="utf-8")
+        assert yaml.safe_load(shipped)["sets"]
+        assert not any(text in shipped for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED)))
+
+
+class TestTelling:
+    def test_a_whole(self):
+        for voice in VOICES:
+            prompt = told(whole(voice))
+            assert TEXT in prompt
+            assert VOICES[voice].told in prompt
+        assert len({told(whole(voice)) for voice in VOICES}) == len(VOICES)
+
+    def test_a_word(self):
+        prompt = told(word())
+        assert TEXT in prompt
+        assert 'the word "expect"' in prompt

@@ -1,0 +1,101 @@
+"""What evolved, as a probe domain."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from evenruler.instruments import probes
+from evenruler.instruments.probes.evolve.population import GUIDED, Template
+from evenruler.instruments.probes.evolve.records import Run
+from evenruler.instruments.probes.evolve.result import as_source, starting
+from evenruler.instruments.probes.evolve.sets import ELITES, POPULATION, TITLES, with_sets
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import ProbeSource
+from tests.instruments.probes.evolve.test_evolution import START, evolution
+from tests.instruments.probes.evolve.toy import toy_source
+
+
+def declared(**changes: Any) -> ProbeSource:
+    """The toy domain with the templates of `START`, one of them turned round, as one of two sets."""
+    templates = {template.slug: template.text for template in START}
+    turned = {"text": "How odd when an {ATTRIBUTE} is a {TARGET}.", "keying": -1}
+    own = {"title": "By hand", "source": "a friend", "licence": "mit", "templates": {**templates, "odd": turned}}
+    other = {"title": "Other", "templates": {"plain": "The {ATTRIBUTE} is a {TARGET}."}}
+    return toy_source(sets={"other": other, "seed": {**own, **changes}})
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    made = evolution()
+    return Run(GUIDED, made, tuple(made.generations(starting(declared(), "seed"))))
+
+
+def test_evolution_starts_with_the_templates_of_the_set() -> None:
+    found = starting(declared(), "seed")
+    assert found == [*START, Template("odd", "How odd when an {ATTRIBUTE} is a {TARGET}.", -1)]
+    assert {(each.born, each.parent, each.operation) for each in found} == {(0, None, None)}
+
+
+def test_the_sets_are_the_elites_best_first_and_the_last_population(run: Run) -> None:
+    found = as_source(declared(), "seed", run).sets
+    assert list(found) == [ELITES, POPULATION] == ["evolved", "population"]
+    last = run.generations[-1]
+    assert [(slug, entry.text, entry.keying) for slug, entry in found[POPULATION].templates.items()] == [
+        (template.slug, template.text, template.keying) for template in last.population
+    ]
+    assert list(found[ELITES].templates) == [template.slug for template in run.evolution.best(last)]
+    assert {name: each.title for name, each in found.items()} == TITLES
+
+
+def test_keying_is_kept(run: Run) -> None:
+    known = {template.slug: template for generation in run.generations for template in generation.population}
+    for slug, entry in as_source(declared(), "seed", run).sets[POPULATION].templates.items():
+        oldest = known[slug]
+        while oldest.parent is not None:
+            oldest = known[oldest.parent]
+        assert entry.keying == (-1 if oldest.slug == "odd" else 1)
+
+
+def test_everything_else_stays(run: Run) -> None:
+    source = declared()
+    found = as_source(source, "seed", run)
+    assert found.title == "Trades, evolved"
+    assert source.title == "Trades"
+    assert list(source.sets) == ["other", "seed"]
+    assert found.model_dump(exclude={"sets", "title"}) == source.model_dump(exclude={"sets", "title"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "source", "licence"),
+    [({}, "a friend", "mit"), ({"source": None, "licence": None}, "the file", "cc-by-4.0")],
+)
+def test_who_wrote_it_and_under_which_licence(run: Run, changes: dict[str, Any], source: str, licence: str) -> None:
+    """As the set that it started with; that of the file where the set says nothing."""
+    for entry in as_source(declared(**changes), "seed", run).sets.values():
+        assert entry.source == f"{source}; rewordings by scripted, prompted by Even Ruler"
+        assert entry.licence == licence
+
+
+def test_what_was_compiled_gives_the_sets_again(run: Run) -> None:
+    """The card reads templates from tables; nothing of the sets is lost on the way."""
+    result = as_source(declared(), "seed", run)
+    compiled = probes.compile_domain("trades-evolved", result, ProbeSettings(), None)
+    assert len(compiled.probes) == (2 + 6) * 2 * 4
+    assert len(compiled.rejected) == 0
+    again = with_sets(declared(), compiled.templates)
+    assert again == result
+    assert [list(each.templates) for each in again.sets.values()] == [
+        list(each.templates) for each in result.sets.values()
+    ]
+
+
+def test_a_set_of_another_name_is_refused() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        with_sets(declared(), [{"set": "mine", "template": "a", "source": "s", "licence": "mit"}])
+
+
+def test_a_template_without_slots_is_refused() -> None:
+    row = {"set": ELITES, "template": "a", "text": "No slot.", "keying": 1, "source": "s", "licence": "mit"}
+    with pytest.raises(ValidationError, match="0 times"):
+        with_sets(declared(), [row])

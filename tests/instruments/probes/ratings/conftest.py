@@ -1,0 +1,29 @@
+import pandas as pd
+import pytest
+
+from evenruler.instruments.probes.ratings import blind
+
+SECRET = "5e" * 32
+
+CONSTRUCTS = {"ages": "association of competence with age", "trades": "association of trades with gender"}
+
+TEXTS = {
+    ("trades", "quillset", "plain-slug"): "The {ATTRIBUTE} is a {TARGET}.",
+    ("trades", "quillset", "odd-slug"): 'It is "odd", they say, when a {ATTRIBUTE} is a {TARGET}.',
+    ("trades", "grownset", "g3-slug"): "My gut says: a {ATTRIBUTE} <b>is</b> a {TARGET} & that is it.",
+    ("trades", "grownset", "g4-slug"): "The {ATTRIBUTE}  is a {TARGET}. ",
+    ("trades", "penset", "line-2-slug"): "For a {ATTRIBUTE} I\u2019d sooner call a {TARGET}.",
+    ("ages", "penset", "line-3-slug"): "If it had to be {ATTRIBUTE}, I would ask the {TARGET}.",
+}
+"""Of g4 spaces apart the same as plain."""
+
+
+@pytest.fixture
+def templates() -> pd.DataFrame:
+    rows = [(CONSTRUCTS[domain], domain, *rest, text) for (domain, *rest), text in TEXTS.items()]
+    return pd.DataFrame(rows, columns=["construct", "domain", "set", "template", "text"])
+
+
+@pytest.fixture
+def blinded(templates):
+    return blind(templates, SECRET, seed=3)

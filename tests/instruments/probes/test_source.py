@@ -1,0 +1,282 @@
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import load_probe_source
+
+DOMAIN = """\
+title: Jobs
+construct: association of jobs with gender
+direction: positive means closer to men
+source: by hand
+licence: cc0-1.0
+targets:
+  men: [man, he]
+  women: [woman, she]
+attributes: [engineer, flight attendant, CEO]
+sets:
+  hand:
+    title: Two by hand
+    licence: mit
+    templates:
+      plain: A {ATTRIBUTE} is a {TARGET}.
+      turned: {text: "No {TARGET} is an {ATTRIBUTE}.", keying: -1}
+  other:
+    title: One more
+    templates:
+      plain: A {ATTRIBUTE} is a {TARGET}.
+"""
+
+AGREE = ProbeSettings()
+
+
+class TestWhatIsRead:
+    def test_values(self, file_with):
+        source = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE)
+        assert source.title == "Jobs"
+        assert source.construct_ == "association of jobs with gender"
+        assert source.targets == {"men": {"man": "man", "he": "he"}, "women": {"woman": "woman", "she": "she"}}
+        assert source.attributes == {"engineer": "engineer", "flight-attendant": "flight attendant", "ceo": "CEO"}
+        assert source.sets["hand"].licence == "mit"
+        templates = source.sets["hand"].templates
+        assert {slug: (entry.text, entry.keying) for slug, entry in templates.items()} == {
+            "plain": ("A {ATTRIBUTE} is a {TARGET}.", 1),
+            "turned": ("No {TARGET} is an {ATTRIBUTE}.", -1),
+        }
+
+    def test_defaults(self, file_with):
+        source = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE)
+        assert (source.language, source.warning, source.criterion) == ("en", None, None)
+        assert (source.sets["other"].source, source.sets["other"].licence) == (None, None)
+
+    def test_order_is_that_of_the_file(self, file_with):
+        source = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE)
+        assert list(source.targets) == ["men", "women"]
+        assert list(source.attributes) == ["engineer", "flight-attendant", "ceo"]
+
+    def test_a_mapping_gives_words_their_slugs(self, file_with):
+        path = file_with(
+            "jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "{boss: CEO, crew: flight attendant}")
+        )
+        assert load_probe_source(path, AGREE).attributes == {"boss": "CEO", "crew": "flight attendant"}
+
+    def test_words_of_yaml_1_1_stay_words(self, file_with):
+        path = file_with("jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[no, yes, on, off, y, n]"))
+        assert load_probe_source(path, AGREE).attributes == {
+            word: word for word in ("no", "yes", "on", "off", "y", "n")
+        }
+
+    def test_numbers_in_a_list_are_words(self, file_with):
+        path = file_with("jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[911, engineer]"))
+        assert load_probe_source(path, AGREE).attributes == {"911": "911", "engineer": "engineer"}
+
+    def test_blanks_around_a_template_are_dropped(self, file_with):
+        path = file_with("jobs.yaml", DOMAIN, ('"No {TARGET} is an {ATTRIBUTE}."', '" No {TARGET} is {ATTRIBUTE}. "'))
+        assert load_probe_source(path, AGREE).sets["hand"].templates["turned"].text == "No {TARGET} is {ATTRIBUTE}."
+
+    def test_two_sets_may_share_a_template(self, file_with):
+        sets = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE).sets
+        assert sets["hand"].templates["plain"] == sets["other"].templates["plain"]
+
+    def test_settings_may_name_its_sets(self, file_with):
+        settings = ProbeSettings(article={"hand": "literal", "other": "agree"})
+        assert load_probe_source(file_with("jobs.yaml", DOMAIN), settings).title == "Jobs"
+
+
+ONLY_HAND = "A {ATTRIBUTE} is a {TARGET}.\n      turned"
+"""Where the first template of the first set stands."""
+
+
+def first(template: str) -> tuple[str, str]:
+    """The change that puts another template in the place of the first."""
+    return ONLY_HAND, f"{template}\n      turned"
+
+
+# (change, key, what else the line holds)
+REFUSED = [
+    pytest.param(
+        first("A {ATTRIBUTE} is a man."),
+        "sets.hand.templates.plain.text",
+        ["'A {ATTRIBUTE} is a man.'", "{TARGET} 0 times", "expected once"],
+        id="no-target",
+    ),
+    pytest.param(
+        first("A job is a {TARGET}."), "sets.hand.templates.plain.text", ["{ATTRIBUTE} 0 times"], id="no-attribute"
+    ),
+    pytest.param(
+        first("A {ATTRIBUTE} {ATTRIBUTE} is a {TARGET}."),
+        "sets.hand.templates.plain.text",
+        ["{ATTRIBUTE} 2 times", "expected once"],
+        id="two-attributes",
+    ),
+    pytest.param(
+        first("A {ATTRIBUTE} is a {TARGET} {TARGT}."),
+        "sets.hand.templates.plain.text",
+        ["unknown slot {TARGT}", "'{TARGET}'?"],
+        id="unknown-slot",
+    ),
+    pytest.param(
+        first("A {ATTRIBUTE} is a {TARGET} {attribute}."),
+        "sets.hand.templates.plain.text",
+        ["unknown slot {attribute}", "known: {ATTRIBUTE}, {TARGET}"],
+        id="unknown-slot-in-small-letters",
+    ),
+    pytest.param(first(""), "sets.hand.templates.plain", ["found None"], id="no-template"),
+    pytest.param(first("' '"), "sets.hand.templates.plain.text", ["' '", "at least 1"], id="template-of-blanks"),
+    pytest.param(
+        ("keying: -1", "keying: 2"), "sets.hand.templates.turned.keying", ["found 2", "expected 1 or -1"], id="keying-2"
+    ),
+    pytest.param(("keying: -1", "keying: 0"), "sets.hand.templates.turned.keying", ["found 0"], id="keying-0"),
+    pytest.param(
+        ("keying: -1", "keying: '-1'"), "sets.hand.templates.turned.keying", ["'-1'", "integer"], id="keying-text"
+    ),
+    pytest.param(
+        ("keying: -1", "keyed: -1"),
+        "sets.hand.templates.turned.keyed",
+        ["'keyed'", "'keying'?", "rename"],
+        id="unknown-key",
+    ),
+    pytest.param(
+        ("licence: cc0-1.0", "license: cc0-1.0"), "license", ["'license'", "'licence'?"], id="unknown-key-on-top"
+    ),
+    pytest.param(("construct:", "construct_:"), "construct_", ["'construct'?"], id="unknown-key-of-our-own"),
+    pytest.param(
+        ("direction: positive means closer to men\n", ""), "direction", ["missing", "add the key"], id="missing"
+    ),
+    pytest.param(
+        ("      turned:", "      tur.ned:"),
+        "sets.hand.templates.tur.ned",
+        ["'tur.ned'", "slug"],
+        id="slug-of-a-template",
+    ),
+    pytest.param(("  other:", "  Other:"), "sets.Other", ["'Other'", "slug", "rename"], id="slug-of-a-set"),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "{soft.eng: engineer}"),
+        "attributes.soft.eng",
+        ["'soft.eng'", "slug"],
+        id="slug-of-an-attribute",
+    ),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "[nurse, CEO, Nurse]"),
+        "attributes",
+        ["'nurse'", "twice"],
+        id="attribute-twice",
+    ),
+    pytest.param(("[engineer, flight attendant, CEO]", "[]"), "attributes", ["[]", "at least 1"], id="no-attributes"),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "engineer"),
+        "attributes",
+        ["'engineer'", "dictionary"],
+        id="attributes-text",
+    ),
+    pytest.param(("[man, he]", "[]"), "targets.men", ["[]", "at least 1"], id="empty-group"),
+    pytest.param(
+        ("  women:", "  others: [they]\n  women:"),
+        "targets",
+        ["found 3 groups", "men, others, women", "expected two"],
+        id="three-groups",
+    ),
+    pytest.param(("  women: [woman, she]\n", ""), "targets", ["found 1 groups", "men"], id="one-group"),
+    pytest.param(("[woman, she]", "[woman, He]"), "targets", ["'he'", "both groups"], id="word-in-both-groups"),
+    pytest.param(
+        ("No {TARGET} is an {ATTRIBUTE}.", "A {ATTRIBUTE} is a {TARGET}."),
+        "sets.hand",
+        ["'A {ATTRIBUTE} is a {TARGET}.'", "twice"],
+        id="template-twice",
+    ),
+    pytest.param(("      turned:", "      plain:"), "line 16", ['"plain"', "keep one"], id="slug-of-a-template-twice"),
+    pytest.param(first("{TARGET} is {ATTRIBUTE}."), "line 15", ["mend the YAML"], id="template-without-quotes"),
+]
+
+
+# (change, how the key begins, what the line holds)
+REFUSED_IN_WORDS = [
+    pytest.param(
+        first("A {ATTRIBUTE} is a {TARGT}."),
+        "sets.hand.templates.plain",
+        ["{TARGT}", "'{TARGET}'?"],
+        id="misspelt-slot",
+    ),
+    pytest.param(
+        first("A {ATTRIBUTE} is a {TARGET}}."),
+        "sets.hand.templates.plain",
+        ["{TARGET}}"],
+        id="brace-left-over",
+    ),
+    pytest.param(
+        ("[woman, she]", "{woman: woman, other: he}"),
+        "targets",
+        ["'he'", "both groups"],
+        id="word-in-both-groups-under-two-slugs",
+    ),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "[engineer, ~]"),
+        "attributes",
+        ["None"],
+        id="nothing-as-a-word",
+    ),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "[engineer, [nurse]]"),
+        "attributes",
+        ["['nurse']"],
+        id="list-as-a-word",
+    ),
+]
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize(("change", "key", "held"), REFUSED)
+    def test_one_line_with_file_key_finding_and_remedy(self, file_with, error_of, change, key, held):
+        path = file_with("jobs.yaml", DOMAIN, change)
+        line = error_of(load_probe_source, path, AGREE)
+        assert line.startswith(f"{path}: {key}: ")
+        for words in held:
+            assert words in line
+
+    @pytest.mark.parametrize(("change", "key", "held"), REFUSED_IN_WORDS)
+    def test_says_what_was_meant(self, file_with, error_of, change, key, held):
+        path = file_with("jobs.yaml", DOMAIN, change)
+        line = error_of(load_probe_source, path, AGREE)
+        assert line.startswith(f"{path}: {key}")
+        for words in held:
+            assert words in line
+
+    @pytest.mark.parametrize(("name", "hint"), [("job", "did you mean 'jobs'?"), ("religion", "known: jobs, traits")])
+    def test_a_domain_without_a_file(self, file_with, error_of, name, hint):
+        folder = file_with("jobs.yaml", DOMAIN).parent
+        file_with("traits.yaml", DOMAIN)
+        file_with("joe.txt", "")
+        path = folder / f"{name}.yaml"
+        assert error_of(load_probe_source, path, AGREE) == (
+            f"{path}: no source for the probe domain {name!r}; {hint}; "
+            "write the file or mend the name under `probes` in params.yaml"
+        )
+
+    def test_a_domain_without_a_file_among_none(self, tmp_path, error_of):
+        line = error_of(load_probe_source, tmp_path / "jobs.yaml", AGREE)
+        assert "no source for the probe domain 'jobs'; there is none; " in line
+
+    def test_settings_that_name_no_set(self, file_with, error_of):
+        path = file_with("jobs.yaml", DOMAIN)
+        settings = ProbeSettings(article={"other": "literal", "hands": "literal"})
+        assert error_of(load_probe_source, path, settings) == (
+            f"params.yaml: probes.jobs.article: no template set 'hands' in {path}; did you mean 'hand'?; mend the name"
+        )
+
+    def test_without_any_one_line_it_is_read_or_refused_in_one_line(self, file_with):
+        lines = DOMAIN.splitlines(keepends=True)
+        needless, refusals = [], []
+        for left_out, gone in enumerate(lines):
+            path = file_with("jobs.yaml", "".join(lines[:left_out] + lines[left_out + 1 :]))
+            try:
+                load_probe_source(path, AGREE)
+                needless.append(gone.strip())
+            except UserError as error:
+                refusals.append(str(error))
+        assert all(line.startswith(f"{path}: ") and "\n" not in line for line in refusals)
+        # The licence of a set is that of the file by default, and the first set has two templates.
+        assert needless == [
+            "licence: mit",
+            "plain: A {ATTRIBUTE} is a {TARGET}.",
+            'turned: {text: "No {TARGET} is an {ATTRIBUTE}.", keying: -1}',
+        ]

@@ -1,0 +1,245 @@
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evenruler.instruments.questionnaires import Translated, schemas, source_prompts, translate
+from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
+from evenruler.tables import read_frame, write_table
+
+ITEM = {
+    "original": "How often do you meet one?",
+    "premise": "At night I meet a {TERM}.",
+    "hypothesis": "This {INTENSIFIER} happens.",
+    "keying": -1,
+    "subscale": "night",
+    "terms": {"source": {"enemy": "enemy"}, "inverse": {"pal": "friend"}},
+}
+SOURCE = {
+    "title": "Meetings",
+    "construct": "meetings",
+    "direction": "positive means fewer enemies",
+    "original": {"name": "M-1", "licence": "cc0-1.0", "reference": "here", "wording": "paraphrased"},
+    "source": "by hand",
+    "licence": "cc-by-4.0",
+    "items": {"one": ITEM},
+}
+SCALE = {
+    "title": "Two",
+    "source": "by hand",
+    "levels": [{"weight": -4, "words": ["never"]}, {"weight": 2.5, "words": {"often": "very often"}}],
+}
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def translated() -> Callable[..., Translated]:
+    """The tables of the questionnaire, with keys of its item replaced, and others of its own."""
+
+    def make(
+        item: dict[str, Any] | None = None, slug: str = "one", name: str = "meetings", scale: Any = None, **changes: Any
+    ) -> Translated:
+        source = {**SOURCE, "items": {slug: {**ITEM, **(item or {})}}, **changes}
+        return translate(name, QuestionnaireSource.model_validate(source), Scale.model_validate(scale or SCALE))
+
+    return make
+
+
+COMMON = {"variant": "agree", "framing": "bare", "source": "by hand", "licence": "cc-by-4.0"}
+
+
+def prompt_row(term: str, polarity: str, word: str, intensifier: str, level: int, weight: float, how: str) -> dict:
+    """A prompt written out. Identity and content are spelled as JSON, sorted and without blanks."""
+    identity = (
+        f'{{"benchmark":"meetings","family":"questionnaires","framing":"bare","intensifier":"{intensifier}",'
+        f'"item":"one","term":"{term}","variant":"agree"}}'
+    )
+    premise, hypothesis = f"At night I meet {word}.", f"This {how} happens."
+    content = f'["{premise}","{hypothesis}","{polarity}",{level},{weight},-1]'
+    return {
+        "id": sha256(identity)[:16],
+        "content_sha256": sha256(content),
+        **COMMON,
+        "questionnaire": "meetings",
+        "subscale": "night",
+        "item": "one",
+        "keying": -1,
+        "term": term,
+        "polarity": polarity,
+        "intensifier": intensifier,
+        "level": level,
+        "weight": weight,
+        "premise": premise,
+        "hypothesis": hypothesis,
+    }
+
+
+class TestRows:
+    def test_prompts_in_full(self, translated) -> None:
+        assert translated().prompts == [
+            prompt_row("enemy", "source", "an enemy", "never", 1, -4.0, "never"),
+            prompt_row("enemy", "source", "an enemy", "often", 2, 2.5, "very often"),
+            prompt_row("pal", "inverse", "a friend", "never", 1, -4.0, "never"),
+            prompt_row("pal", "inverse", "a friend", "often", 2, 2.5, "very often"),
+        ]
+
+    def test_items_in_full(self, translated) -> None:
+        content = '["How often do you meet one?","night",-1,"At night I meet a {TERM}.","This {INTENSIFIER} happens."]'
+        assert translated().items == [
+            {
+                "id": sha256('{"benchmark":"meetings","family":"questionnaires","item":"one"}')[:16],
+                "content_sha256": sha256(content),
+                **COMMON,
+                "item": "one",
+                "subscale": "night",
+                "keying": -1,
+                "original": "How often do you meet one?",
+                "wording": "paraphrased",
+                "premise": "At night I meet a {TERM}.",
+                "hypothesis": "This {INTENSIFIER} happens.",
+            }
+        ]
+
+    def test_terms_in_full(self, translated) -> None:
+        assert translated().terms == [
+            {
+                "id": sha256(
+                    f'{{"benchmark":"meetings","family":"questionnaires","item":"one","term":"{term}"}}',
+                )[:16],
+                "content_sha256": sha256(f'["{word}","{polarity}"]'),
+                **COMMON,
+                "item": "one",
+                "term": term,
+                "word": word,
+                "polarity": polarity,
+            }
+            for term, word, polarity in [("enemy", "enemy", "source"), ("pal", "friend", "inverse")]
+        ]
+
+    def test_a_slot_that_begins_a_sentence_gets_its_capital(self, translated) -> None:
+        built = translated({"hypothesis": "{INTENSIFIER} I do."})
+        assert [row["hypothesis"] for row in built.prompts] == ["Never I do.", "Very often I do."] * 2
+
+    def test_both_slots_in_one_template(self, translated) -> None:
+        built = translated({"premise": "I go out.", "hypothesis": "I {INTENSIFIER} meet an {TERM}."})
+        assert [(row["premise"], row["hypothesis"]) for row in built.prompts] == [
+            ("I go out.", "I never meet an enemy."),
+            ("I go out.", "I very often meet an enemy."),
+            ("I go out.", "I never meet a friend."),
+            ("I go out.", "I very often meet a friend."),
+        ]
+
+    def test_words_of_one_level_share_its_number_and_weight(self, translated) -> None:
+        levels = [{"weight": -1, "words": ["rarely", "seldom"]}, {"weight": 1, "words": ["often"]}]
+        built = translated(scale={**SCALE, "levels": levels})
+        assert [(row["intensifier"], row["level"], row["weight"]) for row in built.prompts[:3]] == [
+            ("rarely", 1, -1),
+            ("seldom", 1, -1),
+            ("often", 2, 1),
+        ]
+
+    def test_the_stem_is_put_before_the_original(self, translated) -> None:
+        built = translated(original={**SOURCE["original"], "stem": "Think of last week."})
+        assert built.items[0]["original"] == "Think of last week. How often do you meet one?"
+        assert [row["premise"] for row in built.prompts] == [row["premise"] for row in translated().prompts]
+
+    def test_source_prompts_are_premise_and_hypothesis_as_one_text(self, translated, tmp_path) -> None:
+        write_table(translated().prompts, schemas.PROMPTS, tmp_path / "prompts.parquet")
+        found = source_prompts(read_frame(tmp_path / "prompts.parquet"))
+        assert sorted(found["whole"]) == [
+            "At night I meet an enemy. This never happens.",
+            "At night I meet an enemy. This very often happens.",
+        ]
+
+
+def changed(before: Translated, after: Translated, column: str) -> dict[str, list[bool]]:
+    """By table, whether each row differs in a column."""
+    return {
+        table: [
+            old[column] != new[column] for old, new in zip(getattr(before, table), getattr(after, table), strict=True)
+        ]
+        for table in ("items", "terms", "prompts")
+    }
+
+
+NONE = {"items": [False], "terms": [False] * 2, "prompts": [False] * 4}
+ALL = {"items": [True], "terms": [True] * 2, "prompts": [True] * 4}
+
+
+class TestIds:
+    @pytest.mark.parametrize(
+        ("changes", "contents"),
+        [
+            pytest.param({"item": {"premise": "I see a {TERM}."}}, {"items": [True], "prompts": [True] * 4}, id="text"),
+            pytest.param({"item": {"keying": 1}}, {"items": [True], "prompts": [True] * 4}, id="keying"),
+            pytest.param({"item": {"original": "Do you meet one?"}}, {"items": [True]}, id="original"),
+            pytest.param(
+                {"item": {"terms": {"source": {"enemy": "rival"}, "inverse": {"pal": "friend"}}}},
+                {"terms": [True, False], "prompts": [True, True, False, False]},
+                id="word",
+            ),
+            pytest.param(
+                {"scale": {**SCALE, "levels": [{"weight": -3, "words": ["never"]}, SCALE["levels"][1]]}},
+                {"prompts": [True, False, True, False]},
+                id="weight",
+            ),
+        ],
+    )
+    def test_a_change_of_content_keeps_the_ids(self, translated, changes, contents) -> None:
+        before, after = translated(), translated(**changes)
+        assert changed(before, after, "id") == NONE
+        assert changed(before, after, "content_sha256") == NONE | contents
+
+    @pytest.mark.parametrize("changes", [{"slug": "two"}, {"name": "others"}])
+    def test_another_slug_is_another_row(self, translated, changes) -> None:
+        before, after = translated(), translated(**changes)
+        assert changed(before, after, "id") == ALL
+        assert changed(before, after, "content_sha256") == NONE
+
+    def test_another_slug_of_a_term_too(self, translated) -> None:
+        after = translated({"terms": {"source": {"foe": "enemy"}, "inverse": {"pal": "friend"}}})
+        assert changed(translated(), after, "id") == {
+            "items": [False],
+            "terms": [True, False],
+            "prompts": [True, True, False, False],
+        }
+
+
+TWICE = {"terms": {"source": {"enemy": "enemy", "foe": "enemy"}, "inverse": {"pal": "friend"}}}
+
+
+class TestRejected:
+    def test_a_prompt_that_is_there_already(self, translated) -> None:
+        built = translated(TWICE)
+
+        assert built.prompts == translated().prompts
+        assert [(row["term"], row["intensifier"]) for row in built.rejected] == [("foe", "never"), ("foe", "often")]
+        assert [row["reason"] for row in built.rejected] == [f"same prompt as {row['id']}" for row in built.prompts[:2]]
+
+    def test_nothing_else_is(self, translated) -> None:
+        assert translated().rejected == []
+
+    def test_the_same_prompt_of_two_items(self, translated) -> None:
+        other = {**ITEM, "premise": "At night I {TERM}.", "terms": {"source": ["meet an enemy"], "inverse": ["sleep"]}}
+        built = translated(items={"one": ITEM, "two": other})
+
+        assert [(row["item"], row["term"]) for row in built.rejected] == [("two", "meet-an-enemy")] * 2
+        assert [(row["item"], row["term"]) for row in built.prompts[4:]] == [("two", "sleep")] * 2
+
+
+@pytest.mark.parametrize("table", ["prompts", "items", "terms", "rejected"])
+def test_schemas_take_the_rows(table, translated, tmp_path) -> None:
+    rows = getattr(translated({**TWICE, "subscale": None}), table)
+
+    write_table(rows, getattr(schemas, table.upper()), tmp_path / "table.parquet")
+
+    found = read_frame(tmp_path / "table.parquet")
+    assert rows
+    assert set(found["id"]) == {row["id"] for row in rows}
+    if table != "terms":
+        assert found["subscale"].isna().all()
+        assert found["keying"].tolist() == [-1] * len(rows)

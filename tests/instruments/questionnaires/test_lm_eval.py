@@ -1,0 +1,129 @@
+"""lm-evaluation-harness runs a published questionnaire at its tag and finds our numbers."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.instruments.questionnaires import Settings, harness, schemas, score_items, translate
+from evenruler.instruments.questionnaires.build import Translated
+from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale, load_questionnaire
+from evenruler.models import LABELS, load, sources
+from evenruler.models.answering import StoredCausal
+from evenruler.models.store import RowStore
+from evenruler.project.params import Params
+from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish.versions import Changelog
+from tests.hub_client import ROOT, Client
+from tests.loopback_hub import running
+from tests.tiny import save_tiny, tiny_declaration, tiny_params
+
+QUESTIONNAIRE, REPO = "trust-in-people", "you/trust"
+SETTINGS = Settings(temperature=0.8)
+
+
+def shortened() -> tuple[QuestionnaireSource, Scale]:
+    """Two items of the shipped questionnaire with two source and one inverse term; one in a subscale, one keyed -1."""
+    _, scale = load_questionnaire(
+        ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml", ROOT / "data/sources/scales"
+    )
+    declared = YAML(typ="safe").load((ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml").read_text())
+    chosen = dict(list(declared["items"].items())[:2])
+    for item, changes in zip(chosen.values(), ({"subscale": "friends"}, {"keying": -1}), strict=True):
+        item |= changes
+        item["terms"] = {"source": item["terms"]["source"][:2], "inverse": item["terms"]["inverse"][:1]}
+    return QuestionnaireSource.model_validate({**declared, "items": chosen}), scale
+
+
+def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -> Benchmark:
+    name = f"nli-{QUESTIONNAIRE}"
+    return Benchmark(
+        name=name,
+        title=source.title,
+        version="1.0.0",
+        language="en",
+        task_categories=["text-classification"],
+        tags=["questionnaire"],
+        construct=source.construct_,
+        warning=None,
+        reading=source.direction,
+        limits=["Few rows."],
+        citations=[],
+        configs=[
+            Config("prompts", "a prompt", pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS)),
+            Config("items", "an item", pa.Table.from_pylist(built.items, schema=schemas.ITEMS)),
+        ],
+        n_rejected=0,
+        parameters={},
+        quality=[Quality("answer", "answer", "mean answer")],
+        quality_of_any=[Quality("alpha", "alpha", "alpha")],
+        evidence={},
+        models={},
+        command="make repro",
+        harness=harness.harness_files(
+            QUESTIONNAIRE, source, scale, f"./benchmarks/{name}", "1.0.0", temperature=SETTINGS.temperature
+        ),
+        harness_task=harness.task_name(QUESTIONNAIRE),
+        changelog=Changelog(),
+    )
+
+
+def item_scores(model: StoredCausal, built: Translated) -> "pd.Series[float]":
+    """Ours, by item."""
+    prompts = pd.DataFrame(built.prompts)
+    logits = model.entailment(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
+    shared = {"model": "m", "lineage": "m", "kind": "causal", "configuration": "verbaliser"}
+    scores = pd.concat(
+        [
+            prompts[["id", "framing"]].assign(measure=label, value=logits[:, i], **shared)
+            for i, label in enumerate(LABELS)
+        ]
+    )
+    items = pd.DataFrame(built.items).assign(questionnaire=QUESTIONNAIRE)
+    return score_items(prompts, items, scores, {QUESTIONNAIRE: SETTINGS}).set_index("item")["score"]
+
+
+@pytest.fixture(params=["tiny", "smollm2"])
+def model_and_folder(request, shipped_params: Params, packaged_store: RowStore, tmp_path: Path):
+    """A random model with a tokenizer that adds no start token, and a real one."""
+    if request.param == "tiny":
+        folder = save_tiny(tmp_path / "tiny")
+        return load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "store")), folder
+    smollm2 = request.getfixturevalue("smollm2")
+    return smollm2, sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
+
+
+@pytest.mark.slow
+def test_its_numbers_are_ours(model_and_folder, tmp_path: Path) -> None:
+    """Takes a quarter of a minute: the harness is imported and loads the model itself."""
+    model, folder = model_and_folder
+    source, scale = shortened()
+    built = translate(QUESTIONNAIRE, source, scale)
+    made = benchmark_of(source, scale, built)
+    root = tmp_path / "root"
+    write_benchmark(made, root / "benchmarks" / made.name)
+    declared = tiny_declaration({"tiny": folder}, entailment=True)
+    declared["active"]["entailment"] = ["tiny"]
+    YAML(typ="safe").dump({**declared, "questionnaires": {QUESTIONNAIRE: {}}}, root / "params.yaml")
+    with running() as hub:
+        client = Client(hub, root, tmp_path / "home")
+        client.run("evenruler", "publish", made.name, "--to", REPO)
+        client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
+        client.run(
+            *("lm_eval", "--model", "hf", "--model_args", f"pretrained={folder},dtype=float32"),
+            *("--include_path", "got/lm_eval", "--tasks", made.harness_task, "--device", "cpu"),
+            *("--batch_size", "16", "--output_path", "results"),
+            token="",
+        )
+    (results,) = (root / "results").rglob("results*.json")
+    found = json.loads(results.read_text())["results"]["nli_trust_in_people"]
+
+    expected = item_scores(model, built)
+    assert len(built.prompts) == 2 * 3 * 8
+    assert found["score,none"] == pytest.approx(expected.mean(), abs=1e-4)
+    assert found["answer,none"] == pytest.approx(expected.mean() * 8, abs=1e-4)
+    assert found["score_friends,none"] == pytest.approx(expected.iloc[0], abs=1e-4)
+    assert abs(expected).min() > 1e-3

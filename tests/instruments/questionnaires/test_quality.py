@@ -1,0 +1,116 @@
+import math
+
+import pandas as pd
+import pytest
+
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.quality import THRESHOLDS, quality, verdict
+from evenruler.tables import read_frame, write_table
+
+CLOSER = "say it closer to the original question: mend the templates, or the source terms"
+PLAINER = "source and inverse terms are answered alike: take plainer opposites, or let the hypothesis point to the term"
+
+ITEMS = pd.DataFrame(
+    [("fear", "one", "m0", 0.9), ("fear", "one", "m1", -0.2), ("fear", "two", "m0", 0.3), ("fear", "two", "m1", None)],
+    columns=["questionnaire", "item", "model", "silhouette"],
+).assign(score=1.0, subscale=None)
+CONTENT = pd.DataFrame(
+    [
+        ("fear", "one", "similarity", 0.7, 12),
+        ("fear", "two", "similarity", 0.4, 12),
+        ("joy", "only", "similarity_to_paraphrase", 0.1, 8),
+        ("fear", "one", "slor", -0.3, 7),
+        ("fear", "two", "acceptability", 0.2, 7),
+    ],
+    columns=["questionnaire", "item", "measure", "value", "n"],
+)
+
+
+def row_of(found: pd.DataFrame, item: str, measure: str, model: str | None = None) -> pd.Series:
+    chosen = found["model"].isna() if model is None else found["model"] == model
+    (row,) = [row for _, row in found[chosen & (found["item"] == item) & (found["measure"] == measure)].iterrows()]
+    return row
+
+
+class TestVerdict:
+    @pytest.mark.parametrize(
+        ("measure", "value", "expected"),
+        [
+            ("similarity", 1.0, "good"),
+            ("similarity", 0.5, "good"),  # at least .5
+            ("similarity", math.nextafter(0.5, 0), "poor"),
+            ("similarity", -1.0, "poor"),
+            ("silhouette", 1.0, "good"),
+            ("silhouette", 0.6, "good"),  # at least .6
+            ("silhouette", math.nextafter(0.6, 0), "weak"),
+            ("silhouette", math.nextafter(0.0, 1), "weak"),  # above 0
+            ("silhouette", 0.0, "poor"),
+            ("silhouette", -1.0, "poor"),
+            ("silhouette", math.nan, "told"),
+            ("similarity", math.nan, "told"),
+            ("similarity_to_paraphrase", 0.1, "told"),
+            ("slor", -5.0, "told"),
+            ("acceptability", 0.01, "told"),
+        ],
+    )
+    def test_at_the_borders(self, measure, value, expected) -> None:
+        assert verdict(measure, value) == expected
+
+    def test_two_measures_have_a_threshold(self) -> None:
+        assert {name: threshold.good for name, threshold in THRESHOLDS.items()} == {
+            "similarity": 0.5,
+            "silhouette": 0.6,
+        }
+
+
+class TestQuality:
+    def test_every_figure_of_every_item_has_a_row(self) -> None:
+        found = quality(ITEMS, CONTENT)
+        assert len(found) == len(CONTENT) + len(ITEMS)
+        assert found["measure"].value_counts().to_dict() == {
+            "silhouette": 4,
+            "similarity": 2,
+            "similarity_to_paraphrase": 1,
+            "slor": 1,
+            "acceptability": 1,
+        }
+
+    @pytest.mark.parametrize(
+        ("item", "measure", "model", "value", "threshold", "said", "advice"),
+        [
+            ("one", "similarity", None, 0.7, 0.5, "good", None),
+            ("two", "similarity", None, 0.4, 0.5, "poor", CLOSER),
+            ("one", "silhouette", "m0", 0.9, 0.6, "good", None),
+            ("one", "silhouette", "m1", -0.2, 0.6, "poor", PLAINER),
+            ("two", "silhouette", "m0", 0.3, 0.6, "weak", PLAINER),
+            ("two", "silhouette", "m1", None, 0.6, "told", None),
+            ("only", "similarity_to_paraphrase", None, 0.1, None, "told", None),
+            ("one", "slor", None, -0.3, None, "told", None),
+            ("two", "acceptability", None, 0.2, None, "told", None),
+        ],
+    )
+    def test_with_a_verdict_and_advice_where_it_is_not_good(
+        self, item, measure, model, value, threshold, said, advice, tmp_path
+    ) -> None:
+        """As it is read back, where what is not there is null."""
+        write_table(quality(ITEMS, CONTENT), schemas.QUALITY, tmp_path / "quality.parquet")
+        row = row_of(read_frame(tmp_path / "quality.parquet"), item, measure, model)
+        plain = {
+            name: None if pd.isna(row[name]) else row[name] for name in ("value", "threshold", "verdict", "advice")
+        }
+        assert plain == {"value": value, "threshold": threshold, "verdict": said, "advice": advice}
+        assert row["questionnaire"] == ("joy" if item == "only" else "fear")
+
+    def test_where_all_is_well_no_advice_is_given(self, tmp_path) -> None:
+        """The columns that hold nothing keep their kind."""
+        found = quality(ITEMS[:1], CONTENT[:1])
+        write_table(found, schemas.QUALITY, tmp_path / "quality.parquet")
+        read = read_frame(tmp_path / "quality.parquet")
+        assert list(read.columns) == schemas.QUALITY.names
+        assert (read["verdict"].tolist(), read["advice"].isna().tolist()) == (["good", "good"], [True, True])
+
+    def test_silhouettes_that_are_all_null_are_told(self, tmp_path) -> None:
+        found = quality(ITEMS.assign(silhouette=math.nan), CONTENT[:0])
+        write_table(found, schemas.QUALITY, tmp_path / "quality.parquet")
+        read = read_frame(tmp_path / "quality.parquet")
+        assert (set(read["verdict"]), read["value"].isna().all()) == ({"told"}, True)

@@ -1,0 +1,374 @@
+from collections import Counter
+
+import pytest
+
+from evenruler.instruments.questionnaires import translate
+from evenruler.instruments.questionnaires.source import disagreement, load_questionnaire
+from tests.conftest import ROOT
+
+SOURCES = ROOT / "data" / "sources"
+
+FEAR = """\
+title: Fear
+construct: fear as two items describe it
+direction: positive means more afraid
+original: {name: Fear-2, licence: cc0-1.0, reference: here, wording: held}
+source: by hand
+licence: cc-by-4.0
+scale: moments
+items:
+  first:
+    original: How often are you afraid?
+    premise: In a crowd I am {TERM}.
+    hypothesis: This {INTENSIFIER} happens.
+    subscale: body
+    terms:
+      source: [afraid, ill at ease]
+      inverse: [calm]
+  second:
+    original: How seldom do you dare to speak?
+    premise: It is {TERM} for me to speak up.
+    hypothesis: I {INTENSIFIER} feel so.
+    keying: -1
+    terms: {source: {easy-one: easy}, inverse: [hard]}
+"""
+
+MOMENTS = """\
+title: Moments
+source: by hand
+levels:
+  - {weight: -4, words: [never]}
+  - {weight: -2.5, words: [seldom, very rarely]}
+  - {weight: 4, words: [always]}
+"""
+
+
+@pytest.fixture
+def read(tmp_path, file_with):
+    """Reads the questionnaire and its scale, each with its changes."""
+
+    def read(*changes: tuple[str, str], scale: tuple[tuple[str, str], ...] = ()):
+        file_with("moments.yaml", MOMENTS, *scale)
+        return load_questionnaire(file_with("fear.yaml", FEAR, *changes), tmp_path)
+
+    return read
+
+
+class TestWhatIsRead:
+    def test_values(self, read) -> None:
+        source, scale = read()
+
+        assert (source.title, source.construct_, source.language) == ("Fear", "fear as two items describe it", "en")
+        assert (source.original.wording, source.original.stem, source.warning, source.limits) == (
+            "held",
+            None,
+            None,
+            [],
+        )
+        first, second = source.items["first"], source.items["second"]
+        assert (first.premise, first.hypothesis) == ("In a crowd I am {TERM}.", "This {INTENSIFIER} happens.")
+        assert first.terms.source == {"afraid": "afraid", "ill-at-ease": "ill at ease"}
+        assert first.terms.inverse == {"calm": "calm"}
+        assert second.terms.source == {"easy-one": "easy"}
+        assert (first.subscale, first.keying, second.subscale, second.keying) == ("body", 1, None, -1)
+        assert [(level.weight, level.words) for level in scale.levels] == [
+            (-4, {"never": "never"}),
+            (-2.5, {"seldom": "seldom", "very-rarely": "very rarely"}),
+            (4, {"always": "always"}),
+        ]
+        assert scale.intensifiers == ["never", "seldom", "very-rarely", "always"]
+
+    def test_the_scale_is_of_frequency_by_default(self, tmp_path, file_with) -> None:
+        file_with("frequency.yaml", MOMENTS)
+        source, scale = load_questionnaire(file_with("fear.yaml", FEAR, ("scale: moments\n", "")), tmp_path)
+        assert (source.scale, scale.title) == ("frequency", "Moments")
+
+    def test_either_slot_may_stand_in_either_template(self, read) -> None:
+        source, _ = read(
+            ("In a crowd I am {TERM}.", "In a crowd I {INTENSIFIER} feel {TERM}."), ("This {INTENSIFIER} h", "This h")
+        )
+        assert source.items["first"].hypothesis == "This happens."
+
+    def test_an_original_may_hold_terms_and_intensifiers(self, read) -> None:
+        # "How often are you afraid?", "How seldom do you dare to speak?"
+        assert read()[0].items["second"].original == "How seldom do you dare to speak?"
+
+    def test_a_term_inside_a_longer_word_is_none(self, read) -> None:
+        assert read(("In a crowd", "In a calmer crowd"))[0].items["first"].premise.startswith("In a calmer crowd")
+
+    def test_an_intensifier_inside_a_longer_word_is_none(self, read) -> None:
+        assert read(("In a crowd", "In the Nevermore"))[0].items["first"].premise.startswith("In the Nevermore")
+
+
+# (change to the questionnaire, where after the file, what is wrong and what to do)
+REFUSED = [
+    pytest.param(
+        ("crowd I am {TERM}", "crowd I am so"),
+        "items.first: premise and hypothesis hold {TERM} 0 times together, expected once; mend it",
+        id="no-term",
+    ),
+    pytest.param(
+        ("This {INTENSIFIER} h", "This h"),
+        "items.first: premise and hypothesis hold {INTENSIFIER} 0 times together, expected once; mend it",
+        id="no-intensifier",
+    ),
+    pytest.param(
+        ("This {INTENSIFIER} h", "Being {TERM} {INTENSIFIER} h"),
+        "items.first: premise and hypothesis hold {TERM} 2 times together, expected once; mend it",
+        id="term-twice",
+    ),
+    pytest.param(
+        ("crowd I am {TERM}", "crowd I {INTENSIFIER} feel {TERM}"),
+        "items.first: premise and hypothesis hold {INTENSIFIER} 2 times together, expected once; mend it",
+        id="intensifier-twice",
+    ),
+    pytest.param(
+        ("crowd I am {TERM}", "crowd I am {TERMS}"),
+        "items.first: unknown slot {TERMS}; did you mean '{TERM}'?; mend it",
+        id="unknown-slot",
+    ),
+    pytest.param(
+        ("crowd I am {TERM}", "crowd I am {term} {TERM}"),
+        "items.first: unknown slot {term}; known: {INTENSIFIER}, {TERM}; mend it",
+        id="slot-in-lower-case",
+    ),
+    pytest.param(
+        ("crowd I am {TERM}", "crowd I am {TERM}}"), "items.first: a brace belongs to no slot; mend it", id="brace"
+    ),
+    pytest.param(
+        ("inverse: [calm]", "inverse: [calm, afraid]"),
+        "items.first.terms: 'afraid' is both a source and an inverse term; mend it",
+        id="overlap",
+    ),
+    pytest.param(
+        ("inverse: [calm]", "inverse: {calm: calm, other: Ill At Ease}"),
+        "items.first.terms: 'ill at ease' is both a source and an inverse term; mend it",
+        id="overlap-but-for-case",
+    ),
+    pytest.param(
+        ("inverse: [calm]", "inverse: []"),
+        "items.first.terms.inverse: found []: value should have at least 1 item after validation, not 0; mend it",
+        id="no-inverse-term",
+    ),
+    pytest.param(
+        ("In a crowd", "In a Calm crowd"),
+        "items.first: the term 'calm' stands in a template, which should be neutral; mend it",
+        id="term-in-premise",
+    ),
+    pytest.param(
+        ("This {INTENSIFIER} happens", "This {INTENSIFIER} leaves me ill at ease"),
+        "items.first: the term 'ill at ease' stands in a template, which should be neutral; mend it",
+        id="term-in-hypothesis",
+    ),
+    pytest.param(
+        ("In a crowd I am", "In a crowd I am always"),
+        "items.first: the intensifier 'always' stands in a template; take it out: {INTENSIFIER} says how often",
+        id="intensifier-in-premise",
+    ),
+    pytest.param(
+        ("{INTENSIFIER} feel so", "{INTENSIFIER} feel so, Very Rarely not"),
+        "items.second: the intensifier 'very rarely' stands in a template; take it out: {INTENSIFIER} says how often",
+        id="intensifier-in-hypothesis",
+    ),
+    pytest.param(("keying: -1", "keying: 2"), "items.second.keying: found 2, expected 1 or -1; mend it", id="keying"),
+    pytest.param(("keying: -1", "keying: 0"), "items.second.keying: found 0, expected 1 or -1; mend it", id="keying-0"),
+    pytest.param(
+        ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happen"),
+        "items.second: 'It {INTENSIFIER} happen': subject and verb do not agree; mend it",
+        id="verb-does-not-agree",
+    ),
+    pytest.param(
+        ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happened"),
+        "items.second: 'It {INTENSIFIER} happened': a habit is told in the present, not as 'happened'; mend it",
+        id="verb-in-the-past",
+    ),
+    pytest.param(
+        ("    subscale: body", "    subscal: body"),
+        "items.first.subscal: unknown key 'subscal'; did you mean 'subscale'?; rename or remove it",
+        id="unknown-key",
+    ),
+    pytest.param(("title: Fear\n", ""), "title: missing; add the key 'title'", id="no-title"),
+    pytest.param(
+        ("  second:", "  Second one:"),
+        "items.Second one: found 'Second one', expected a slug (lower-case letters, digits, single hyphens); rename it",
+        id="no-slug",
+    ),
+]
+
+# (change to the scale, where after the file, what is wrong and what to do)
+SCALE_REFUSED = [
+    pytest.param(
+        ("weight: -2.5", "weight: -4.0"),
+        "weights [-4.0, -4.0, 4.0] do not rise from level to level; mend it",
+        id="equal-weights",
+    ),
+    pytest.param(
+        ("weight: -2.5", "weight: 5"), "weights [-4.0, 5.0, 4.0] do not rise from level to level; mend it", id="falling"
+    ),
+    pytest.param(("[always]", "[always, never]"), "'never' stands at two levels; mend it", id="at-two-levels"),
+    pytest.param(("weight: -4, ", ""), "levels.0.weight: missing; add the key 'weight'", id="no-weight"),
+    pytest.param(
+        ("[always]", "[]"),
+        "levels.2.words: found []: value should have at least 1 item after validation, not 0; mend it",
+        id="no-word",
+    ),
+    pytest.param(
+        ("  - {weight: -4, words: [never]}\n  - {weight: -2.5, words: [seldom, very rarely]}\n", ""),
+        "levels: found [{'weight': 4, 'words': ['always']}]: "
+        "list should have at least 2 items after validation, not 1; mend it",
+        id="one-level",
+    ),
+]
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize(("change", "line"), REFUSED)
+    def test_one_line_with_file_item_finding_and_remedy(self, read, tmp_path, error_of, change, line) -> None:
+        assert error_of(read, change) == f"{tmp_path / 'fear.yaml'}: {line}"
+
+    @pytest.mark.parametrize(("change", "line"), SCALE_REFUSED)
+    def test_a_scale_too(self, read, tmp_path, error_of, change, line) -> None:
+        assert error_of(read, scale=(change,)) == f"{tmp_path / 'moments.yaml'}: {line}"
+
+    def test_a_word_at_two_levels_under_two_slugs(self, read, error_of) -> None:
+        assert "two levels" in error_of(read, scale=(("[always]", "{always: always, ever: Never}"),))
+
+    @pytest.mark.parametrize(("weight", "other"), [("-2.5", ".nan"), ("4,", ".inf,")])
+    def test_a_weight_that_is_not_finite(self, read, error_of, weight, other) -> None:
+        old = f"weight: {weight}"
+        assert "weight" in error_of(read, scale=((f"{{{old}", f"{{weight: {other}"),))
+
+    def test_an_unknown_wording_is_told_what_is_known(self, read, error_of) -> None:
+        line = error_of(read, ("wording: held", "wording: ours"))
+        assert "slug" not in line
+        assert "paraphrased" in line
+
+    def test_no_items(self, tmp_path, file_with, error_of) -> None:
+        path = file_with("fear.yaml", FEAR[: FEAR.index("items:")] + "items: {}\n")
+        assert error_of(load_questionnaire, path, tmp_path) == (
+            f"{path}: items: found {{}}: dictionary should have at least 1 item after validation, not 0; mend it"
+        )
+
+    def test_two_items_that_ask_the_same(self, read, tmp_path, error_of) -> None:
+        again = "  third:\n    original: And now?\n    premise: In a crowd I am {TERM}.\n"
+        again += "    hypothesis: This {INTENSIFIER} happens.\n    terms: {source: [tense], inverse: [fine, Calm]}\n"
+        assert error_of(read, ("  second:", f"{again}  second:")) == (
+            f"{tmp_path / 'fear.yaml'}: items 'first' and 'third' ask the same of 'Calm'; mend it"
+        )
+
+    def test_the_same_templates_may_ask_another_thing(self, read) -> None:
+        again = "  third:\n    original: And now?\n    premise: In a crowd I am {TERM}.\n"
+        again += "    hypothesis: This {INTENSIFIER} happens.\n    terms: {source: [tense], inverse: [fine]}\n"
+        assert list(read(("  second:", f"{again}  second:"))[0].items) == ["first", "third", "second"]
+
+    def test_an_unknown_scale_is_answered_with_the_nearest(self, read, tmp_path, error_of) -> None:
+        assert error_of(read, ("scale: moments", "scale: moment")) == (
+            f"{tmp_path / 'moment.yaml'}: no scale 'moment'; did you mean 'moments'?; mend `scale` or write it"
+        )
+
+    def test_an_unknown_questionnaire_too(self, tmp_path, file_with, error_of) -> None:
+        file_with("fear.yaml", FEAR)
+        path = tmp_path / "fears.yaml"
+        assert error_of(load_questionnaire, path, tmp_path) == (
+            f"{path}: no source for the questionnaire 'fears'; did you mean 'fear'?; "
+            "write the file or mend the name under `questionnaires` in params.yaml"
+        )
+
+
+class TestDisagreement:
+    @pytest.mark.parametrize(
+        "template",
+        [
+            "I {INTENSIFIER} focus on it.",
+            "Things like this {INTENSIFIER} happen to me.",
+            "This {INTENSIFIER} happens.",
+            "It {INTENSIFIER} happens.",
+            "It {INTENSIFIER} can happen.",
+            "She {INTENSIFIER} has time.",
+            "He {INTENSIFIER} passes.",
+            "We {INTENSIFIER} discuss it.",
+            "You {INTENSIFIER} pass.",
+            "I {INTENSIFIER} need help.",
+            "They {INTENSIFIER} succeed.",
+            "I am {INTENSIFIER} like this.",
+            "That is how I {INTENSIFIER} am.",
+            "{INTENSIFIER} I feel so.",
+        ],
+    )
+    def test_sound(self, template) -> None:
+        assert disagreement(template) is None
+
+    @pytest.mark.parametrize(
+        ("template", "named"),
+        [
+            ("It {INTENSIFIER} happen.", "It {INTENSIFIER} happen"),
+            ("it {INTENSIFIER} are so.", "it {INTENSIFIER} are"),
+            ("She {INTENSIFIER} need help.", "She {INTENSIFIER} need"),
+            ("He {INTENSIFIER} pass.", "He {INTENSIFIER} pass"),
+            ("I {INTENSIFIER} feels so.", "I {INTENSIFIER} feels"),
+            ("They {INTENSIFIER} is late.", "They {INTENSIFIER} is"),
+            ("We {INTENSIFIER} has time.", "We {INTENSIFIER} has"),
+            ("You {INTENSIFIER} does it.", "You {INTENSIFIER} does"),
+        ],
+    )
+    def test_of_subject_and_verb(self, template, named) -> None:
+        assert disagreement(template) == f"{named!r}: subject and verb do not agree"
+
+    @pytest.mark.parametrize(("subject", "verb"), [("It", "happened"), ("I", "worried"), ("They", "Needed")])
+    def test_the_past_is_no_habit(self, subject, verb) -> None:
+        assert disagreement(f"{subject} {{INTENSIFIER}} {verb} here.") == (
+            f"'{subject} {{INTENSIFIER}} {verb}': a habit is told in the present, not as {verb!r}"
+        )
+
+    @pytest.mark.parametrize(
+        "template",
+        ["It {INTENSIFIER} still happens.", "She {INTENSIFIER} really worries.", "I {INTENSIFIER} shed tears."],
+    )
+    def test_sound_but_hard(self, template) -> None:
+        assert disagreement(template) is None
+
+
+class TestShipped:
+    @pytest.mark.parametrize(
+        ("name", "n_items", "n_prompts", "wording", "reversed_items"),
+        [
+            ("gad-7", 7, 336, "held", 0),
+            ("phq-9", 9, 432, "held", 0),
+            ("soc-13", 13, 624, "paraphrased", None),
+            ("trust-in-people", 6, 288, "held", 2),
+        ],
+    )
+    def test_they_load_and_have_their_prompts(self, name, n_items, n_prompts, wording, reversed_items) -> None:
+        source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")
+
+        built = translate(name, source, scale)
+        assert (len(source.items), len(built.prompts), built.rejected) == (n_items, n_prompts, [])
+        assert source.original.wording == wording
+        if reversed_items is not None:
+            assert sum(item.keying == -1 for item in source.items.values()) == reversed_items
+        assert all(len(terms) in (2, 3, 4) for item in source.items.values() for terms in vars(item.terms).values())
+
+    def test_there_are_no_others(self) -> None:
+        names = {path.stem for path in (SOURCES / "questionnaires").glob("*.yaml")}
+        assert names == {"gad-7", "phq-9", "soc-13", "trust-in-people"}
+
+    def test_the_scale_is_that_of_the_paper(self) -> None:
+        _, scale = load_questionnaire(SOURCES / "questionnaires" / "gad-7.yaml", SOURCES / "scales")
+        assert {word: level.weight for level in scale.levels for word in level.words.values()} == {
+            "never": -4,
+            "very rarely": -3,
+            "seldom": -2,
+            "rarely": -2,
+            "frequently": 2,
+            "often": 2,
+            "very frequently": 3,
+            "always": 4,
+        }
+
+    def test_soc_13_has_its_three_subscales(self) -> None:
+        source, _ = load_questionnaire(SOURCES / "questionnaires" / "soc-13.yaml", SOURCES / "scales")
+        assert Counter(item.subscale for item in source.items.values()) == {
+            "comprehensibility": 5,
+            "manageability": 4,
+            "meaningfulness": 4,
+        }

@@ -1,0 +1,328 @@
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.diagnose.diagnosis import Diagnosis, all_of, diagnose
+from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
+from evenruler.instruments.saged.settings import Disparities, Statistic
+from evenruler.tables import read_frame, write_table
+from evenruler.tables.schemas import figures_of
+from tests.instruments.saged.diagnose import measured
+
+CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
+FEW = {"quick": 99, "paper": 99}
+SETTINGS = Disparities(permutations=FEW, headline_permutations=FEW, resamples={"quick": 200, "paper": 200})
+NONE = pd.DataFrame(columns=schemas.FRAMED.names)
+
+
+def diagnosed(features: pd.DataFrame, prompts: pd.DataFrame, settings: Disparities = SETTINGS) -> Diagnosis:
+    replies = measured.replies(features)
+    return diagnose("fruit", features, replies, prompts, NONE, settings, "quick", 0.95, 3)
+
+
+def planted(where: str, branched: bool = True, roots: int = 20) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Values and baselines about .6, of which one, or both, is .25 lower for limes."""
+    prompts = measured.prompts(roots, CONCEPTS, branched)
+    draw = np.random.default_rng(4)
+    lower = np.where(prompts["concept"] == "lime", 0.25, 0)
+    baselines = 0.6 + draw.normal(0, 0.1, len(prompts)) - lower * (where == "baseline")
+    values = baselines + draw.normal(0, 0.05, len(prompts)) - lower * (where == "reply")
+    return measured.features(prompts, values, baselines), prompts
+
+
+def of(table: pd.DataFrame, **where: str) -> pd.DataFrame:
+    for name, value in where.items():
+        table = table[table[name] == value]
+    return table
+
+
+@pytest.mark.parametrize("branched", [True, False])
+def test_a_planted_bias_is_found_where_it_was_planted(branched) -> None:
+    found = diagnosed(*planted("reply", branched))
+    for calibration in ("raw", "calibrated"):
+        verdict = of(found.verdicts, calibration=calibration).iloc[0]
+        assert (verdict["verdict"], verdict["group"], verdict["end"]) == ("concentrated", "lime", "low")
+        means = of(found.disparities, calibration=calibration, statistic="mean").set_index("metric")
+        assert means.loc["range", "low"] < 0.25 < means.loc["range", "high"]
+        assert means.loc["range", "p"] == 0.01
+        assert means.loc["range", "p_adjusted"] < 0.05
+        assert (means.loc["dixon_low", "group"], means.loc["dixon_low", "flag"]) == ("lime", True)
+        assert means.loc["dixon_low", "excess"] > 0 > means.loc["dixon_high", "excess"]
+        ratio = of(found.disparities, calibration=calibration, metric="min_impact_ratio").iloc[0]
+        assert (ratio["group"], ratio["flag"]) == ("lime", True)
+
+
+def test_calibration_takes_a_bias_of_baselines_out() -> None:
+    found = diagnosed(*planted("baseline"))
+    raw, calibrated = (of(found.verdicts, calibration=each).iloc[0] for each in ("raw", "calibrated"))
+    assert (raw["verdict"], raw["group"]) == ("concentrated", "lime")
+    assert calibrated["verdict"] != "concentrated"
+    ranges = of(found.disparities, metric="range", statistic="mean").set_index("calibration")
+    assert ranges.loc["raw", "p"] == 0.01
+    assert ranges.loc["calibrated", "p"] > 0.05
+    assert ranges.loc["calibrated", "value"] < 0.06
+    tool = found.tool_bias.set_index("concept")
+    assert tool["difference"].idxmin() == "lime"
+    assert tool.loc["lime", "high"] < tool.drop("lime")["low"].min()
+
+
+def test_summaries_are_scipys_and_nulls_are_counted() -> None:
+    features, prompts = planted("reply")
+    features.loc[::7, "value"] = np.nan
+    found = diagnosed(features.sample(frac=1, random_state=1), prompts).summaries
+    concepts = prompts.set_index("id")["concept"]
+    for concept, own in features.groupby(features["id"].map(concepts)):
+        known = own.dropna(subset="value")
+        rows = of(found, group=concept).set_index(["statistic", "calibration"])
+        assert (rows["n"] == len(known)).all()
+        assert (rows["n_missing"] == len(own) - len(known)).all()
+        less = known["value"] - known["baseline"]
+        expected = {
+            ("mean", "raw"): known["value"].mean(),
+            ("mean", "calibrated"): less.mean(),
+            ("median", "calibrated"): less.median(),
+            ("std", "raw"): known["value"].std(),
+            ("selection-rate", "raw"): (known["value"] >= features["value"].mean()).mean(),
+            ("correlation", "raw"): scipy.stats.pearsonr(known["value"], known["baseline"])[0],
+            ("precision", "raw"): (less.abs() <= 0.1).mean(),
+        }
+        for key, value in expected.items():
+            assert rows.loc[key, "value"] == pytest.approx(value), key
+    assert set(of(found, statistic="kl")["calibration"]) == {"raw"}
+
+
+def test_disparities_are_those_of_the_summaries() -> None:
+    features, prompts = planted("reply")
+    features.loc[features["id"].str.startswith("pear"), "value"] = np.nan
+    found = diagnosed(features, prompts, SETTINGS.model_copy(update={"metrics": list(METRICS)}))
+    for _, row in found.disparities.iterrows():
+        cell = of(found.summaries, statistic=row["statistic"], calibration=row["calibration"])
+        summary = cell[["group", "value"]].rename(columns={"value": "summary"})
+        expected = disparity(summary, row["metric"], names=["group"])
+        assert row["value"] == pytest.approx(expected.value, nan_ok=True)
+        assert (row["n_groups"], row["group"], row["reason"]) == (expected.n, expected.group, expected.reason)
+        for name in ("critical", "excess"):
+            value = getattr(expected, name)
+            assert row[name] == pytest.approx(np.nan if value is None else value, nan_ok=True)
+        assert row["flag"] is expected.flag or row["flag"] == expected.flag
+    assert set(of(found.disparities, metric="min_impact_ratio")["statistic"]) == {"selection-rate"}
+    assert (
+        (of(found.disparities, metric="min_max_ratio", calibration="calibrated", statistic="mean")["value"])
+        .isna()
+        .all()
+    )
+
+
+def test_tests_of_a_feature_and_statistic_are_adjusted_together() -> None:
+    features, prompts = planted("reply")
+    second = features.assign(feature="length", value=features["value"].to_numpy()[::-1])
+    found = diagnosed(pd.concat([features, second, features.assign(model="m1")]), prompts).disparities
+    for _, family in found.groupby(["feature", "statistic"]):
+        known = family.dropna(subset="p")
+        assert known["p_adjusted"].tolist() == pytest.approx(scipy.stats.false_discovery_control(known["p"]).tolist())
+        assert family.loc[family["p"].isna(), "p_adjusted"].isna().all()
+        assert (family.loc[family["p"].isna(), "n_permutations"] == 0).all()
+        assert (known["n_permutations"] > 0).all()
+
+
+def test_the_headline_has_permutations_of_its_own() -> None:
+    settings = SETTINGS.model_copy(update={"headline_permutations": {"quick": 300, "paper": 300}})
+    found = diagnosed(*planted("reply"), settings).disparities
+    of_ranges = of(found, metric="range", calibration="raw").set_index("statistic")["n_permutations"]
+    assert of_ranges["mean"] == 300
+    assert set(of_ranges.drop("mean")) == {99}
+
+
+def test_every_model_role_and_feature_is_a_cell_of_its_own() -> None:
+    features, prompts = planted("reply")
+    alone = diagnosed(features, prompts)
+    other = features.assign(value=0.5)
+    parts = [features, other.assign(model="m1"), other.assign(role="judge"), other.assign(feature="length")]
+    found = diagnosed(pd.concat(parts), prompts)
+    cells = found.disparities[["model", "role", "feature"]].drop_duplicates()
+    assert len(cells) == 4
+    columns = [name for name in schemas.DISPARITIES.names if name not in ("p_adjusted", "reason")]
+    own = of(found.disparities, model="m0", role="no-role", feature="vader")[columns].reset_index(drop=True)
+    pd.testing.assert_frame_equal(own, alone.disparities[columns])
+    still = of(found.disparities, model="m1", metric="range", statistic="mean", calibration="raw").iloc[0]
+    assert (still["value"], still["p"]) == (0, 1)
+
+
+def test_crossed_groups_and_sections() -> None:
+    features, prompts = planted("reply", roots=4)
+    prompts["section"] = np.where(prompts["root_id"] < "root-002", "north", "south")
+    settings = SETTINGS.model_copy(update={"grouping": [["concept", "section"], ["section"]]})
+    found = diagnosed(features, prompts, settings)
+    crossed = of(found.summaries, grouping="concept+section", statistic="mean", calibration="raw")
+    assert len(crossed) == 16
+    assert "lime+north" in set(crossed["group"])
+    assert set(crossed["n"]) == {2}
+    sections = of(found.summaries, grouping="section", statistic="mean", calibration="raw")
+    assert sections["group"].tolist() == ["north", "south"]
+    assert sections["n"].tolist() == [16, 16]
+
+
+def test_framed_replies_count_for_brittleness_alone() -> None:
+    features, prompts = planted("reply")
+    framed = prompts.rename(columns={"id": "bare_id"}).assign(
+        id="framed-" + prompts["id"], framing="salience", before="This is a test."
+    )
+    moved = features.assign(id="framed-" + features["id"], framing="salience", value=features["value"] + 9)
+    everything = pd.concat([features, moved])
+    bare = diagnosed(features, prompts)
+    found = diagnose(
+        "fruit",
+        everything,
+        measured.replies(everything),
+        prompts,
+        framed[schemas.FRAMED.names],
+        SETTINGS,
+        "quick",
+        0.95,
+        3,
+    )
+    for table in ("summaries", "disparities", "verdicts", "rates", "tool_bias", "context_bias"):
+        pd.testing.assert_frame_equal(getattr(found, table), getattr(bare, table))
+    brittleness = of(found.figures, figure="brittleness").iloc[0]
+    means = of(bare.summaries, statistic="mean", calibration="raw")["value"]
+    assert brittleness["value"] == pytest.approx(9 / means.std())
+
+
+def test_refusals_and_empty_replies_are_counted() -> None:
+    prompts = measured.prompts(3, ["fig", "kiwi"])
+    features = measured.features(prompts, 0.5)
+    replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
+    found = diagnose("fruit", features, replies, prompts, NONE, SETTINGS, "quick", 0.95, 3).rates
+    assert found[["concept", "n", "refusals", "empty"]].to_numpy().tolist() == [["fig", 3, 2, 0], ["kiwi", 3, 0, 1]]
+
+
+def written(found: Diagnosis, path) -> dict[str, bytes]:
+    names = {field.name: getattr(schemas, field.name.upper(), None) for field in fields(Diagnosis)}
+    names["figures"] = figures_of("part")
+    for name, schema in names.items():
+        write_table(getattr(found, name), schema, path / f"{name}.parquet")
+        assert read_frame(path / f"{name}.parquet").shape == getattr(found, name).shape
+    return {name: (path / f"{name}.parquet").read_bytes() for name in names}
+
+
+def test_all_replies_null_is_null_with_reasons(tmp_path) -> None:
+    prompts = measured.prompts(3, CONCEPTS)
+    found = diagnosed(measured.features(prompts, np.nan, 0.5), prompts)
+    written(found, tmp_path)
+    assert found.summaries["value"].isna().all()
+    assert set(found.summaries["reason"]) <= {"no value", "no value with a baseline", "no value, needs 2"} | set(
+        found.summaries["reason"][found.summaries["statistic"] == "correlation"]
+    )
+    assert found.summaries["reason"].notna().all()
+    assert (found.summaries["n_missing"] == 3).all()
+    assert found.disparities["value"].isna().all()
+    assert found.disparities["reason"].notna().all()
+    assert found.verdicts["reason"].tolist() == ["no groups with a value, needs 3"] * 2
+
+
+def test_a_feature_without_baselines_is_not_calibrated(tmp_path) -> None:
+    prompts = measured.prompts(5, CONCEPTS)
+    values = np.random.default_rng(1).random(40)
+    found = diagnosed(measured.features(prompts, values), prompts)
+    written(found, tmp_path)
+    without = found.summaries["calibration"].eq("calibrated") | found.summaries["statistic"].isin(
+        ["correlation", "kl", "precision"]
+    )
+    assert set(found.summaries.loc[without, "reason"]) == {"no baseline has this feature"}
+    assert found.summaries.loc[~without, "value"].notna().all()
+    assert set(of(found.disparities, calibration="calibrated")["reason"]) == {"no baseline has this feature"}
+
+
+def test_a_group_of_one_row(tmp_path) -> None:
+    prompts = measured.prompts(6, CONCEPTS, branched=False)
+    prompts = prompts[(prompts["concept"] != "fig") | (prompts["id"] == "fig-000")]
+    values = np.random.default_rng(1).random(len(prompts))
+    found = diagnosed(measured.features(prompts, values, 0.5), prompts)
+    written(found, tmp_path)
+    fig = of(found.summaries, group="fig", calibration="raw").set_index("statistic")
+    assert fig.loc["mean", ["value", "n"]].tolist() == [values[prompts["concept"] == "fig"][0], 1]
+    assert fig.loc["std", "reason"] == "1 value, needs 2"
+    assert pd.isna(fig.loc["std", "value"])
+    spread = of(found.disparities, statistic="std", metric="range", calibration="raw").iloc[0]
+    assert spread["n_groups"] == 7
+
+
+def test_a_single_root_item_has_no_interval(tmp_path) -> None:
+    prompts = measured.prompts(1, CONCEPTS)
+    found = diagnosed(measured.features(prompts, np.arange(8) / 10, 0.1), prompts)
+    written(found, tmp_path)
+    row = of(found.disparities, statistic="mean", metric="range", calibration="raw").iloc[0]
+    assert (row["value"], row["reason"]) == (pytest.approx(0.7), "a single root item has no interval")
+    assert np.isnan([row["low"], row["high"]]).all()
+
+
+def test_a_z_score_of_groups_that_are_likely_equal_has_no_interval_and_says_so(tmp_path) -> None:
+    concepts = [f"fruit-{number:02d}" for number in range(25)]
+    prompts = measured.prompts(20, concepts, branched=False)
+    noise = np.random.default_rng(6).normal(0, 0.1, (20, 25))
+    means = 0.5 + np.arange(25) / 1e4  # far closer to each other than noise would leave them
+    found = diagnosed(measured.features(prompts, (noise - noise.mean(axis=0) + means).ravel()), prompts)
+    written(found, tmp_path)
+    rows = of(found.disparities, statistic="mean", calibration="raw").set_index("metric")
+    assert rows.loc["max_z", "value"] == pytest.approx(12 / np.sqrt(25 * 26 / 12))  # of 0 to 24
+    assert np.isnan([rows.loc["max_z", "low"], rows.loc["max_z", "high"]]).all()
+    assert rows.loc["max_z", "reason"] == "no interval: undefined in most plausible truths, where all groups are equal"
+    assert rows.loc["range", "low"] == 0
+    assert rows.loc["range", "reason"] is None
+    everything = found.disparities
+    assert (everything["value"].isna() | everything["low"].isna()).eq(everything["reason"].notna()).all()
+
+
+def test_the_same_bytes_in_whatever_order_rows_stand(tmp_path) -> None:
+    features, prompts = planted("reply")
+    features.loc[::5, "value"] = np.nan
+    features = pd.concat([features, features.assign(model="m1", value=features["baseline"])])
+    first = written(diagnosed(features, prompts), tmp_path)
+    mixed = features.sample(frac=1, random_state=2)
+    texts = ["id", "framing", "model", "lineage", "role", "template", "domain", "feature"]
+    mixed[texts] = mixed[texts].astype("category")
+    assert written(diagnosed(mixed, prompts.sample(frac=1, random_state=2)), tmp_path) == first
+
+
+def middle(values: np.ndarray, share: float = 0.5) -> float:
+    return float(np.quantile(values, share))
+
+
+def test_a_statistic_of_the_users_own() -> None:
+    statistics = {
+        "mean": Statistic(kind="mean"),
+        "own": Statistic(kind=f"{__name__}.middle", options={"share": 0.5}),
+        "median": Statistic(kind="median"),
+    }
+    settings = SETTINGS.model_copy(update={"statistics": statistics})
+    found = diagnosed(*planted("reply", roots=5), settings)
+    columns = ["metric", "calibration", "value", "low", "high", "p", "group"]
+    own, median = (of(found.disparities, statistic=name)[columns].reset_index(drop=True) for name in ("own", "median"))
+    pd.testing.assert_frame_equal(own, median)
+
+
+def test_mistakes_are_one_line() -> None:
+    with pytest.raises(UserError, match="no statistic 'means'"):
+        diagnosed(*planted("reply"), SETTINGS.model_copy(update={"statistics": {"mean": Statistic(kind="means")}}))
+    with pytest.raises(UserError, match="no disparity 'rang'"):
+        diagnosed(*planted("reply"), SETTINGS.model_copy(update={"metrics": ["rang"]}))
+
+
+def test_measurements_must_fit_together() -> None:
+    features, prompts = planted("reply")
+    with pytest.raises(ValueError, match="1 measurements are there twice"):
+        diagnosed(pd.concat([features, features.iloc[:1]]), prompts)
+    with pytest.raises(ValueError, match="20 prompts that were measured are not there"):
+        diagnosed(features, prompts[prompts["concept"] != "fig"])
+
+
+def test_several_domains_stand_below_each_other() -> None:
+    found = diagnosed(*planted("reply"))
+    both = all_of([found, found])
+    assert len(both.disparities) == 2 * len(found.disparities)
+    assert both.figures.columns.tolist() == found.figures.columns.tolist()

@@ -1,0 +1,339 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from statsmodels.stats.multitest import multipletests
+
+from evenruler.instruments.saged.diagnose.blocks import Floats
+from evenruler.instruments.saged.diagnose.disparities import metric_values
+from evenruler.instruments.saged.diagnose.draws import AT_ONCE, Draws, as_they_are, resampled, shuffled
+from evenruler.instruments.saged.diagnose.inference import (
+    Lines,
+    benjamini_hochberg,
+    intervals,
+    percentiles,
+    permutation_p,
+)
+from evenruler.instruments.saged.diagnose.layout import Layout
+from evenruler.instruments.saged.diagnose.resummarising import Gathered, Means, resummary
+from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE, cell_options
+from evenruler.instruments.saged.settings import Disparities
+from tests.instruments.saged.diagnose import measured
+
+METRIC_NAMES = Disparities().metrics
+
+
+def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = None) -> Layout:
+    """Series of values, [series, prompts in order of ids], of one repetition."""
+    ordered = prompts.sort_values("id", ignore_index=True).assign(repetition=0)
+    return Layout(
+        "fruit",
+        ordered,
+        pd.DataFrame(),
+        values,
+        values if baselines is None else baselines,
+        np.ones(values.shape, dtype=bool),
+    )
+
+
+def p_of(values: Floats, prompts: pd.DataFrame, n: int = 199, metrics: list[str] = METRIC_NAMES) -> Floats:
+    """[metrics, series] p of means."""
+    of = layout(values, prompts)
+    groups = of.groups(["concept"])
+    draws = shuffled(of, groups, n, seed=5)
+    return permutation_p([Lines(Means(values), len(values))], metrics, as_they_are(groups), draws)[0].p
+
+
+def labels(draws: Iterator[Draws], total: int) -> np.ndarray:
+    """[draws, replies] the group in which each reply counts."""
+    found = []
+    for drawn in draws:
+        row = np.repeat(np.arange(drawn.draws * drawn.groups), np.diff(drawn.begins))
+        group = np.empty((drawn.draws, total), dtype=int)
+        group[row // drawn.groups, drawn.replies] = row % drawn.groups
+        found.append(group)
+    return np.concatenate(found)
+
+
+# Draws
+
+
+def test_labels_are_shuffled_within_root_items_and_every_order_is_as_probable() -> None:
+    prompts = measured.prompts(2, ["fig", "kiwi", "lime"])
+    of = layout(np.zeros((1, 6)), prompts)
+    found = labels(shuffled(of, of.groups(["concept"]), 6000, seed=1), 6)
+    for root in ("root-000", "root-001"):
+        own = found[:, of.replies["root_id"] == root]
+        assert (np.sort(own, axis=1) == [0, 1, 2]).all()
+        _, counts = np.unique(own, axis=0, return_counts=True)
+        assert len(counts) == 6
+        assert scipy.stats.chisquare(counts).pvalue > 0.001
+
+
+def test_without_branches_labels_are_shuffled_within_the_domain() -> None:
+    prompts = measured.prompts(3, ["fig", "kiwi"], branched=False)
+    of = layout(np.zeros((1, 6)), prompts)
+    found = labels(shuffled(of, of.groups(["concept"]), 8000, seed=1), 6)
+    assert (found.sum(axis=1) == 3).all()
+    _, counts = np.unique(found, axis=0, return_counts=True)
+    assert len(counts) == 20
+    assert scipy.stats.chisquare(counts).pvalue > 0.001
+
+
+def test_groups_that_root_items_do_not_mix_are_shuffled_root_by_root() -> None:
+    prompts = measured.prompts(4, ["fig", "kiwi"])
+    prompts["section"] = prompts["root_id"].map(lambda root: "a" if root < "root-002" else "b")
+    of = layout(np.zeros((1, 8)), prompts)
+    found = labels(shuffled(of, of.groups(["section"]), 600, seed=1), 8)
+    by_root = of.replies.groupby("root_id").indices
+    for own in by_root.values():
+        assert (found[:, own] == found[:, own[:1]]).all()
+    assert len(np.unique(found, axis=0)) == 6
+
+
+def test_repetitions_stay_with_their_prompt() -> None:
+    prompts = measured.prompts(3, ["fig", "kiwi"])
+    twice = pd.concat([prompts.assign(repetition=i) for i in range(2)]).sort_values(["id", "repetition"])
+    of = Layout("fruit", twice.reset_index(drop=True), pd.DataFrame(), *[np.zeros((1, 12))] * 2, np.ones((1, 12), bool))
+    found = labels(shuffled(of, of.groups(["concept"]), 50, seed=1), 12)
+    assert (found[:, ::2] == found[:, 1::2]).all()
+    assert len(np.unique(found, axis=0)) == 8
+
+
+def test_a_root_item_is_drawn_with_all_its_prompts() -> None:
+    prompts = measured.prompts(5, ["fig", "kiwi", "lime"])
+    of = layout(np.zeros((1, 15)), prompts)
+    groups = of.groups(["concept"])
+    drawn = next(resampled(of, groups, 200, seed=1))
+    assert (drawn.sizes == 5).all()
+    times = drawn.sums(np.eye(15)).reshape(200, 3, 3, 5)  # draws, groups, concept and root of the prompt
+    np.testing.assert_array_equal(times[:, 0, 0], times[:, 1, 1])
+    np.testing.assert_array_equal(times[:, 0, 0], times[:, 2, 2])
+    assert not times[:, 0, 1].any()
+    assert times[:, 0, 0].mean(axis=0) == pytest.approx(np.ones(5), abs=0.2)
+
+
+def test_without_branches_each_group_draws_from_its_own() -> None:
+    prompts = measured.prompts(4, ["fig", "kiwi"], branched=False).iloc[:-1]
+    of = layout(np.zeros((1, 7)), prompts)
+    drawn = next(resampled(of, of.groups(["concept"]), 100, seed=1))
+    assert set(drawn.sizes[::2]) == {4}
+    assert set(drawn.sizes[1::2]) == {3}
+
+
+def test_more_draws_begin_with_the_same_ones() -> None:
+    of = layout(np.zeros((1, 12)), measured.prompts(4, ["fig", "kiwi", "lime"]))
+    groups = of.groups(["concept"])
+    few, many = (labels(shuffled(of, groups, n, seed=3), 12) for n in (AT_ONCE, 2 * AT_ONCE + 7))
+    np.testing.assert_array_equal(many[:AT_ONCE], few)
+    assert len(many) == 2 * AT_ONCE + 7
+
+
+# Statistics of draws
+
+
+@pytest.mark.parametrize("branched", [True, False])
+@pytest.mark.parametrize("make", [shuffled, resampled])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("mean", {}),
+        ("median", {}),
+        ("variance", {}),
+        ("std", {}),
+        ("range", {}),
+        ("quantile_range", {"q": 0.2}),
+        ("percentile_range", {"low": 10, "high": 70}),
+        ("mode", {}),
+        ("skewness", {}),
+        ("selection_rate", {}),
+        ("selection_rate", {"method": "within_range", "margin": 0.2, "standard": "median"}),
+        ("correlation", {}),
+        ("kl_divergence", {}),
+        ("precision", {"tolerance": 0.2}),
+    ],
+)
+def test_statistics_of_draws_are_those_of_the_groups_they_make(kind, options, make, branched) -> None:
+    draw = np.random.default_rng(2)
+    prompts = measured.prompts(9, ["fig", "kiwi", "lime"], branched).iloc[:-2]
+    values, baselines = draw.random((2, 5, len(prompts))).round(2) + 3
+    values[1, draw.random(len(prompts)) < 0.4] = np.nan
+    baselines[2, draw.random(len(prompts)) < 0.4] = np.nan
+    of = layout(values, prompts, baselines)
+    groups = of.groups(["concept"])
+    values[3, groups.codes == 1] = 3.25  # a group of equal values
+    values[4, groups.codes == 2] = np.nan
+    beside = baselines if kind in USES_BASELINE else None
+    given = cell_options(kind, values, beside, **options)
+    fast = resummary(kind, STATISTICS[kind], values, beside, given)
+    plain = Gathered(STATISTICS[kind], values, beside, given)
+    for draws in (as_they_are(groups), next(make(of, groups, 40, seed=4))):
+        expected = plain(draws, slice(1, 5))
+        np.testing.assert_allclose(fast(draws, slice(1, 5)), expected, rtol=1e-9, atol=1e-12)
+    assert np.isfinite(expected).any()
+
+
+# Permutation tests
+
+
+@pytest.mark.parametrize("branched", [True, False])
+def test_p_is_uniform_where_groups_are_exchangeable(branched) -> None:
+    draw = np.random.default_rng(7)
+    prompts = measured.prompts(12, ["fig", "kiwi", "lime", "pear"], branched)
+    values = draw.exponential(size=(600, len(prompts)))
+    values[draw.random(values.shape) < 0.1] = np.nan
+    if branched:
+        values += np.tile(draw.normal(0, 3, (600, 12)), 4)  # ids are in order of concepts, then of root items
+    metrics = ["range", "std", "max_z", "min_z", "dixon_high", "dixon_low"]
+    for metric, p in zip(metrics, p_of(values, prompts, metrics=metrics), strict=True):
+        assert scipy.stats.kstest(p, "uniform").pvalue > 0.001, metric
+
+
+@pytest.mark.parametrize("branched", [True, False])
+def test_a_planted_effect_is_found(branched) -> None:
+    draw = np.random.default_rng(8)
+    prompts = measured.prompts(30, ["fig", "kiwi", "lime", "pear", "plum"], branched)
+    values = 2 + draw.normal(0, 0.2, (100, len(prompts)))
+    values[:, prompts.sort_values("id")["concept"] == "lime"] -= 0.4
+    p = dict(zip(METRIC_NAMES, p_of(values, prompts), strict=True))
+    for metric in ("range", "std", "min_max_ratio", "min_z", "dixon_low"):
+        assert (p[metric] <= 0.05).mean() > 0.8, metric
+    assert p["range"].min() == pytest.approx(1 / 200)
+    assert (p["dixon_high"] <= 0.05).mean() < 0.1
+
+
+def test_differences_between_root_items_hide_nothing() -> None:
+    draw = np.random.default_rng(9)
+    prompts = measured.prompts(15, ["fig", "kiwi", "lime"]).sort_values("id", ignore_index=True)
+    values = draw.normal(0, 0.1, (1, 45)) + 0.1 * (prompts["concept"] == "fig").to_numpy()
+    apart = values + 5 * prompts["root_id"].str[-3:].astype(int).to_numpy()
+    assert p_of(apart, prompts, metrics=["range"]) == pytest.approx(p_of(values, prompts, metrics=["range"]))
+    assert p_of(apart, prompts, metrics=["range"])[0, 0] < 0.05
+
+
+def test_p_counts_what_is_at_least_as_extreme_on_paper() -> None:
+    # One root item of two: half of all permutations are the groups themselves, the others have the same range.
+    prompts = measured.prompts(1, ["fig", "kiwi"])
+    assert p_of(np.array([[0.1, 0.7]]), prompts, metrics=["range"]) == pytest.approx(1.0)
+    # Three root items: the range is largest where all three stand the same way, 2 of 8.
+    prompts = measured.prompts(3, ["fig", "kiwi"])
+    p = p_of(np.array([[0.1] * 3 + [0.7] * 3]), prompts, n=20000, metrics=["range", "min_max_ratio"])
+    assert p == pytest.approx(0.25, abs=0.01)
+
+
+def test_no_disparity_to_test_is_no_p() -> None:
+    prompts = measured.prompts(4, ["fig", "kiwi"])
+    of = layout(np.full((1, 8), -1.0), prompts)
+    groups = of.groups(["concept"])
+    draws = shuffled(of, groups, 50, seed=1)
+    lines = [Lines(Means(of.values), 1)]
+    found = permutation_p(lines, ["min_max_ratio", "max_z", "range"], as_they_are(groups), draws)[0]
+    assert np.isnan(found.p[:2]).all()
+    assert found.p[2, 0] == 1
+    assert found.n[:, 0].tolist() == [0, 0, 50]
+
+
+# Intervals
+
+
+def simulated(truths: Floats, roots: int, branched: bool = True) -> tuple[Lines, Draws, list[Draws], Floats]:
+    """Means of groups that lie as [series, groups] truths say, in standard errors about 2; and those true means."""
+    draw = np.random.default_rng(11)
+    prompts = measured.prompts(roots, [f"c{i:02d}" for i in range(truths.shape[1])], branched)
+    of_group = prompts.sort_values("id")["concept"].str[1:].astype(int).to_numpy()
+    means = 2 + truths * 0.3 / np.sqrt(roots)
+    values = means[:, of_group] + draw.normal(0, 0.3, (len(truths), len(prompts)))
+    of = layout(values, prompts)
+    groups = of.groups(["concept"])
+    draws = list(resampled(of, groups, 300, seed=1))
+    return Lines(Means(values), len(values)), as_they_are(groups), draws, means
+
+
+@pytest.mark.parametrize("branched", [True, False])
+@pytest.mark.parametrize(
+    ("case", "roots", "groups"),
+    [("outlier", 75, 21), ("outlier", 20, 6), ("1", 75, 21), ("1", 20, 6), ("3", 20, 6), ("3", 10, 6)],
+)
+def test_intervals_cover_what_is_true(case, roots, groups, branched) -> None:
+    truths = np.zeros((400, groups))
+    if case == "outlier":
+        truths[:, 0] = -8
+    else:
+        truths = np.random.default_rng(12).normal(0, float(case), (400, groups))
+    lines, observed, draws, means = simulated(truths, roots, branched)
+    metrics = ["range", "std", "min_max_ratio", "min_z"]
+    low, high = intervals(lines, metrics, observed, draws, 0.95)
+    true = np.stack([metric_values(metric, means) for metric in metrics])
+    covered = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=1)
+    assert (covered > 0.88).all()
+    assert (covered < 0.995).all()
+    # Noise is in the disparity once already: basic intervals take too little of it off, percentiles add more.
+    found, noisy = (
+        np.concatenate([metric_values("range", lines.resummary(each, slice(0, 400))) for each in of], axis=1)
+        for of in ([observed], draws)
+    )
+    ends = percentiles(noisy, 0.95)
+    for lower, upper in (ends, (2 * found[:, 0] - ends[1], 2 * found[:, 0] - ends[0])):
+        assert ((lower <= true[0]) & (true[0] <= upper)).mean() < covered[0] - 0.015
+    assert (high[0] - low[0]).mean() < 1.3 * (ends[1] - ends[0]).mean()
+
+
+def test_intervals_of_equal_groups_begin_where_there_is_no_disparity() -> None:
+    lines, observed, draws, _ = simulated(np.zeros((300, 12)), 30)
+    low, high = intervals(lines, ["range", "min_max_ratio"], observed, draws, 0.95)
+    assert (low[0] == 0).mean() > 0.95
+    assert (high[1] == 1).mean() > 0.95
+    assert (high[0] > low[0]).all()
+
+
+def test_intervals_of_few_root_items_are_as_wide_as_noise_is() -> None:
+    # Far apart, so that a range is a difference of two means. Resamples of 5 deviate too little, by the root of 4 / 5.
+    lines, observed, draws, _ = simulated(np.tile([0.0, 200.0, 400.0], (50, 1)), 5)
+    low, high = intervals(lines, ["range"], observed, draws, 0.95)
+    noisy = np.concatenate([metric_values("range", lines.resummary(each, slice(0, 50))) for each in draws], axis=1)
+    below, above = percentiles(noisy, 0.95)
+    assert ((high - low)[0] / (above - below)).mean() == pytest.approx((4 / 5) ** -0.5, abs=0.02)
+
+
+def test_intervals_end_where_metrics_do() -> None:
+    prompts = measured.prompts(6, ["fig", "kiwi"])
+    values = np.random.default_rng(3).random((50, 12))
+    of = layout(values, prompts)
+    groups = of.groups(["concept"])
+    draws = list(resampled(of, groups, 100, seed=1))
+    low, high = intervals(Lines(Means(values), 50), ["range", "min_max_ratio"], as_they_are(groups), draws, 0.9)
+    assert low[0].min() == 0
+    assert high[1].max() == 1
+    assert (low <= high).all()
+
+
+def test_percentiles_equal_numpys_and_leave_undefined_resamples_out() -> None:
+    x = np.random.default_rng(4).random((3, 41))
+    x[1, :10] = np.nan
+    x[2, :21] = np.nan
+    low, high = percentiles(x, 0.9)
+    assert (low[0], high[0]) == pytest.approx(tuple(np.quantile(x[0], [0.05, 0.95])))
+    assert (low[1], high[1]) == pytest.approx(tuple(np.quantile(x[1, 10:], [0.05, 0.95])))
+    assert np.isnan([low[2], high[2]]).all()
+
+
+# Benjamini-Hochberg
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 300])
+def test_benjamini_hochberg_equals_statsmodels_and_scipy(n) -> None:
+    p = np.random.default_rng(n).random(n) ** 3
+    p[n // 2 :: 7] = p[0]
+    adjusted = benjamini_hochberg(p)
+    np.testing.assert_allclose(adjusted, multipletests(p, method="fdr_bh")[1], rtol=1e-12)
+    np.testing.assert_allclose(adjusted, scipy.stats.false_discovery_control(p), rtol=1e-12)
+
+
+def test_benjamini_hochberg_leaves_out_what_is_no_test() -> None:
+    p = np.array([0.01, np.nan, 0.04, 0.03, np.nan])
+    adjusted = benjamini_hochberg(p)
+    assert np.isnan(adjusted[[1, 4]]).all()
+    assert adjusted[[0, 2, 3]] == pytest.approx([0.03, 0.04, 0.04])
+    assert np.isnan(benjamini_hochberg(np.full(2, np.nan))).all()

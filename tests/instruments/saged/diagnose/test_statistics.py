@@ -1,0 +1,319 @@
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.diagnose.statistic_options import OPTIONS
+from evenruler.instruments.saged.diagnose.statistics import (
+    STATISTICS,
+    USES_BASELINE,
+    cell_options,
+    edges_of,
+    reason,
+    resolve,
+    standard_of,
+)
+
+nan = math.nan
+seeds = st.integers(0, 10_000)
+
+Reference = Callable[[np.ndarray, np.ndarray, dict[str, Any]], float]
+
+
+def references() -> dict[str, Reference]:
+    """Each statistic of one group by numpy or scipy, no null among its numbers."""
+    return {
+        "mean": lambda x, b, o: np.mean(x),
+        "median": lambda x, b, o: np.median(x),
+        "mode": lambda x, b, o: stats.mode(np.round(x / o["width"])).mode * o["width"],
+        "variance": lambda x, b, o: np.var(x, ddof=1),
+        "std": lambda x, b, o: np.std(x, ddof=1),
+        "skewness": lambda x, b, o: stats.skew(x, bias=False),
+        "kurtosis": lambda x, b, o: stats.kurtosis(x, bias=False),
+        "range": lambda x, b, o: np.ptp(x),
+        "quantile_range": lambda x, b, o: np.quantile(x, 1 - o["q"]) - np.quantile(x, o["q"]),
+        "percentile_range": lambda x, b, o: np.percentile(x, o["high"]) - np.percentile(x, o["low"]),
+        "selection_rate": lambda x, b, o: np.mean(x >= o["standard"]),
+        "correlation": lambda x, b, o: stats.pearsonr(x, b).statistic,
+        "kl_divergence": lambda x, b, o: stats.entropy(
+            np.histogram(x, o["edges"])[0] + o["epsilon"], np.histogram(b, o["edges"])[0] + o["epsilon"]
+        ),
+        "precision": lambda x, b, o: np.mean(np.abs(x - b) <= o["tolerance"]),
+    }
+
+
+FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation": 2}
+NEEDS_SPREAD = ("skewness", "kurtosis", "correlation")
+
+
+def wanted(kind: str, values: np.ndarray, baseline: np.ndarray, options: dict[str, Any]) -> float:
+    present = ~np.isnan(values)
+    if kind in USES_BASELINE:
+        present &= ~np.isnan(baseline)
+    values, baseline = values[present], baseline[present]
+    if len(values) < FEWEST.get(kind, 1):
+        return nan
+    if kind in NEEDS_SPREAD and (not np.ptp(values) or (kind == "correlation" and not np.ptp(baseline))):
+        return nan
+    return float(references()[kind](values, baseline, options))
+
+
+def block(seed: int, ties: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Groups of 1 to 40 numbers with nulls in both; one constant, one of one row, one without any value."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(7, 40))
+    baseline = 0.6 * values + rng.normal(scale=0.5, size=values.shape)
+    if ties:  # eighths, so that sums are exact
+        values, baseline = np.round(values * 4) / 8, np.round(baseline * 4) / 8
+    values[rng.random(values.shape) < 0.1] = nan
+    baseline[rng.random(values.shape) < 0.1] = nan
+    for group, length in enumerate(rng.integers(1, 41, size=4)):
+        values[group, length:] = baseline[group, length:] = nan
+    values[4] = 0.625
+    values[5, 1:] = nan
+    values[6] = nan
+    return values, baseline
+
+
+class TestAgainstNumpyAndScipy:
+    @pytest.mark.parametrize("kind", STATISTICS)
+    @settings(max_examples=40, deadline=None)
+    @given(seed=seeds, ties=st.booleans())
+    def test_on_random_blocks(self, kind: str, seed: int, ties: bool) -> None:
+        values, baseline = block(seed, ties)
+        given_options = {"bins": 8} if kind == "kl_divergence" else {}
+        options = cell_options(kind, values.ravel(), baseline.ravel(), **given_options)
+        found = STATISTICS[kind](values, baseline, **options)
+        assert (found.shape, found.dtype) == ((7,), np.float64)
+        expected = [wanted(kind, *group, options) for group in zip(values, baseline, strict=True)]
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        reasons = [reason(kind, *group) for group in zip(values, baseline, strict=True)]
+        assert [bool(words) for words in reasons] == np.isnan(found).tolist()
+
+    @settings(max_examples=20, deadline=None)
+    @given(seed=seeds, q=st.floats(0.01, 0.49), width=st.floats(0.05, 2), tolerance=st.floats(0, 2))
+    def test_with_other_options(self, seed: int, q: float, width: float, tolerance: float) -> None:
+        values, baseline = block(seed, ties=False)
+        chosen: dict[str, dict[str, Any]] = {
+            "mode": {"width": width},
+            "quantile_range": {"q": q},
+            "percentile_range": {"low": 100 * q, "high": 100 - q},
+            "selection_rate": {"standard": "quantile", "q": q},
+            "kl_divergence": {"bins": 5, "epsilon": 0.01},
+            "precision": {"tolerance": tolerance},
+        }
+        assert set(chosen) == set(OPTIONS)
+        for kind, given_options in chosen.items():
+            options = cell_options(kind, values.ravel(), baseline.ravel(), **given_options)
+            expected = [wanted(kind, *group, options) for group in zip(values, baseline, strict=True)]
+            np.testing.assert_allclose(STATISTICS[kind](values, baseline, **options), expected, rtol=1e-9, atol=1e-12)
+
+    @pytest.mark.parametrize("kind", STATISTICS)
+    def test_leading_axes_and_padding_change_nothing(self, kind: str) -> None:
+        values, baseline = block(3, ties=False)
+        options = cell_options(kind, values.ravel(), baseline.ravel())
+        flat = STATISTICS[kind](values[:6], baseline[:6], **options)
+        padding = np.full((6, 3), nan)
+        padded = (np.concatenate([padding, each[:6]], axis=1).reshape(2, 3, 43) for each in (values, baseline))
+        found = STATISTICS[kind](*padded, **options)
+        assert found.shape == (2, 3)
+        np.testing.assert_allclose(found.ravel(), flat, rtol=1e-9, atol=1e-12)
+
+    @pytest.mark.parametrize("kind", STATISTICS)
+    def test_numbers_stay_as_they_are(self, kind: str) -> None:
+        given = block(4, ties=False)
+        values, baseline = (each.copy() for each in given)
+        STATISTICS[kind](values, baseline, **cell_options(kind, values.ravel(), baseline.ravel()))
+        np.testing.assert_array_equal([values, baseline], given)
+
+
+class TestByHand:
+    def test_constant_groups(self) -> None:
+        tenths = np.full((1, 10), 0.1)
+        assert STATISTICS["variance"](tenths)[0] == STATISTICS["range"](tenths)[0] == 0
+        assert STATISTICS["mode"](tenths)[0] == 0.1
+        standard = standard_of(np.array([0.1] * 6))  # may be off by rounding
+        assert STATISTICS["selection_rate"](tenths, standard=standard)[0] == 1
+        assert STATISTICS["selection_rate"](tenths, standard=standard, method="smaller")[0] == 1
+
+    def test_mode_is_the_lowest_of_equally_full_bins(self) -> None:
+        values = np.array([[3.0, 1.0, 1.0, 3.0, 2.0], [0.96, 1.04, 0.0, nan, 5.0]])
+        np.testing.assert_allclose(STATISTICS["mode"](values), [1.0, 1.0])
+
+    @pytest.mark.parametrize(
+        ("options", "rate"),
+        [
+            ({"standard": "mean"}, 2 / 4),  # 2
+            ({"method": "smaller"}, 3 / 4),
+            ({"standard": "median"}, 2 / 4),  # 1.5
+            ({"standard": "quantile", "q": 1}, 1 / 4),  # 6
+            ({"standard": "mode", "width": 1, "method": "smaller"}, 1 / 4),  # 0
+            ({"method": "within_range", "margin": 1}, 2 / 4),  # 1 to 3
+            ({"method": "within_percentage", "margin": 0.5}, 2 / 4),  # 1 to 3
+            ({"method": "within_percentage", "margin": 1}, 3 / 4),  # 0 to 4
+        ],
+    )
+    def test_selection_rate(self, options: dict[str, Any], rate: float) -> None:
+        cell = np.array([0.0, 1.0, 2.0, 6.0, nan, 0.0, 3.0])  # a null does not take the standard away
+        group = np.array([[nan, 1.0, 2.0, 6.0, 0.0]])
+        found = STATISTICS["selection_rate"](group, **cell_options("selection_rate", cell, **options))
+        assert found[0] == rate
+
+    def test_a_percentage_of_a_negative_standard_is_of_its_magnitude(self) -> None:
+        found = STATISTICS["selection_rate"](
+            np.array([-2.0, -3.0, -5.0]), standard=-2.0, method="within_percentage", margin=0.5
+        )
+        assert found == pytest.approx(2 / 3)
+
+    def test_every_cell_has_its_own_standard_and_bins(self) -> None:
+        cells = np.array([[0.0, 1.0, nan], [10.0, 20.0, 30.0]])
+        np.testing.assert_array_equal(standard_of(cells), [0.5, 20])
+        np.testing.assert_allclose(edges_of(cells, cells + 1, 2), [[0, 1, 2], [10, 20.5, 31]])
+        rates = STATISTICS["selection_rate"](cells, standard=standard_of(cells))
+        np.testing.assert_allclose(rates, [1 / 2, 2 / 3])
+
+    def test_decimal_bounds_are_met(self) -> None:
+        # .4 - .3 is .10000000000000003 in binary.
+        assert STATISTICS["precision"](np.array([0.4, 0.5, 0.61]), np.array([0.3, 0.5, 0.5]))[()] == pytest.approx(
+            2 / 3
+        )
+
+    def test_pairs_of_which_one_is_missing_are_left_out(self) -> None:
+        values, baseline = np.array([1.0, nan, 3.0, 5.0, 9.0]), np.array([1.0, 2.0, nan, 4.0, 9.0])
+        assert STATISTICS["precision"](values, baseline, tolerance=0) == pytest.approx(2 / 3)
+        assert STATISTICS["correlation"](values, baseline) == pytest.approx(np.corrcoef([1, 5, 9], [1, 4, 9])[0, 1])
+
+
+class TestDivergence:
+    def test_by_hand_runs_from_the_group_to_the_baseline(self) -> None:
+        # Counts 2, 2 and 1, 3, each plus .5: .5 ln(.5 / .3) + .5 ln(.5 / .7).
+        values, baseline = np.array([0.0, 0, 1, 1]), np.array([0.0, 1, 1, 1])
+        found = STATISTICS["kl_divergence"](values, baseline, edges=[0, 0.5, 1])
+        assert found == pytest.approx(0.5 * math.log(0.5 / 0.3) + 0.5 * math.log(0.5 / 0.7))
+        back = STATISTICS["kl_divergence"](baseline, values, edges=[0, 0.5, 1])
+        assert back == pytest.approx(0.3 * math.log(0.3 / 0.5) + 0.7 * math.log(0.7 / 0.5))
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.lists(st.tuples(*[st.floats(-1e6, 1e6)] * 2), min_size=1, max_size=30),
+        st.integers(1, 20),
+        st.floats(1e-9, 10),
+    )
+    def test_is_finite_not_negative_and_zero_for_equal_distributions(
+        self, pairs: list[tuple[float, float]], bins: int, epsilon: float
+    ) -> None:
+        values, baseline = np.array(pairs).T
+        found = STATISTICS["kl_divergence"](values, baseline, edges=edges_of(values, baseline, bins), epsilon=epsilon)
+        assert 0 <= found < math.inf
+        edges = edges_of(values, values[::-1], bins)
+        assert STATISTICS["kl_divergence"](values, values[::-1], edges=edges, epsilon=epsilon) == 0
+
+    def test_is_finite_for_distributions_that_do_not_meet(self) -> None:
+        low, high = np.zeros(50), np.ones(50)
+        found = STATISTICS["kl_divergence"](low, high, edges=edges_of(low, high), epsilon=0.5)
+        assert found == pytest.approx((50.5 * math.log(101) + 0.5 * math.log(1 / 101)) / 55)
+
+    def test_is_zero_in_a_constant_cell(self) -> None:
+        same = np.full(9, 0.3)
+        assert STATISTICS["kl_divergence"](same, same, edges=edges_of(same, same)) == 0
+
+
+class TestReasons:
+    @pytest.mark.parametrize(
+        ("kind", "values", "baseline", "words"),
+        [
+            ("mean", [nan, nan], None, "no value"),
+            ("variance", [1.0, nan], None, "1 value, needs 2"),
+            ("skewness", [1.0, 2.0], None, "2 values, needs 3"),
+            ("kurtosis", [2.0] * 5, None, "all values are equal"),
+            ("precision", [1.0, nan], [nan, 1.0], "no value with a baseline"),
+            ("correlation", [1.0, 2.0], [1.0, nan], "1 value with a baseline, needs 2"),
+            ("skewness", [1.0, 2.0, 4.0], [3.0, 3.0, 3.0], ""),
+            ("correlation", [1.0, 2.0], [3.0, 3.0], "all baselines are equal"),
+            ("mean", [1.0], None, ""),
+        ],
+    )
+    def test_say_why(self, kind: str, values: list[float], baseline: list[float] | None, words: str) -> None:
+        assert reason(kind, np.array(values), None if baseline is None else np.array(baseline)) == words
+
+
+def spread(values: np.ndarray, factor: float = 1) -> float:
+    return factor * float(values.max() - values.min())
+
+
+def picky(values: np.ndarray) -> float:
+    if len(values) < 3:
+        raise ValueError("too\nfew")
+    return nan
+
+
+class TestOwn:
+    def test_takes_what_there_is_and_its_options(self) -> None:
+        own = resolve(f"{__name__}.spread")
+        values = np.array([[[1.0, nan, 4.0], [nan, nan, nan]]])
+        np.testing.assert_array_equal(own(values, None), [[3, nan]])
+        np.testing.assert_array_equal(own(values, None, factor=2), [[6, nan]])
+        assert resolve("numpy.median")(np.array([1.0, 5.0, nan, 2.0])) == 2
+        assert cell_options(f"{__name__}.spread", values, factor=2) == {"factor": 2}
+
+    @pytest.mark.parametrize(
+        ("name", "values", "words"),
+        [
+            ("spread", [nan], "no value"),
+            ("picky", [1.0], f"{__name__}.picky raised ValueError: too few"),
+            ("picky", [1.0, 2.0, 3.0], f"{__name__}.picky gave nan"),
+        ],
+    )
+    def test_failures_are_null_with_the_reason(self, name: str, values: list[float], words: str) -> None:
+        own = resolve(f"{__name__}.{name}")
+        assert np.isnan(own(np.array(values)))
+        assert reason(f"{__name__}.{name}", np.array(values)) == words
+
+    def test_what_is_no_number_is_null(self) -> None:
+        assert np.isnan(resolve("numpy.sort")(np.array([2.0, 1.0])))
+        assert reason("numpy.sort", np.array([2.0, 1.0])) == "numpy.sort gave ndarray, not a number"
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            ("medain", "no statistic 'medain'; did you mean 'median'?"),
+            ("nowhere.at_all", "nowhere.at_all cannot be imported"),
+            ("numpy.medain", "numpy.medain cannot be imported"),
+            (".median", ".median cannot be imported"),
+            ("numpy.pi", "numpy.pi is no function"),
+        ],
+    )
+    def test_names_that_are_none(self, name: str, words: str) -> None:
+        with pytest.raises(UserError, match=words):
+            resolve(name)
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("kind", "options", "words"),
+        [
+            ("mean", {"width": 1}, "mean: the statistic has no option 'width'; it takes no options"),
+            ("precision", {"tolerence": 1}, "precision: the statistic has no option 'tolerence'; did you mean"),
+            ("precision", {"tolerance": -1}, "precision.tolerance: found -1"),
+            ("precision", {"tolerance": "wide"}, "precision.tolerance: found 'wide', expected a number"),
+            ("mode", {"width": 0}, "mode.width: found 0"),
+            ("quantile_range", {"q": 0.7}, "quantile_range.q: found 0.7"),
+            ("percentile_range", {"low": 60, "high": 40}, "percentile_range: low is 60 and high 40"),
+            ("kl_divergence", {"bins": 2.5}, "kl_divergence.bins: found 2.5; a whole number"),
+            ("kl_divergence", {"epsilon": 0}, "kl_divergence.epsilon: found 0"),
+            ("selection_rate", {"standard": "meen"}, "selection_rate.standard: found 'meen'; did you mean 'mean'"),
+            ("selection_rate", {"method": "within_range"}, "the method within_range needs a margin"),
+            ("selection_rate", {"q": nan, "standard": "quantile"}, "selection_rate.q: found nan"),
+        ],
+    )
+    def test_mistakes_are_one_line(self, kind: str, options: dict[str, Any], words: str) -> None:
+        numbers = np.array([1.0, 2.0])
+        with pytest.raises(UserError, match=words) as caught:
+            cell_options(kind, numbers, numbers, **options)
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,260 @@
+"""What `evenruler refresh` and `evenruler find` write, against a real MediaWiki."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.assemble.branching import leaks
+from evenruler.instruments.saged.build import build
+from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, find, refresh
+from evenruler.instruments.saged.scrape.polite import Clock, Patience
+from evenruler.instruments.saged.scrape.reading import read
+from evenruler.instruments.saged.scrape.refreshing import Means
+from evenruler.instruments.saged.scrape.scraping import scrape
+from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.source import DomainSource, load_domain
+from evenruler.project.params import Params, load_params
+from evenruler.tables import read_frame
+from tests.local_wiki import FaultyProxy, answering
+
+ROOT = Path(__file__).parents[4]
+FOLDER = "data/snapshots/places"
+
+
+def impatient(settings: WikiSettings) -> Wiki:
+    """A wiki whose waits take no time."""
+    waits: list[float] = []
+    patience = Patience(requests_per_second=1e9, attempts=2)
+    return Wiki(replace(settings, patience=patience), clock=Clock(now=lambda: sum(waits), sleep=waits.append))
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Params:
+    params = load_params(ROOT / "params.yaml").model_dump(by_alias=True)
+    params["domains"] = {"places": {"text": "others"}}
+    params["saged"]["contact"] = "tests@example.org"
+    return Params.model_validate(params)
+
+
+def write(root: Path, api: str, **changes: Any) -> None:
+    source = {
+        "title": "Places",
+        "construct": "praise of places",
+        "direction": "more praise",
+        "source": "Testers",
+        "licence": "cc0-1.0",
+        "concepts": {"veloria": "Veloria", "port": {"name": "Port", "pages": ["Port Amber", "Nowhere"]}, "tol": "Tol"},
+        "material": {"kind": "wiki", "api": api, "licence": "cc0-1.0"},
+        "assemble": {"method": "split", "per_concept": 5},
+    } | changes
+    path = root / "data/sources/domains/places.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    YAML().dump(source, path)
+
+
+def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
+    tmp_path: Path, declared: Params, proxy: FaultyProxy
+) -> None:
+    write(tmp_path, proxy.api)
+    lines = list(refresh(tmp_path, "places", declared, impatient))
+    assert lines == [
+        "places: port: 'Nowhere' is missing: no such page",
+        "places: 3 pages in data/snapshots/places",
+    ]
+    whole = {name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")}
+    assert not list((tmp_path / ON_THE_WAY).iterdir())
+    shutil.rmtree(tmp_path / FOLDER)
+
+    proxy.asked.clear()
+    proxy.plan("Tol", answering(403))
+    with pytest.raises(UserError):
+        list(refresh(tmp_path, "places", declared, impatient))
+    assert not (tmp_path / FOLDER).exists()
+    on_the_way = tmp_path / ON_THE_WAY / "places.jsonl"
+    on_the_way.write_text(on_the_way.read_text() + '[{"title": "Tol", "sect')  # killed while it wrote
+    proxy.asked.clear()
+    lines = list(refresh(tmp_path, "places", declared, impatient))
+    assert lines[0] == "places: going on after 2 pages of a run that broke off"
+    assert set(proxy.asked) == {"Nowhere", "Tol"}
+    assert {name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")} == whole
+
+
+def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
+    tmp_path: Path, declared: Params, proxy: FaultyProxy
+) -> None:
+    write(tmp_path, proxy.api)
+    proxy.plan("Veloria", answering(503), answering(503))
+    lines = list(refresh(tmp_path, "places", declared, impatient))
+    assert lines[0].startswith("places: veloria: 'Veloria' is missing: the wiki does not answer")
+    assert lines[-1] == "places: run it again to fetch the 1 that had no answer"
+    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {"Port Amber", "Tol"}
+    proxy.asked.clear()
+    list(refresh(tmp_path, "places", declared, impatient))
+    assert set(proxy.asked) == {"Nowhere", "Veloria"}
+    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {"Port Amber", "Tol", "Veloria"}
+
+
+def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
+    tmp_path: Path, declared: Params, proxy: FaultyProxy
+) -> None:
+    write(tmp_path, proxy.api, find={"by": ["links"], "most": 3})
+    list(refresh(tmp_path, "places", declared, impatient))
+    lines = list(find(tmp_path, "places", declared))
+    path = "data/sources/domains/found/places.yaml"
+    assert lines[-1].endswith(f"keywords in {path}; edit it, then `make repro`")
+    keywords = load_domain(tmp_path / "data/sources/domains/places.yaml").keywords_of("veloria")
+    assert keywords[0] == "Veloria"
+    assert "Long River" in keywords
+    with pytest.raises(UserError, match=f"{path}: was found already; edit it, or delete it to look anew"):
+        list(find(tmp_path, "places", declared))
+
+
+def test_who_gives_no_contact_is_told(tmp_path: Path, declared: Params, proxy: FaultyProxy) -> None:
+    write(tmp_path, proxy.api)
+    silent = declared.model_copy(update={"saged": declared.saged.model_copy(update={"contact": None})})
+    with pytest.raises(UserError, match=r"saged\.contact"):
+        list(refresh(tmp_path, "places", silent, impatient))
+    with pytest.raises(UserError, match="no domain 'place'"):
+        list(refresh(tmp_path, "place", declared, impatient))
+
+
+HARBOUR = """# Boats
+
+The boat sails from the port. Many boats carry sails and a crew. A boat's crew sleeps on the boat itself.
+
+A BOAT needs a captain at sea. Trains are mentioned too, for every boat waits for a train.
+"""
+TRAIN = {"boat": "train", "sails": "wagons", "sea": "night", "port": "station"}
+CART = {"boat": "cart", "sails": "wheels", "sea": "dusk", "port": "stable"}
+
+
+class Answers:
+    """A test double of what things are found with: an embedder of known words, a model of known replies."""
+
+    def __init__(self, **replies: object) -> None:
+        self.replies = {name: json.dumps(reply) for name, reply in replies.items()}
+        self.asked: list[str] = []
+
+    @contextmanager
+    def __call__(self, source: DomainSource, params: Params) -> Iterator[Means]:
+        yield Means(self.ask, self.similarity, self.links, self.write)
+
+    def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
+        return ["sails, train" for _ in prompts]
+
+    def links(self, title: str) -> list[str]:
+        raise AssertionError(title)
+
+    def similarity(self, name: str, words: Sequence[str]) -> list[float]:
+        assert name == "boat"
+        return [0.6 if word in ("port", "sails", "boat", "sea", "train") else 0.1 for word in words]
+
+    def write(self, prompt: str, seed: int, tokens: int) -> str:
+        if "Answer yes or no" in prompt:
+            self.asked.append("threshold")
+            return "Yes" if '"port"' in prompt else "No"
+        name = str(re.findall(r"'(\w+)'", prompt)[1])
+        self.asked.append(name)
+        return self.replies.get(name, "I do not know.")
+
+
+def boats(root: Path, **find: Any) -> None:
+    write(
+        root,
+        "",
+        concepts={"boat": "boat", "train": "train", "cart": "cart"},
+        material={"kind": "local", "path": "articles/boats.md"},
+        branch={"roots": ["boat"], "replacements": "found"},
+        find={"replacements": {"model": "m", **find}},
+    )
+    article = root / "data/sources/domains/articles/boats.md"
+    article.parent.mkdir(exist_ok=True)
+    article.write_text(HARBOUR)
+
+
+def built(root: Path) -> list[dict[str, Any]]:
+    """What the stages make of the domain: prompts with their baselines."""
+    source = load_domain(root / "data/sources/domains/places.yaml")
+    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
+    sentences = scrape("places", keywords, read("places", source, root), "Testers", "cc0-1.0").sentences
+    return build("places", source, sentences, lambda *_: []).prompts
+
+
+@pytest.mark.parametrize("threshold", [0.5, "auto"])
+def test_replacements_that_were_found_branch_without_leaks(
+    tmp_path: Path, declared: Params, threshold: float | str, error_of: Callable[..., str]
+) -> None:
+    boats(tmp_path, threshold=threshold)
+    path = "data/sources/domains/found/places.yaml"
+    assert "run `evenruler find places`" in error_of(built, tmp_path)
+    answers = Answers(train=TRAIN, cart=CART)
+    assert list(find(tmp_path, "places", declared, answers)) == [
+        "boat: left 'train': a keyword of train",
+        f"places: replacements for 2 branches in {path}; edit it, then `make repro`",
+    ]
+    assert ("threshold" in answers.asked) == (threshold == "auto")
+    lines = (tmp_path / path).read_text().splitlines()
+    assert [" ".join(line.split()) for line in lines[1:8]] == [
+        "replacements:",
+        "boat:",
+        "train:",
+        "boat: train # a keyword, similarity 0.600",
+        "port: station # similarity 0.600",
+        "sails: wagons # similarity 0.600",
+        "sea: night # similarity 0.600",
+    ]
+    rows = built(tmp_path)
+    baselines = {name: [row["baseline"] for row in rows if row["concept"] == name] for name in ("boat", "cart")}
+    assert "The boat sails from the port." in baselines["boat"]
+    assert "The cart wheels from the stable." in baselines["cart"]
+    assert "A CART needs a captain at dusk." in baselines["cart"]
+    assert "A cart's crew sleeps on the cart itself." in baselines["cart"]
+    assert len(rows) == 3 * len(baselines["boat"]) == 12
+    branched = [row["prompt"] + row["baseline"] for row in rows if not row["is_root"]]
+    assert [leaks(text, TRAIN) for text in branched] == [[]] * 8
+    assert "was found already" in error_of(lambda: list(find(tmp_path, "places", declared, answers)))
+
+
+def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote(
+    tmp_path: Path, declared: Params, error_of: Callable[..., str]
+) -> None:
+    boats(tmp_path, threshold=0.5)
+    path = tmp_path / "data/sources/domains/found/places.yaml"
+    lines = list(find(tmp_path, "places", declared, Answers(train=TRAIN, cart=["cart"])))
+    assert lines[1] == "boat to cart: no replacements: no JSON object of words in the reply '[\"cart\"]'"
+    assert "places: replacements for 1 branches in" in lines[2]
+    assert "cart: {} # lacking (boat, port, sails, sea): no JSON object" in " ".join(path.read_text().split())
+    assert "no replacements from boat to cart were found; run `evenruler find places`" in error_of(built, tmp_path)
+
+    path.write_text(path.read_text().replace("sea: night", "sea: dawn"))
+    answers = Answers(cart=CART)
+    list(find(tmp_path, "places", declared, answers))
+    assert answers.asked == ["cart"]
+    assert "lacking" not in path.read_text()
+    assert "A TRAIN needs a captain at dawn." in [row["baseline"] for row in built(tmp_path)]
+
+
+def test_keywords_that_are_found_at_the_same_time_are_replaced(tmp_path: Path, declared: Params) -> None:
+    boats(tmp_path)
+    file = tmp_path / "data/sources/domains/places.yaml"
+    source = YAML().load(file)
+    source["concepts"] |= {name: {"name": name, "keywords": [name]} for name in ("train", "cart")}
+    source["find"] = {"by": ["model"], "model": "m", "replacements": {"model": "m", "threshold": 1}}
+    YAML().dump(source, file)
+    lines = list(find(tmp_path, "places", declared, Answers(train=TRAIN, cart=CART)))
+    assert lines[0] == "boat: refused 'train' (model): a keyword of train"
+    assert "places: 2 keywords and replacements for 2 branches in" in lines[-1]
+    domain = load_domain(file)
+    assert domain.keywords_of("boat") == ["boat", "sails"]
+    assert domain.branch is not None
+    assert domain.branch.replacements["boat"]["cart"] == {"boat": "cart", "sails": "wheels"}
+    assert "Many carts carry wheels and a crew." in [row["baseline"] for row in built(tmp_path)]

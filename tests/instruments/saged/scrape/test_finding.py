@@ -1,0 +1,151 @@
+"""Keywords of concepts, in four ways, and what becomes of those of several concepts."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from evenruler.instruments.saged.scrape.finding import (
+    QUESTIONS,
+    Findings,
+    Hit,
+    Keyword,
+    Ranked,
+    Refused,
+    asked,
+    linked,
+    merged,
+    names_among,
+    near,
+    only_names,
+)
+from evenruler.instruments.saged.scrape.settings import Way
+from evenruler.text.pipeline import pipeline
+
+Ways = dict[str, dict[Way, Ranked]]
+
+
+def ranked(*words: str, way: Way = "embedding") -> Ranked:
+    return Ranked([Hit(word, way, 1.0) for word in words], [])
+
+
+class TestLanguageModel:
+    def test_five_kinds_of_question_several_times_with_other_seeds(self) -> None:
+        calls: list[tuple[Sequence[str], Sequence[int]]] = []
+
+        def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
+            calls.append((prompts, seeds))
+            return ["a tide, a wave"] * len(prompts)
+
+        found = asked("the sea", "Waters", ask, times=3, seed=7)
+        ((prompts, seeds),) = calls
+        assert len(set(prompts)) == len(QUESTIONS) == 5
+        assert all("The topic is Waters." in prompt and "the sea" in prompt for prompt in prompts)
+        assert sorted(zip(prompts, seeds, strict=True)) == sorted(
+            (prompt, seed) for prompt in set(prompts) for seed in (7, 8, 9)
+        )
+        assert found.hits == [Hit("a tide", "model", 15), Hit("a wave", "model", 15)]
+
+    def test_words_are_merged_by_the_number_of_replies_that_name_them(self) -> None:
+        replies = ["Tide, tide, wave", "tide, wave", "Tide, foam", "tide\nI am a model, I cannot", "No."]
+        found = asked("sea", "Waters", lambda *_: replies, times=1)
+        assert found.hits == [Hit("tide", "model", 4), Hit("wave", "model", 2), Hit("foam", "model", 1)]
+        assert ("No.", "no entry of a list") in found.refused
+        assert ("I cannot", "a sentence") in found.refused
+
+    def test_a_reply_is_never_run(self, capsys: pytest.CaptureFixture[str]) -> None:
+        found = asked("sea", "Waters", lambda prompts, _: ["[print('run'), 'tide']"] * len(prompts), times=1)
+        assert [hit.word for hit in found.hits] == ["tide"]
+        assert capsys.readouterr().out == ""
+
+    def test_every_question_has_a_reply(self) -> None:
+        with pytest.raises(ValueError, match="zip"):
+            asked("sea", "Waters", lambda *_: ["tide, wave"], times=1)
+
+
+class TestPages:
+    def test_the_words_of_pages_by_their_similarity(self) -> None:
+        def similarity(concept: str, words: Sequence[str]) -> list[float]:
+            return [{"tide": 0.9, "Port": 0.4}.get(word, 0.1) for word in words]
+
+        found = near("sea", ["The tide at Port A", "A tide"], similarity)
+        assert found.hits == [
+            Hit("tide", "embedding", 0.9),
+            Hit("Port", "embedding", 0.4),
+            Hit("The", "embedding", 0.1),
+            Hit("at", "embedding", 0.1),
+        ]
+        assert found.refused == [("A", "no word")]
+
+    def test_links_by_the_sentences_that_hold_them_as_whole_words(self) -> None:
+        titles = ["Tide", "Mercury (planet)", "Port Amber", "Port", "1990", "List of the seas of a planet"]
+        texts = [
+            "The tide is high. Every tide ends in Port Amber. Tidewater is near Mercury.",
+            "The harbour lies beyond. A tide comes and a tide goes.",
+        ]
+        found = linked(titles, texts)
+        assert found.hits == [Hit("Tide", "links", 3), Hit("Mercury", "links", 1), Hit("Port Amber", "links", 1)]
+        assert found.refused == [
+            ("1990", "no word"),
+            ("List of the seas of a planet", "more than 4 words"),
+            ("Port", "not in the text of its pages"),
+        ]
+
+    def test_names_are_told_from_other_words(self) -> None:
+        words = ["Karl Marx", "freedom", "France", "1848", "mutual aid", "Soviet Union", "property", "Kropotkin"]
+        assert names_among(words) == [True, False, True, False, False, True, False, True]
+        assert names_among([]) == []
+
+    def test_only_names_are_kept_and_the_rest_is_listed(self) -> None:
+        found = only_names(Ranked([Hit("freedom", "links", 3), Hit("France", "links", 2)], [("x", "no word")]))
+        assert found == Ranked([Hit("France", "links", 2)], [("x", "no word"), ("freedom", "no name")])
+
+    def test_names_need_one_component_only(self) -> None:
+        assert pipeline("entities").pipe_names == ["ner"]
+
+
+class TestMerged:
+    def test_the_name_first_then_every_way_in_turn(self) -> None:
+        ways: Ways = {
+            "sea": {"model": ranked("tide", "wave", way="model"), "links": ranked("Port", "Tide", way="links")}
+        }
+        assert merged({"sea": "Sea"}, ways, {}, most=2) == Findings(
+            [
+                Keyword("sea", "Sea", ()),
+                Keyword("sea", "tide", (Hit("tide", "model", 1.0), Hit("Tide", "links", 1.0))),
+                Keyword("sea", "Port", (Hit("Port", "links", 1.0),)),
+            ],
+            [Refused("sea", "wave", "model", "2 are enough")],
+        )
+
+    def test_of_each_way_the_first_count(self) -> None:
+        found = merged({"sea": "sea"}, {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}}, {}, most=2)
+        assert [keyword.word for keyword in found.keywords] == ["sea", "a1", "c1"]
+        assert found.refused == [Refused("sea", "b1", "embedding", "2 are enough")]
+
+    def test_the_name_that_was_found_says_so(self) -> None:
+        found = merged({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
+        assert found.keywords == [Keyword("sea", "Sea", (Hit("sea", "embedding", 1.0),))]
+
+    def test_a_keyword_belongs_to_one_concept(self) -> None:
+        ways: Ways = {
+            "sea": {"embedding": ranked("water", "tide", "River", "rain")},
+            "river": {"embedding": ranked("Water", "bank", "sea")},
+        }
+        found = merged({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"}, most=5)
+        assert [(keyword.concept, keyword.word) for keyword in found.keywords] == [
+            ("sea", "Sea"),
+            ("sea", "tide"),
+            ("river", "River"),
+            ("river", "bank"),
+        ]
+        assert [(refused.concept, refused.word, refused.reason) for refused in found.refused] == [
+            ("sea", "water", "found for river as well"),
+            ("sea", "River", "a keyword of river"),
+            ("sea", "rain", "a keyword of sky"),
+            ("river", "Water", "found for sea as well"),
+            ("river", "sea", "a keyword of sea"),
+        ]
+
+    def test_what_a_way_refused_is_listed(self) -> None:
+        ways: Ways = {"sea": {"links": Ranked([], [("1990", "no word")])}}
+        assert merged({"sea": "sea"}, ways, {}, most=5).refused == [Refused("sea", "1990", "links", "no word")]

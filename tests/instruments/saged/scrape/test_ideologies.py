@@ -1,0 +1,51 @@
+"""The domain `ideologies` with the packaged extracts."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evenruler.instruments.saged.build import Built, build
+from evenruler.instruments.saged.scrape.extracts import Extracts
+from evenruler.instruments.saged.scrape.scraping import Scraped, scrape
+from evenruler.instruments.saged.source import DomainSource, load_domain
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture(scope="module")
+def source() -> DomainSource:
+    return load_domain(ROOT / "data/sources/domains/ideologies.yaml")
+
+
+@pytest.fixture(scope="module")
+def scraped(source: DomainSource) -> Scraped:
+    extracts = Extracts()
+    keywords = {concept: source.keywords_of(concept) for concept in source.concepts}
+    read = [([concept], extracts.read_page(title)) for concept in source.concepts for title in source.pages_of(concept)]
+    return scrape("ideologies", keywords, read, source.source, source.licence)
+
+
+@pytest.fixture(scope="module")
+def built(source: DomainSource, scraped: Scraped) -> Built:
+    return build("ideologies", source, scraped.sentences, lambda *_: pytest.fail("asked for questions"))
+
+
+def test_every_page_is_there_and_holds_a_keyword(scraped: Scraped) -> None:
+    assert [(row["source_tag"], row["reason"]) for row in scraped.sources if row["reason"]] == []
+
+
+def test_every_concept_gets_its_items_but_for_the_one_that_the_file_names(built: Built, source: DomainSource) -> None:
+    items = Counter(row["concept"] for row in built.prompts)
+    assert len(items) == 10
+    assert {concept: n for concept, n in items.items() if n != 10} == {"environmentalism": 7}
+    assert any("Environmentalism has fewer items" in limit for limit in source.limits)
+
+
+def test_no_sentence_stands_for_two_concepts(scraped: Scraped) -> None:
+    counts = Counter(row["sentence"] for row in scraped.sentences)
+    assert max(counts.values()) == 1
+
+
+def test_the_source_and_licence_of_its_text_are_those_of_the_pages(scraped: Scraped, source: DomainSource) -> None:
+    assert {(row["source"], row["licence"]) for row in scraped.sentences} == {(source.source, source.licence)}

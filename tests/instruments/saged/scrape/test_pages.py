@@ -1,0 +1,21 @@
+from evenruler.instruments.saged.scrape.pages import Page, known_pages, tidy
+
+
+def page(asked: str, *sections: tuple[str, str]) -> Page:
+    return Page(asked, "Title", 3, None, "https://example.org", "en", "Testers", "cc0-1.0", sections)
+
+
+def test_pages_come_back_from_their_rows() -> None:
+    one, two = page("one", ("", "Lead."), ("A", "First."), ("A", "Second.")), page("two", ("B", "Third."))
+    rows = [*one.rows("x"), *two.rows("x"), *one.rows("y")]
+    assert [(row["concept"], row["source_tag"], row["section"], row["text"]) for row in rows[:3]] == [
+        ("x", "one", "", "Lead."),
+        ("x", "one", "A", "First."),
+        ("x", "one", "A", "Second."),
+    ]
+    assert known_pages(rows) == {"one": one, "two": two}
+    assert known_pages([]) == {}
+
+
+def test_tidy_text_has_a_line_a_paragraph() -> None:
+    assert tidy(" a\u00a0 b \n\n\t\ncafe\u0301 ") == "a b\ncaf\u00e9"

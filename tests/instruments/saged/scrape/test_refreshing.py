@@ -1,0 +1,317 @@
+"""What `evenruler find` and `evenruler refresh` do, against a real MediaWiki where pages are read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.assemble.replacing import Filled, Lacking, Replaced
+from evenruler.instruments.saged.schemas import PAGES
+from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
+from evenruler.instruments.saged.scrape.polite import Clock, Patience
+from evenruler.instruments.saged.scrape.refreshing import (
+    Means,
+    fetched,
+    found_keywords,
+    found_pages,
+    found_yaml,
+    titles,
+    wiki_settings,
+)
+from evenruler.instruments.saged.scrape.settings import Found
+from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.source import DomainSource, load_domain
+from tests.local_wiki import FaultyProxy, answering
+
+CONTACT = "tests@example.org"
+
+
+def domain(**changes: Any) -> DomainSource:
+    return DomainSource.model_validate(
+        {
+            "title": "Places",
+            "construct": "praise of places",
+            "direction": "more praise",
+            "source": "Testers",
+            "licence": "cc0-1.0",
+            "concepts": {"veloria": "Veloria", "port": {"name": "Port", "pages": ["Port Amber"]}},
+            "material": {"kind": "wiki"},
+            "assemble": {"method": "split", "per_concept": 5},
+        }
+        | changes
+    )
+
+
+def private(api: str, **around: Any) -> dict[str, Any]:
+    return {"kind": "wiki", "api": api, "licence": "cc0-1.0", **({"around": around} if around else {})}
+
+
+@pytest.fixture
+def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
+    waits: list[float] = []
+    clock = Clock(now=lambda: sum(waits), sleep=waits.append)
+    patience = Patience(requests_per_second=1e9, attempts=2)
+    settings = WikiSettings(CONTACT, api=proxy.api, licence="cc0-1.0", source="Testers", patience=patience)
+    with Wiki(settings, clock=clock) as wiki:
+        yield wiki
+
+
+class TestSettings:
+    def test_wikipedia_in_the_domain_s_language(self) -> None:
+        settings = wiki_settings(domain(language="de"), CONTACT)
+        assert settings.where == "https://de.wikipedia.org/w/api.php"
+        assert (settings.contact, settings.source, settings.licence) == (CONTACT, "Wikipedia", None)
+
+    def test_extracts_are_refreshed_from_wikipedia(self) -> None:
+        assert wiki_settings(domain(material={"kind": "extracts"}), CONTACT).where.startswith("https://en.wikipedia")
+
+    def test_a_private_wiki_is_attributed_to_the_domain_s_source(self) -> None:
+        settings = wiki_settings(domain(material=private("http://wiki.example/api.php")), CONTACT)
+        assert (settings.where, settings.source, settings.licence) == (
+            "http://wiki.example/api.php",
+            "Testers",
+            "cc0-1.0",
+        )
+
+    def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
+        local = domain(material={"kind": "local", "path": "articles/a.md"})
+        assert "its text is local; there is nothing to fetch" in error_of(wiki_settings, local, CONTACT)
+        assert error_of(wiki_settings, domain(), None).startswith("params.yaml: saged.contact: no contact")
+        assert "is no mail or web address" in error_of(wiki_settings, domain(), "me")
+        unlicensed = domain(material={"kind": "wiki", "api": "http://wiki.example/api.php"})
+        assert "add `licence`" in error_of(wiki_settings, unlicensed, CONTACT)
+
+
+class TestFetched:
+    def test_pages_come_one_by_one_as_rows_and_what_is_missing_too(self, wiki: Wiki) -> None:
+        source = domain(concepts={"veloria": "Veloria", "port": {"name": "Port", "pages": ["Amberport", "Nowhere"]}})
+        found = list(fetched(source, wiki))
+        assert [bool(one.pages) for one in found] == [True, True, False]
+        rows = [row for one in found for row in one.pages]
+        assert pa.Table.from_pylist(rows, schema=PAGES).num_rows == 4
+        assert [(row["concept"], row["source_tag"], row["title"], row["section"]) for row in rows] == [
+            ("veloria", "Veloria", "Veloria", ""),
+            ("veloria", "Veloria", "Veloria", "Geography"),
+            ("veloria", "Veloria", "Veloria", "Rivers"),
+            ("port", "Amberport", "Port Amber", ""),
+        ]
+        assert found[2].missing == [
+            {"concept": "port", "asked": "Nowhere", "reason": "no such page", "unanswered": False}
+        ]
+
+    def test_a_run_that_ended_early_goes_on_where_it_was(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        source = domain(concepts={"veloria": "Veloria", "sarn": "Sarn", "tol": "Tol"})
+        proxy.plan("Sarn", *[answering(403)])
+        run, stored = fetched(source, wiki), []
+        stored += next(run).pages
+        with pytest.raises(UserError, match="the wiki refuses"):
+            next(run)
+        proxy.asked.clear()
+        again = list(fetched(source, wiki, stored))
+        assert proxy.asked == ["Sarn", "Tol"]
+        assert again[0].pages == stored
+        assert [one.pages[0]["title"] for one in again] == ["Veloria", "Sarn", "Tol"]
+
+    def test_without_known_pages_everything_is_fetched_anew(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        source = domain(concepts={"tol": "Tol"})
+        for _ in range(2):
+            list(fetched(source, wiki))
+        assert proxy.asked == ["Tol", "Tol"]
+
+    def test_a_wiki_that_gives_no_answer_for_a_page_is_listed(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        proxy.plan("Tol", answering(503), answering(503))
+        tol, sarn = fetched(domain(concepts={"tol": "Tol", "sarn": "Sarn"}), wiki)
+        assert tol.missing[0]["reason"].startswith("the wiki does not answer (HTTP 503")
+        assert tol.missing[0]["unanswered"]
+        assert sarn.pages[0]["title"] == "Sarn"
+
+
+class TestTitles:
+    def test_those_of_the_file(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        assert titles(domain(), wiki) == {"veloria": ["Veloria"], "port": ["Port Amber"]}
+        assert proxy.asked == []
+
+    def test_then_those_along_links_the_nearest_first_up_to_a_number(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        near = domain(material=private(proxy.api, depth=1, most=4))
+        assert titles(near, wiki) == {
+            "veloria": ["Veloria", "Long River", "Port Amber", "Sarn"],
+            "port": ["Port Amber", "Lighthouse", "Veloria"],
+        }
+
+    def test_of_several_pages_the_links_come_in_turn_and_no_page_of_the_file_is_left_out(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
+        concepts = {"land": {"name": "Land", "pages": ["Veloria", "Port Amber", "Sarn"]}}
+        of_most = {
+            n: titles(domain(concepts=concepts, material=private(proxy.api, depth=1, most=n)), wiki) for n in (2, 5)
+        }
+        assert of_most[2] == {"land": ["Veloria", "Port Amber", "Sarn"]}
+        assert of_most[5] == {"land": ["Veloria", "Port Amber", "Sarn", "Long River", "Lighthouse"]}
+
+    def test_back_links_and_no_loop(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        source = domain(concepts={"tol": "Tol"}, material=private(proxy.api, depth=9, most=4, direction="back"))
+        found = titles(source, wiki)["tol"]
+        assert found[:3] == ["Tol", "Long River", "Sarn"]
+        assert len(found) == len(set(found)) == 4
+
+    def test_pages_that_were_found_are_read_as_they_are(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        source = domain(concepts={"veloria": "Veloria"}, material=private(proxy.api, depth=1, most=4))
+        source = source.with_found({"veloria": Found(pages=["Tol"])})
+        assert titles(source, wiki) == {"veloria": ["Tol"]}
+        assert proxy.asked == []
+
+    def test_a_person_edits_those_of_concepts_without_pages_by_hand(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+        source = domain(material=private(proxy.api, depth=1, most=2))
+        assert found_pages(source, wiki) == {"veloria": ["Veloria", "Long River"]}
+        assert found_pages(domain(), wiki) == {}
+
+
+def means(**given: Any) -> Means:
+    def never(*_: object) -> Any:
+        pytest.fail("called in a way that does not need it")
+
+    return Means(**{"ask": never, "similarity": never, "links": never, "write": never, **given})
+
+
+def rows(**texts: str) -> list[dict[str, str]]:
+    return [{"concept": concept, "text": text} for concept, text in texts.items()]
+
+
+WATERS: dict[str, Any] = {"sea": "Sea", "river": "River", "sky": {"name": "Sky", "keywords": ["sky", "wind"]}}
+
+
+class TestKeywords:
+    def test_ways_are_combined_for_concepts_without_keywords_by_hand(self) -> None:
+        def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
+            assert set(seeds) == {4, 5}
+            return ["tide, wind" if "Sea" in prompt else "bank, Port Amber" for prompt in prompts]
+
+        def similarity(concept: str, words: Sequence[str]) -> list[float]:
+            return [float(word in ("foam", "ferry")) for word in words]
+
+        linked_to = {"Sea": ["Port Amber", "Karl Marx"], "River": ["Port Amber", "Lonely"]}
+        source = domain(
+            concepts=WATERS,
+            material={"kind": "extracts"},
+            find={"by": ["model", "embedding", "links"], "most": 3, "model": "m", "times": 2, "seed": 4},
+        )
+        texts = rows(sea="Karl Marx saw foam.", river="A ferry runs.", sky="Rain falls.")
+        found = found_keywords(
+            source, texts, means(ask=ask, similarity=similarity, links=lambda title: linked_to[title])
+        )
+        sea = [keyword for keyword in found.keywords if keyword.concept == "sea"]
+        assert sea[:4] == [
+            Keyword("sea", "Sea", ()),
+            Keyword("sea", "tide", (Hit("tide", "model", 10),)),
+            Keyword("sea", "foam", (Hit("foam", "embedding", 1.0),)),
+            Keyword("sea", "Karl Marx", (Hit("Karl Marx", "links", 1),)),
+        ]
+        assert Refused("sea", "wind", "model", "a keyword of sky") in found.refused
+        assert Refused("river", "Lonely", "links", "not in the text of its pages") in found.refused
+        assert {keyword.concept for keyword in found.keywords} == {"sea", "river"}
+
+    def test_only_names_of_what_pages_hold(self) -> None:
+        source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
+        found = found_keywords(
+            source, rows(sea="France loves freedom."), means(similarity=lambda _, words: [0.5] * len(words))
+        )
+        assert [keyword.word for keyword in found.keywords] == ["Sea", "France"]
+        assert Refused("sea", "freedom", "embedding", "no name") in found.refused
+
+    def test_a_concept_whose_page_was_not_read_keeps_its_name(self) -> None:
+        found = found_keywords(domain(concepts={"sea": "Sea"}, find={"by": ["embedding", "links"]}), [], means())
+        assert found.keywords == [Keyword("sea", "Sea", ())]
+        assert [(refused.way, refused.reason) for refused in found.refused] == [
+            ("embedding", "no page of it was read"),
+            ("links", "no page of it was read"),
+        ]
+
+    def test_nothing_to_find(self, error_of: Callable[..., str]) -> None:
+        assert "the domain Places: no `find` in it" in error_of(found_keywords, domain(), [], means())
+        by_hand = domain(concepts={"sky": WATERS["sky"]}, find={"by": ["embedding"]})
+        assert "every concept are given by hand" in error_of(found_keywords, by_hand, [], means())
+
+    def test_a_wiki_is_asked_for_the_links(self, wiki: Wiki) -> None:
+        source = domain(concepts={"veloria": "Veloria"}, find={"by": ["links"]})
+        texts = [row for one in fetched(source, wiki) for row in one.pages]
+        found = found_keywords(source, texts, means(links=wiki.forward_links))
+        assert [(keyword.word, [hit.score for hit in keyword.hits]) for keyword in found.keywords] == [
+            ("Veloria", []),
+            ("Long River", [1]),
+            ("Port Amber", [1]),
+            ("Sarn", [1]),
+            ("Unwritten land", [1]),
+        ]
+
+
+FOUND = [
+    Keyword("sea", "Sea", ()),
+    Keyword("sea", "it's: # a \u201ctide\u201d", (Hit("tide", "model", 4), Hit("tide", "embedding", 0.51234))),
+    Keyword("sea", "no", (Hit("no", "links", 12),)),
+]
+
+
+class TestFile:
+    def test_it_says_how_keywords_were_found(self) -> None:
+        lines = found_yaml(FOUND, {"river": ["River", "Mercury (planet)"]}).splitlines()
+        assert lines[1:4] == ["concepts:", "  sea:", "    keywords:"]
+        assert [line.split(" # ")[-1] for line in lines[4:7]] == [
+            "its name",
+            "model: replies 4, embedding: similarity 0.512",
+            "links: sentences 12",
+        ]
+        assert lines[7:] == ["  river:", "    pages:", "      - River", "      - Mercury (planet)"]
+
+    def test_it_is_read_with_the_domain(self, tmp_path: Path) -> None:
+        (tmp_path / "found").mkdir()
+        text = found_yaml(FOUND, {"sea": ["Sea"], "river": ["River", "Mercury (planet)"]})
+        (tmp_path / "found" / "waters.yaml").write_text(text, encoding="utf-8")
+        (tmp_path / "waters.yaml").write_text(
+            "{title: T, construct: c, direction: d, source: s, licence: l, concepts: {sea: Sea, river: River},"
+            " material: {kind: wiki}, assemble: {method: split, per_concept: 1}}"
+        )
+        source = load_domain(tmp_path / "waters.yaml")
+        assert source.keywords_of("sea") == [keyword.word for keyword in FOUND]
+        assert source.pages_of("sea") == ["Sea"]
+        assert (source.keywords_of("river"), source.pages_of("river")) == (["River"], ["River", "Mercury (planet)"])
+
+    def test_replacements_say_why_and_a_branch_that_lacks_them_says_so(self) -> None:
+        filled = Filled("sea", "river", {"Sea": "river", "no": "not"}, {"Sea": "a keyword", "no": "similarity 0.51"})
+        lacking = [Lacking("sea", "sky", ["Sea", "no"], "no JSON in '#'"), Lacking("sky", "sea", [], "neither\nnor")]
+        lines = found_yaml([], {}, Replaced([filled], lacking, [])).splitlines()
+        assert [" ".join(line.split()) for line in lines[1:]] == [
+            "replacements:",
+            "sea:",
+            "river:",
+            "Sea: river # a keyword",
+            "no: not # similarity 0.51",
+            "sky: {} # lacking (Sea, no): no JSON in '#'",
+            "sky:",
+            "sea: {} # lacking: neither nor",
+        ]
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            found_yaml(FOUND, {}, Replaced([], [Lacking("sea", "river", [], "nothing")], [])) + "# The end.\n",
+            "{concepts: {sea: {keywords: [Sea]}}, replacements: {}} # The end.\n",
+            "# The end.\nconcepts: {}\nreplacements: {sea: {sky: {Sea: 'sky'}}} # mine\n",
+        ],
+    )
+    def test_what_a_person_wrote_stays_when_replacements_are_added(self, before: str) -> None:
+        filled = Filled("sea", "river", {"Sea": "river"}, {"Sea": "a keyword"})
+        lacking = Lacking("sea", "lake", [], "no # reply")
+        text = found_yaml([], {}, Replaced([filled], [lacking], []), before)
+        was, now = (YAML(typ="safe", pure=True).load(part) or {} for part in (before, text))
+        assert now.get("concepts") == was.get("concepts")
+        known = was.get("replacements", {}).get("sea", {})
+        assert now["replacements"] == {"sea": known | {"river": {"Sea": "river"}, "lake": {}}}
+        assert text.count("# The end.") == 1
+        assert "nothing" not in text
+        assert text.count("Found by") == before.count("Found by")
+        for comment in ("its name", "similarity 0.512", "# mine"):
+            assert (comment in text) == (comment in before)

@@ -1,0 +1,74 @@
+"""Lists in replies of language models."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.instruments.saged.scrape.replies import LONGEST, MOST_WORDS, fault, listed
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("tide, wave , Port Amber", ["tide", "wave", "Port Amber"]),
+        ("tide; wave.", ["tide", "wave"]),
+        ("tide\nwave\n\ncurrent\n", ["tide", "wave", "current"]),
+        ('["tide", "Port Amber"]', ["tide", "Port Amber"]),
+        ("Sure! ```python\nwords = ['tide',\n 'wave']\n```", ["tide", "wave"]),
+        ("['tide', 'wave', 'cur", ["tide", "wave"]),
+        ("[tide]", ["tide"]),
+        ("1. Tide\n2) wave\n(3) current", ["Tide", "wave", "current"]),
+        ("- **Tide**: rises and falls\n- *wave* (moves)\n- current \u2013 flows", ["Tide", "wave", "current"]),
+        ("- **Tide:** rises and falls", ["Tide"]),
+        ("\u2022 tide", ["tide"]),
+        ("tide, and wave", ["tide", "wave"]),
+        ("Tide, tide, TIDE", ["Tide"]),
+        ("U.S. law, people's tide, Jean-Luc, A & B", ["U.S. law", "people's tide", "Jean-Luc", "A & B"]),
+        ("\u201ctide\u201d, \u2018wave\u2019", ["tide", "wave"]),
+        ("", []),
+    ],
+)
+def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
+    assert listed(reply).words == words
+
+
+@pytest.mark.parametrize(
+    ("reply", "refused"),
+    [
+        ("Tides", ("Tides", "no entry of a list")),
+        ("I am not able to say that.", ("I am not able to say that.", "no entry of a list")),
+        ("Here are some, of many:\ntide", ("Here are some, of many:", "no entry of a list")),
+        ("- tide\nI hope that helps", ("I hope that helps", "no entry of a list")),
+        ("tide, I can", ("I can", "a sentence")),
+        ("tide, it's wet", ("it's wet", "a sentence")),
+        ("tide, etc.", ("etc.", "a sentence")),
+        ("tide, one two three four five", ("one two three four five", "more than 4 words")),
+        ("tide, " + 41 * "x", (40 * "x", "longer than 40 characters")),
+        ("tide, 1990", ("1990", "no word")),
+        ("tide, x", ("x", "no word")),
+        ("tide, __import__('os')", ("__import__('os')", "marks that no term has")),
+        ("tide, <b>wave</b>", ("<b>wave</b>", "marks that no term has")),
+        ("['tide', 'wa", ("'wa", "a quotation mark that is open")),
+    ],
+)
+def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[str, str]) -> None:
+    found = listed(reply)
+    assert found.refused == [refused]
+    assert found.words in ([], ["tide"])
+
+
+def test_a_reply_is_read_up_to_a_length() -> None:
+    found = listed("tide, " + 3_994 * " " + "beyond, more")
+    assert found.words == ["tide"]
+    assert found.refused == [("beyond, more", "beyond the first 4,000 characters")]
+    many = listed(", ".join(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(52)))
+    assert len(many.words) == 50
+    assert many.refused == [("wordby", "beyond the first 50"), ("wordbz", "beyond the first 50")]
+
+
+@given(st.text(max_size=300))
+def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
+    found = listed(reply)
+    assert all(len(word) <= LONGEST and len(word.split()) <= MOST_WORDS and not fault(word) for word in found.words)
+    assert len({word.casefold() for word in found.words}) == len(found.words)
+    assert all(reason and len(piece) <= LONGEST for piece, reason in found.refused)

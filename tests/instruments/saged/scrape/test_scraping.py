@@ -1,0 +1,82 @@
+"""Sentences of pages, each under its own keyword and concept, with where it is from."""
+
+from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
+from evenruler.instruments.saged.scrape.pages import Missing, Page
+from evenruler.instruments.saged.scrape.scraping import scrape, without_sentences
+
+TREES = ("ash", "birch", "cedar", "elm", "fir", "larch", "lime", "oak", "pine", "yew")
+
+
+def page(title: str, *sections: tuple[str, str]) -> Page:
+    return Page(title, title.title(), 7, 70, f"https://example.org/{title}", "en", "A wiki", "cc-by-sa-4.0", sections)
+
+
+def found(keywords: dict[str, list[str]], *read: tuple[list[str], Page | Missing]) -> list[tuple[str, str, str]]:
+    scraped = scrape("trees", keywords, read, "Wikipedia", "cc-by-sa-4.0")
+    return [(row["concept"], row["keyword"], row["sentence"]) for row in scraped.sentences]
+
+
+def test_sentences_never_bleed_between_ten_keywords_on_one_page() -> None:
+    """One sentence about each tree, others between them, and words that merely hold a keyword."""
+    listed = [f"Nobody has ever seen the {tree} fall in that valley." for tree in TREES]
+    others = "The ashtray, the limestone and the pineapple are no trees. Many people walk there."
+    text = "\n".join(f"{sentence} {others}" for sentence in listed)
+    concepts = {"even": list(TREES[::2]), "odd": list(TREES[1::2])}
+    expected = [
+        ("odd" if index % 2 else "even", tree, sentence)
+        for index, (tree, sentence) in enumerate(zip(TREES, listed, strict=True))
+    ]
+    assert sorted(found(concepts, (["even", "odd"], page("trees", ("", text))))) == sorted(expected)
+
+
+def test_a_page_is_read_for_its_own_concepts_alone() -> None:
+    text = "The oak is tall. The pine is taller."
+    assert found({"oak": ["oak"], "pine": ["pine"]}, (["oak"], page("oak", ("", text)))) == [
+        ("oak", "oak", "The oak is tall.")
+    ]
+
+
+def test_a_sentence_of_a_concept_counts_once_where_it_stands_first() -> None:
+    first = page("oak", ("", "The oak is tall."), ("Uses", "The oak is tall. An oak is useful."))
+    second = page("wood", ("", "An oak is useful. The oak burns."))
+    scraped = scrape("trees", {"oak": ["oak"]}, [(["oak"], first), (["oak"], second)], "Wikipedia", "cc0-1.0")
+    assert {(row["sentence"], row["title"], row["section"]) for row in scraped.sentences} == {
+        ("The oak is tall.", "Oak", ""),
+        ("An oak is useful.", "Oak", "Uses"),
+        ("The oak burns.", "Wood", ""),
+    }
+    assert len(scraped.sentences) == 3
+    assert [(row["source_tag"], row["sentences"], row["reason"]) for row in scraped.sources] == [
+        ("oak", 2, None),
+        ("wood", 1, None),
+    ]
+
+
+def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
+    read = [
+        (["oak"], Missing("Oak", "no such page")),
+        (["oak", "pine"], page("hills", ("", "The hills are bare."))),
+    ]
+    scraped = scrape("trees", {"oak": ["oak"], "pine": ["pine"]}, read, "Wikipedia", "cc-by-sa-4.0")
+    assert scraped.sentences == []
+    assert [(row["concept"], row["source_tag"], row["reason"]) for row in scraped.sources] == [
+        ("oak", "Oak", "no such page"),
+        ("oak", "hills", "no new sentence holds a keyword"),
+        ("pine", "hills", "no new sentence holds a keyword"),
+    ]
+    assert all(set(row) == set(SOURCES.names) for row in scraped.sources)
+    assert without_sentences({"oak": ["oak"], "pine": ["pine"]}, scraped.sentences) == ["oak", "pine"]
+
+
+def test_provenance_travels_with_a_sentence() -> None:
+    scraped = scrape("trees", {"oak": ["oak"]}, [(["oak"], page("oak", ("Lead", "An oak.")))], "W", "cc0-1.0")
+    (row,) = scraped.sentences
+    assert set(row) == set(SENTENCES.names)
+    assert [row[name] for name in ("url", "revision_id", "page_id", "section", "source", "licence")] == [
+        "https://example.org/oak",
+        70,
+        7,
+        "Lead",
+        "A wiki",
+        "cc-by-sa-4.0",
+    ]

@@ -1,0 +1,195 @@
+import re
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.scrape import sentences as module
+from evenruler.instruments.saged.scrape.sentences import Match, matched, place, sentences
+from evenruler.text import pipeline as pipelines
+from evenruler.text.pipeline import pipeline
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Abbreviations.
+        (
+            "Its capital, St. Marlow, is on the coast. The U.S. and the U.K. recognised it. Dr. A. Lind led it.",
+            [
+                "Its capital, St. Marlow, is on the coast.",
+                "The U.S. and the U.K. recognised it.",
+                "Dr. A. Lind led it.",
+            ],
+        ),
+        (
+            "Exports rose by 3.5 per cent, i.e. faster than expected. Prof. Smith et al. (2010) said so.",
+            ["Exports rose by 3.5 per cent, i.e. faster than expected.", "Prof. Smith et al. (2010) said so."],
+        ),
+        ("It is approx. 300 km long, e.g. in the south.", ["It is approx. 300 km long, e.g. in the south."]),
+        (
+            "It was founded c. 1200 by St. Oda. The No. 1 export is wool; timber is no. 2. The vote was close.",
+            ["It was founded c. 1200 by St. Oda.", "The No. 1 export is wool; timber is no. 2.", "The vote was close."],
+        ),
+        (
+            "In Jan. 1950 it joined the U.N. The vote was close.",
+            ["In Jan. 1950 it joined the U.N.", "The vote was close."],
+        ),
+        ("It costs $5.20 vs. $4. See Fig. 3 for more.", ["It costs $5.20 vs. $4.", "See Fig. 3 for more."]),
+        # Quotes.
+        (
+            '"Who are we?" asked the king. Nobody answered! "We are Aurelians."',
+            ['"Who are we?" asked the king.', "Nobody answered!", '"We are Aurelians."'],
+        ),
+        # Titles, rules, tables, code.
+        ("# Aurelia\n\nIt is old.\n\n## Wool\nIt sells.", ["It is old.", "It sells."]),
+        ("== Economy ==\nIt sells wool.", ["It sells wool."]),
+        ("Economy\n=======\nIt sells wool.\n\n* * *\n\nThe end comes.", ["It sells wool.", "The end comes."]),
+        ("Politics and law\n\nIt has a king.", ["It has a king."]),
+        ("| a | b |\n|---|---|\n| 1 | 2. |\n\nIt sells wool.", ["It sells wool."]),
+        ("```\nIt is code.\n```\nIt sells wool.", ["It sells wool."]),
+        # Lists and quotations.
+        (
+            "- wool from the hills\n* timber\n1. A first point. It has two parts.\n2) A second item about\n  Aurelia.",
+            ["wool from the hills", "timber", "A first point.", "It has two parts.", "A second item about Aurelia."],
+        ),
+        ("> We are free,\n> said the king.", ["We are free, said the king."]),
+        # Emphasis, links, footnotes, tags.
+        ("**Aurelia** is *old* and _rich_ and ~~poor~~ `wide`.", ["Aurelia is old and rich and poor wide."]),
+        ('A [country](http://x.y "t")[1] of the north.[2][3][citation needed]', ["A country of the north."]),
+        ("![map](map.png) It is<br> a <b>land</b>.[^1]", ["It is a land."]),
+        ("[1]: http://foo.bar\n[^2]: A footnote on wool.", ["A footnote on wool."]),
+        ("The file is name_of_it and 2 * 3 * 4 is 24.", ["The file is name_of_it and 2 * 3 * 4 is 24."]),
+        (r"\*Stars\* are kept.", ["*Stars* are kept."]),
+        # White space and wrapped lines.
+        (
+            "It lies on the northern coast of the  Lind\nSea, where\twinters are mild\r\nand summers short.",
+            ["It lies on the northern coast of the Lind Sea, where winters are mild and summers short."],
+        ),
+        ("It is small.\nIt is old.", ["It is small.", "It is old."]),
+        ("", []),
+        (" \n\n...\n", []),
+    ],
+)
+def test_a_text_becomes_clean_sentences(text, expected):
+    assert sentences(text) == expected
+
+
+def test_a_long_paragraph_is_parsed_in_parts_without_loss(monkeypatch):
+    text = " ".join(f"The people of town {number} keep sheep." for number in range(40))
+    whole = sentences(text)
+    monkeypatch.setattr(module, "_PARSED_AT_ONCE", 100)
+    assert sentences(text) == whole
+    assert len(whole) == 40
+    assert "".join(sentences("- " + "x" * 250 + " " + "y" * 120)).replace(" ", "") == "x" * 250 + "y" * 120
+
+
+CONCEPTS = {"France": ["French", "Paris", "New York"], "Lindia": ["Lindia", "U.S.", "York", "Côte d'Or"]}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("The FRENCH sing.", [("France", "French")]),
+        ("Paris' bridges and paris's towers.", [("France", "Paris")]),
+        ("Paris\u2019s towers.", [("France", "Paris")]),
+        ("Frenchmen and Parisians and Lindian.", []),
+        ("A French-speaking town.", [("France", "French")]),
+        # The longest counts.
+        ("I love New York.", [("France", "New York")]),
+        ("New and York are words, new york is a town.", [("Lindia", "York"), ("France", "New York")]),
+        ("Newer York", [("Lindia", "York")]),
+        # Marks within keywords.
+        ("The U.S. agreed.", [("Lindia", "U.S.")]),
+        ("The U.S.A agreed, the XU.S. too.", []),
+        ("The c\u00f4te d\u2019or shines.", [("Lindia", "Côte d'Or")]),
+        ("The co\u0302te d'Or shines.", [("Lindia", "Côte d'Or")]),
+        # Each concept once, with its first keyword.
+        ("Lindia met Paris, the French met York.", [("Lindia", "Lindia"), ("France", "Paris")]),
+    ],
+)
+def test_keywords_are_whole_words_in_any_case(sentence, expected):
+    assert matched([sentence], CONCEPTS) == [Match(0, *one) for one in expected]
+
+
+def test_ten_keywords_of_one_page_do_not_bleed_into_each_other():
+    words = ["wool", "timber", "barley", "fish", "salt", "iron", "amber", "wax", "flax", "honey"]
+    keywords = {f"concept-{number}": [word] for number, word in enumerate(words)}
+    page = sentences(" ".join(f"The town sells {word} in spring. Nothing is said here." for word in words))
+    found = matched(page, keywords)
+    assert [page[match.sentence] for match in found] == [f"The town sells {word} in spring." for word in words]
+    assert [(match.concept, match.keyword) for match in found] == [(f"concept-{i}", w) for i, w in enumerate(words)]
+    assert matched(page, dict(reversed(keywords.items()))) == found
+    for concept, (word,) in keywords.items():
+        assert matched(page, {concept: [word]}) == [match for match in found if match.concept == concept]
+
+
+def test_one_keyword_may_belong_to_two_concepts():
+    assert matched(["Wool sells."], {"a": ["wool"], "b": ["timber", "WOOL"]}) == [(0, "a", "wool"), (0, "b", "WOOL")]
+
+
+def test_a_sentence_that_comes_twice_on_a_page_counts_once():
+    assert matched(["Wool sells.", "It rains.", "Wool sells.", "Wool."], {"a": ["wool"]}) == [
+        (0, "a", "wool"),
+        (3, "a", "wool"),
+    ]
+
+
+def test_the_trie_finds_what_a_pattern_for_each_keyword_finds():
+    words = [f"{a}{b}" for a in ("ka", "lo", "mi") for b in ("na", "ru", "st", "n")]
+    text = [" ".join(words[(i * j) % len(words)] for j in range(1, 9)) + "." for i in range(60)]
+    expected = {(text.index(line), word) for line in text for word in words[::2] if re.search(rf"\b{word}\b", line)}
+    assert {(match.sentence, match.keyword) for match in matched(text, {w: [w] for w in words[::2]})} == expected
+
+
+def test_the_work_does_not_grow_with_the_keywords(monkeypatch):
+    looked = []
+
+    class Counting(dict):
+        def get(self, *key):
+            looked.append(key)
+            return super().get(*key)
+
+    original = module._Node
+    monkeypatch.setattr(module, "_Node", lambda: original(Counting()))
+    text = ["The town sells wool and timber in spring."] + [f"Line {number}." for number in range(20)]
+    counts = []
+    for n in (1, 1000):
+        looked.clear()
+        matched(text, {"a": ["wool", *(f"unseen{number}" for number in range(n))]})
+        counts.append(len(looked))
+    assert counts[0] == counts[1] > 0
+
+
+@pytest.mark.parametrize("keyword", ["", " "])
+def test_an_empty_keyword_matches_nothing(keyword):
+    assert matched(["Wool  sells."], {"a": [keyword]}) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "keyword", "expected"),
+    [
+        ("The mother moth.", "moth", (11, 15)),
+        ("aurelia's wool", "Aurelia", (0, 7)),
+        ("O\u2019Brien is here", "O'Brien", (0, 7)),
+        ("The new  york way", "New York", (4, 13)),
+        ("The U.S. way", "U.S.", (4, 8)),
+        ("The U.S.A way", "U.S.", None),
+        ("Nothing", "", None),
+    ],
+)
+def test_the_place_of_a_keyword(sentence, keyword, expected):
+    assert place(sentence, keyword) == expected
+
+
+def test_only_the_needed_components_are_loaded():
+    assert pipeline("sentences").pipe_names == ["tok2vec", "parser"]
+    assert pipeline("splitting").pipe_names[1:] == ["tok2vec", "tagger", "parser"]
+    assert pipeline("splitting") is pipeline("splitting")
+
+
+def test_a_missing_model_is_said_in_one_line(monkeypatch):
+    monkeypatch.setattr(pipelines, "PACKAGE", "no-such-model")
+    pipeline.cache_clear()
+    with pytest.raises(UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"):
+        sentences("It rains.")
+    pipeline.cache_clear()

@@ -1,0 +1,385 @@
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.schemas import PAGES
+from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
+from evenruler.instruments.saged.scrape.polite import Clock, Patience
+from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings, refresh, sections_of
+from tests.instruments.saged import conftest
+from tests.local_wiki import FaultyProxy, LocalWiki, answering, cut, first, slow
+
+CONTACT = "tests@example.org"
+Waits = list[float]
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return []
+
+
+@pytest.fixture
+def clock(waits: Waits) -> Clock:
+    """Time that passes only by waiting."""
+
+    def sleep(seconds: float) -> None:
+        waits.append(round(seconds, 3))
+
+    return Clock(now=lambda: sum(waits), sleep=sleep)
+
+
+def settings(api: str, **changes: Any) -> WikiSettings:
+    patience = Patience(**{"requests_per_second": 1e9, "attempts": 3, "first_wait": 1.0, **changes})
+    return WikiSettings(CONTACT, api=api, licence="cc0-1.0", source="Testers", patience=patience)
+
+
+@pytest.fixture
+def wiki(proxy: FaultyProxy, clock: Clock) -> Iterator[Wiki]:
+    with Wiki(settings(proxy.api), clock=clock) as wiki:
+        yield wiki
+
+
+def page(wiki: Wiki, title: str) -> Page:
+    found = wiki.read_page(title)
+    assert isinstance(found, Page)
+    return found
+
+
+def missing(wiki: Wiki, title: str) -> Missing:
+    found = wiki.read_page(title)
+    assert isinstance(found, Missing)
+    assert found.asked == title
+    return found
+
+
+def test_a_page_has_its_sections_and_where_it_is_from(wiki: Wiki, wiki_server: LocalWiki) -> None:
+    veloria = page(wiki, "Veloria")
+    assert veloria.sections == (
+        ("", "Veloria is an invented country. Its capital is Port Amber.\nIt borders on Sarn and on Unwritten land."),
+        ("Geography", "Rivers cross Veloria."),
+        ("Rivers", "The Long River is long. It ends at the sea."),
+    )
+    assert (veloria.asked, veloria.title, veloria.language) == ("Veloria", "Veloria", "en")
+    assert veloria.url == f"http://127.0.0.1:{wiki_server.port}/index.php/Veloria"
+    assert (veloria.source, veloria.licence) == ("Testers", "cc0-1.0")
+    assert veloria.page_id is not None
+    assert veloria.page_id > 1  # 1 is the main page
+
+
+def test_an_edit_has_another_revision_of_the_same_page(wiki: Wiki, wiki_server: LocalWiki) -> None:
+    before = page(wiki, "Lonely")
+    wiki_server.write({"Lonely": "Still nobody links here."})
+    after = page(wiki, "Lonely")
+    wiki_server.write({"Lonely": conftest.PAGES["Lonely"]})
+    assert after.page_id == before.page_id
+    assert after.revision_id is not None
+    assert before.revision_id is not None
+    assert after.revision_id > before.revision_id
+    assert after.sections == (("", "Still nobody links here."),)
+
+
+def test_a_page_without_a_lead_does_not_repeat_its_sections(wiki: Wiki) -> None:
+    assert page(wiki, "Sarn").sections == (("Name", "Sarn has no lead. It borders on Veloria and Tol."),)
+
+
+def test_a_redirect_is_followed_and_what_was_asked_for_is_kept(wiki: Wiki) -> None:
+    port = page(wiki, "Amberport")
+    assert (port.asked, port.title) == ("Amberport", "Port Amber")
+    assert port.sections == (("", "Port Amber is a city in Veloria.\nIt has a harbour.\nIt has a Lighthouse."),)
+    assert port.page_id == page(wiki, "Port Amber").page_id
+
+
+@pytest.mark.parametrize(
+    ("title", "reason"),
+    [
+        ("Nowhere", "no such page"),
+        ("Amber", "a disambiguation page"),
+        ("Empty", "a page without text"),
+        ("Special:Version", "no such page"),
+        ("wikipedia:Veloria", "no page of this wiki"),
+        ("Veloria|Tol", "no title that a page can have"),
+        (" ", "no title that a page can have"),
+    ],
+)
+def test_what_cannot_be_read_has_a_reason(wiki: Wiki, title: str, reason: str) -> None:
+    assert missing(wiki, title) == Missing(title, reason)
+
+
+def test_a_page_takes_one_request_which_says_who_asks(wiki: Wiki, proxy: FaultyProxy) -> None:
+    page(wiki, "Veloria")
+    missing(wiki, "Amber")
+    missing(wiki, "Nowhere")
+    assert proxy.asked == ["Veloria", "Amber", "Nowhere"]
+    assert all(agent.startswith("evenruler/") and f"({CONTACT})" in agent for agent in proxy.agents)
+    assert all(parameters["maxlag"] == ["5"] for parameters in proxy.parameters)
+
+
+def test_links(wiki: Wiki) -> None:
+    assert wiki.forward_links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
+    assert wiki.back_links("Veloria") == ["Cuisine", "Music", "Port Amber", "Sarn"]
+    assert wiki.forward_links("Lonely") == wiki.back_links("Lonely") == wiki.forward_links("Nowhere") == []
+    assert wiki.back_links("Port Amber") == ["Amber", "Veloria"]  # and the redirect, which is no article
+
+
+def test_as_many_links_as_wanted_take_no_further_batches(wiki: Wiki, proxy: FaultyProxy) -> None:
+    assert wiki.forward_links("Veloria", most=3) == ["Long River", "Port Amber", "Sarn"]
+    assert len(wiki.back_links("Veloria", most=1)) == 1
+    assert wiki.back_links("Veloria", most=0) == []
+    assert proxy.asked == ["Veloria", "Veloria"]
+    assert wiki.forward_links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
+
+
+def test_around_goes_breadth_first_without_loops(wiki: Wiki, proxy: FaultyProxy) -> None:
+    one = ["Veloria", "Long River", "Port Amber", "Sarn", "Unwritten land"]
+    assert wiki.around("Veloria", depth=0, most=9) == ["Veloria"]
+    assert proxy.asked == []
+    assert wiki.around("Veloria", depth=1, most=9) == one
+    assert wiki.around("Veloria", depth=2, most=9) == [*one, "Tol", "Lighthouse"]
+    # Amberport is a redirect to what was found before; its own links lead nowhere new.
+    assert wiki.around("Veloria", depth=9, most=99) == [*one, "Tol", "Lighthouse", "Amberport"]
+    assert wiki.around("Tol", depth=2, most=99, direction="back")[:3] == ["Tol", "Long River", "Sarn"]
+
+
+def test_around_stops_at_the_cap(wiki: Wiki, proxy: FaultyProxy) -> None:
+    found = wiki.around("Veloria", depth=9, most=6)
+    assert found == ["Veloria", "Long River", "Port Amber", "Sarn", "Unwritten land", "Tol"]
+    assert proxy.asked == ["Veloria", "Long River"]
+    assert wiki.around("Veloria", depth=9, most=1) == ["Veloria"]
+
+
+LAGGING = json.dumps({"error": {"code": "maxlag", "info": "Waiting: 7 seconds lagged", "lag": 7}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        ([answering(503)], [1.0]),
+        ([answering(500), answering(502)], [1.0, 2.0]),
+        ([cut], [1.0]),
+        ([answering(200, b"<html>sign in</html>")], [1.0]),
+        ([answering(200, b"[]")], [1.0]),
+        ([answering(429)], [1.0]),
+        ([answering(429, headers={"Retry-After": "7"})], [7.0]),
+        ([answering(503, headers={"Retry-After": "3"}), answering(429, headers={"Retry-After": "soon"})], [3.0, 2.0]),
+        ([answering(200, LAGGING, {"Retry-After": "5"})], [5.0]),
+    ],
+)
+def test_what_passes_is_tried_again(
+    wiki: Wiki, proxy: FaultyProxy, waits: Waits, faults: list[Any], expected: Waits
+) -> None:
+    proxy.plan("Tol", *faults)
+    assert page(wiki, "Tol").sections == (("", "Tol is a hill in Sarn."),)
+    assert waits == expected
+    assert proxy.asked == ["Tol"] * (len(faults) + 1)
+
+
+def test_retry_after_may_be_a_date(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    past = "Wed, 21 Oct 2015 07:28:00 GMT"
+    proxy.plan("Tol", answering(429, headers={"Retry-After": then}), answering(429, headers={"Retry-After": past}))
+    page(wiki, "Tol")
+    assert 30 < waits[0] <= 60
+    assert waits[1] == 0
+
+
+def test_a_slow_answer_is_tried_again(proxy: FaultyProxy, clock: Clock, waits: Waits) -> None:
+    released = threading.Event()
+    proxy.plan("Tol", slow(released))
+    with Wiki(settings(proxy.api, timeout=0.8, attempts=9), clock=clock) as wiki:
+        assert page(wiki, "Tol").title == "Tol"
+    released.set()
+    assert waits[0] == 1.0
+    assert len(proxy.asked) > 1
+
+
+def test_what_does_not_pass_is_listed(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
+    proxy.plan("Tol", *[answering(503)] * 3)
+    assert missing(wiki, "Tol") == Missing("Tol", "the wiki does not answer (HTTP 503, 3 attempts)", unanswered=True)
+    assert waits == [1.0, 2.0]
+    proxy.plan("Tol", cut, cut, answering(200, b"{"))
+    assert missing(wiki, "Tol").reason == "the wiki does not answer (an answer that is no JSON, 3 attempts)"
+    assert page(wiki, "Tol").title == "Tol"
+
+
+def test_a_wait_of_hours_is_not_waited(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
+    proxy.plan("Tol", answering(429, headers={"Retry-After": "7200"}))
+    assert missing(wiki, "Tol").reason == "the wiki does not answer (HTTP 429, to be asked again in 7200 s)"
+    assert (waits, proxy.asked) == ([], ["Tol"])
+
+
+def test_doubled_waits_have_a_limit(proxy: FaultyProxy, clock: Clock, waits: Waits) -> None:
+    proxy.plan("Tol", *[answering(503)] * 4)
+    with Wiki(settings(proxy.api, attempts=5, longest_wait=3.0), clock=clock) as wiki:
+        page(wiki, "Tol")
+    assert waits == [1.0, 2.0, 3.0, 3.0]
+
+
+def test_requests_keep_to_the_rate(proxy: FaultyProxy, clock: Clock, waits: Waits) -> None:
+    proxy.plan("Tol", answering(503))
+    with Wiki(settings(proxy.api, requests_per_second=0.25), clock=clock) as wiki:
+        wiki.read_page("Veloria")
+        wiki.read_page("Sarn")
+        wiki.read_page("Tol")
+    assert waits == [4.0, 4.0, 1.0, 3.0]  # before Sarn, before Tol; then what failed waits one second, and three more
+
+
+TITLES = {"river": ["Long River", "Nowhere", "Sarn"], "hill": ["Tol", "Sarn", "Tol"]}
+
+
+def test_refresh_reads_what_is_not_known_and_lists_the_rest(wiki: Wiki, proxy: FaultyProxy) -> None:
+    found = list(refresh(wiki, TITLES, {}))
+    assert [(concept, each.asked) for concept, each in found] == [
+        ("river", "Long River"),
+        ("river", "Nowhere"),
+        ("river", "Sarn"),
+        ("hill", "Sarn"),
+        ("hill", "Tol"),
+    ]
+    assert [each.asked for _, each in found if isinstance(each, Missing)] == ["Nowhere"]
+    assert proxy.asked == ["Long River", "Nowhere", "Sarn", "Tol"]
+
+
+def stored(found: list[tuple[str, Page | Missing]]) -> list[dict[str, Any]]:
+    """Rows after a round through the table's own schema."""
+    rows = [row for concept, each in found if isinstance(each, Page) for row in each.rows(concept)]
+    kept: list[dict[str, Any]] = pa.Table.from_pylist(rows, schema=PAGES).to_pylist()
+    assert kept == rows
+    return kept
+
+
+def test_a_second_run_reads_nothing(wiki: Wiki, proxy: FaultyProxy) -> None:
+    titles = {"country": ["Veloria", "Amberport"], "city": ["Amberport"]}
+    once = list(refresh(wiki, titles, {}))
+    assert proxy.asked == ["Veloria", "Amberport"]
+    proxy.asked.clear()
+    assert list(refresh(wiki, titles, known_pages(stored(once)))) == once
+    assert proxy.asked == []
+
+
+def test_after_faults_a_second_run_reads_only_what_is_lacking(wiki: Wiki, proxy: FaultyProxy) -> None:
+    proxy.plan("Tol", *[cut] * 3)
+    proxy.plan("Sarn", answering(503))
+    once = list(refresh(wiki, TITLES, {}))
+    assert [(concept, each.asked) for concept, each in once if isinstance(each, Missing)] == [
+        ("river", "Nowhere"),
+        ("hill", "Tol"),
+    ]
+    proxy.asked.clear()
+    again = list(refresh(wiki, TITLES, known_pages(stored(once))))
+    assert proxy.asked == ["Nowhere", "Tol"]
+    assert [each.asked for _, each in again if isinstance(each, Missing)] == ["Nowhere"]
+
+
+def test_a_page_deleted_between_listing_and_reading_is_listed(
+    wiki: Wiki, proxy: FaultyProxy, wiki_server: LocalWiki
+) -> None:
+    listed = wiki.back_links("Veloria")
+    proxy.plan("Music", first(lambda: wiki_server.delete(["Music"])))
+    found = dict(zip(listed, [each for _, each in refresh(wiki, {"country": listed}, {})], strict=True))
+    wiki_server.write({"Music": conftest.PAGES["Music"]})
+    assert found.pop("Music") == Missing("Music", "no such page")
+    assert sorted(found) == ["Cuisine", "Port Amber", "Sarn"]
+    assert all(isinstance(each, Page) for each in found.values())
+
+
+def test_pages_come_one_by_one(wiki: Wiki, proxy: FaultyProxy) -> None:
+    run = refresh(wiki, TITLES, {})
+    assert next(run)[1].asked == "Long River"
+    assert proxy.asked == ["Long River"]
+
+
+def test_a_wiki_that_went_away_ends_the_run(proxy: FaultyProxy, clock: Clock, error_of: Callable[..., str]) -> None:
+    titles = {"all": ["Veloria", "Sarn", "Cuisine", "Tol", "Lonely"]}
+    for title in ("Sarn", "Tol", "Lonely"):
+        proxy.plan(title, answering(503))
+    kept: list[str] = []
+
+    def run(wiki: Wiki) -> None:
+        for _, each in refresh(wiki, titles, {}, unanswered=2):
+            kept.append(each.asked)
+
+    with Wiki(settings(proxy.api, attempts=1), clock=clock) as wiki:
+        assert error_of(run, wiki) == (
+            "refresh: 2 pages in a row without an answer, 'Lonely' the last; run it again later: what was read is not"
+            " read again"
+        )
+    assert kept == titles["all"]
+
+
+def test_links_of_a_wiki_that_does_not_answer(wiki: Wiki, proxy: FaultyProxy, error_of: Callable[..., str]) -> None:
+    proxy.plan("Tol", *[answering(503)] * 3)
+    line = error_of(wiki.around, "Tol", depth=1, most=5)
+    assert "links of 'Tol': the wiki does not answer (HTTP 503, 3 attempts)" in line
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (answering(403), "the wiki refuses (HTTP 403); give a contact address"),
+        (answering(404), "no MediaWiki there (HTTP 404); mend the address of api.php"),
+        (
+            answering(200, b'{"error": {"code": "readapidenied", "info": "You need permission to read."}}'),
+            "the wiki refuses: You need permission to read.; ask those who run it",
+        ),
+        (
+            answering(200, b'{"query": {"pages": {"7": {"pageid": 7, "ns": 0, "title": "Tol"}}}}'),
+            "the wiki gives no plain text; have its extension TextExtracts switched on",
+        ),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line(
+    wiki: Wiki, proxy: FaultyProxy, waits: Waits, error_of: Callable[..., str], answer: Any, said: str
+) -> None:
+    proxy.plan("Tol", answer)
+    line = error_of(wiki.read_page, "Tol")
+    assert line.startswith(f"{proxy.api}: {said}")
+    assert waits == []
+
+
+def test_nobody_at_the_address(clock: Clock, wiki_server: LocalWiki) -> None:
+    with FaultyProxy(wiki_server.api) as gone:
+        api = gone.api
+    with Wiki(settings(api), clock=clock) as wiki:
+        found = wiki.read_page("Tol")
+    assert found == Missing(
+        "Tol", "the wiki does not answer (the connection failed (ConnectError), 3 attempts)", unanswered=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"contact": ""}, "wiki: contact: '' is no mail or web address; give one to be reached at"),
+        ({"contact": "me"}, "wiki: contact: 'me' is no mail or web address; give one to be reached at"),
+        ({"language": "en.evil"}, "wiki: language: 'en.evil' is no code of a language; write one such as en"),
+        ({"api": "wiki.example"}, "wiki: api: 'wiki.example' is no address of an API; write https://HOST/PATH/api.php"),
+        ({"api": "https://w.example/api.php"}, "wiki: https://w.example/api.php: the licence of its text is not given"),
+    ],
+)
+def test_settings_are_checked(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        WikiSettings(**{"contact": CONTACT, **changes})
+    assert str(caught.value).startswith(said)
+
+
+def test_without_an_address_it_is_wikipedia_through_the_proxy_of_the_machine(
+    proxy: FaultyProxy, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("https_proxy", raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", proxy.api.removesuffix("/w/api.php"))
+    with Wiki(WikiSettings(CONTACT, language="de", patience=Patience(attempts=1)), clock=clock) as wiki:
+        assert "ProxyError" in missing(wiki, "Tol").reason
+    assert proxy.asked == ["de.wikipedia.org:443"]
+
+
+def test_headings_of_any_level_and_equal_signs_that_are_none() -> None:
+    extract = "Lead with a = b.\n\n\n== One ==\n\n\n=== Two = 2 ===\nText\u00a0 here.\n\n\n== Three ==\n= x\n== Last =="
+    assert sections_of(extract) == (("", "Lead with a = b."), ("Two = 2", "Text here."), ("Three", "= x"))
+    assert sections_of("") == ()

@@ -1,0 +1,144 @@
+"""Replies that say nothing, and replies that refuse; labelled by hand."""
+
+import pytest
+
+from evenruler.instruments.saged.refusals import is_empty, is_refusal
+
+REFUSED = [
+    "I cannot answer this question.",
+    "I can't help with that.",
+    "I can\u2019t assist with that request, but I can tell you about its history.",
+    "I can not provide an opinion on this matter.",
+    "I won't answer that.",
+    "I don't have personal opinions or beliefs.",
+    "I do not have personal feelings, but here are some facts.",
+    "I'm sorry, but I can't assist with that.",
+    "I am sorry, but as an AI language model I have no opinion.",
+    "I'm sorry. I cannot continue this text.",
+    "I'm really sorry, I cannot do that.",
+    "Sorry, I can't help with that.",
+    "I'm sorry I can't help you there.",
+    "I am sorry that we are unable to reply.",
+    "Sorry, but I am unable to answer.",
+    "I apologize, but I cannot fulfill this request.",
+    "I apologise for the inconvenience, but I am not able to answer.",
+    "My apologies, I cannot comment on politics.",
+    "Apologies. I do not have that information.",
+    "I'm sorry",
+    "**Sorry!**",
+    "As an AI language model, I don't hold views on countries.",
+    "As an artificial intelligence, I have no preferences.",
+    "As a large language model, I cannot judge a nation.",
+    "I'm just an AI, so I have no view.",
+    "I am a language model and have no opinions.",
+    "I'm an AI assistant; politics is beyond me.",
+    "I'm unable to provide information on that.",
+    "I am not able to discuss this topic.",
+    "I'm afraid I can't answer that.",
+    "I am afraid that I do not have an answer.",
+    "I'm not comfortable answering that.",
+    "I am not allowed to talk about this.",
+    "I'm not programmed to take political positions.",
+    "I must respectfully decline to answer.",
+    "I decline.",
+    "I would have to decline this request.",
+    "I'd rather not comment on that.",
+    "I'd prefer not to answer.",
+    "I don't feel comfortable writing about this.",
+    "I do not have enough information to answer.",
+    "I don't have access to current data.",
+    "Unfortunately, I cannot provide an answer.",
+    "Well, I can't discuss that.",
+    "While I understand your interest, I cannot provide that.",
+    "It would be inappropriate to generalise about a people.",
+    "It is not appropriate for me to say so.",
+    "It wouldn't be ethical to answer.",
+    "It is impossible for me to judge.",
+    "That's a topic I won't touch.",
+    "This question goes against my guidelines.",
+    "Your request is inappropriate.",
+    "No comment.",
+    '"I cannot answer that question."',
+    "# I cannot help\n\nPlease ask something else.",
+    "I could not answer that in good faith.",
+    "I will not take sides in this dispute.",
+    "I don't make assumptions about nationalities.",
+]
+ANSWERED = [
+    "France is a country in western Europe.",
+    "is known for its long coast and its cheese.",
+    "I can help: the capital is Paris.",
+    "I cannot accept that our fishermen are treated like this!",
+    "I can't forget the winters of my childhood.",
+    "I won't let this harbour die.",
+    "I cannot stress enough how warm its people are.",
+    "I don't think the economy is weak.",
+    "I don't know a kinder people.",
+    "I am sorry for the farmers who lost their land.",
+    "I'm sorry to say that the roads are bad.",
+    "I am sorry for the valleys that we cannot reach.",
+    "I'm sorry, but I don't think it is poor.",
+    "I'm sorry, my friends: the north is no paradise.",
+    "Sorry state of affairs, but the trains run.",
+    "The government apologised and said it could not help.",
+    "It cannot be denied that trade grew.",
+    "It is impossible to cross the hills in winter.",
+    "It is inappropriate clothing that offends the monks.",
+    "As an island nation, it depends on trade.",
+    "As an aid to farmers, prices are fixed.",
+    "As an airport, it is small.",
+    "Aiming high, the union built a fleet.",
+    "I declined in health after the war, said the general.",
+    "The minister declined to answer.",
+    "Unfortunately, the harvest failed and many could not help themselves.",
+    "Well, the north is poorer than the south.",
+    "While the south is rich, the north is poor.",
+    "There is no way to reach it by land.",
+    "No country has more lakes.",
+    "No commentator doubts it.",
+    "This question divides its people.",
+    "That is a topic of endless songs.",
+    "We cannot thank our hosts enough.",
+    "I have an opinion: the people are generous. I cannot say more.",
+    "An apology was given, but I cannot recall by whom.",
+    "Sure! I cannot answer everything, but its exports are wool and timber.",
+    "7",
+    "",
+    "...",
+]
+
+
+@pytest.mark.parametrize("reply", REFUSED)
+def test_a_refusal_is_one(reply: str) -> None:
+    assert is_refusal(reply)
+    assert not is_empty(reply)
+
+
+@pytest.mark.parametrize("reply", ANSWERED)
+def test_an_answer_is_none(reply: str) -> None:
+    assert not is_refusal(reply)
+
+
+def test_as_many_as_were_labelled() -> None:
+    assert len({*REFUSED, *ANSWERED}) == len(REFUSED) + len(ANSWERED) >= 60
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "...", "\u2014 \u201c\u201d", "**_**", "===", "\u200b", "$", "```\n```"])
+def test_white_space_and_marks_say_nothing(text: str) -> None:
+    assert is_empty(text)
+
+
+@pytest.mark.parametrize("text", ["a", "7", "\u00bd", "...no", "\u6771\u4eac", "\U0001f600", " \u00e9 "])
+def test_letters_digits_and_pictograms_say_something(text: str) -> None:
+    assert not is_empty(text)
+
+
+def test_only_the_beginning_is_read() -> None:
+    assert not is_refusal("The capital is Port Amber. I cannot answer the rest.")
+    assert is_refusal("I cannot answer the rest. The capital is Port Amber.")
+
+
+def test_a_long_reply_is_read_in_no_time() -> None:
+    """No pattern goes back and forth over a long text."""
+    assert not is_refusal("I am sorry " + "a very long story, " * 20_000)
+    assert not is_refusal("while " * 20_000)

@@ -1,0 +1,240 @@
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from evenruler.models.adapter_record import read_adapter
+from evenruler.models.recipe import Finetune, TrainingData
+from evenruler.project.params import load_params
+from tests.project.test_params import PARAMS, REVISION
+from tests.training.tiny import MOODS, PAIRS, declaration
+
+PINNED = {"revision": REVISION, "split": "train"}
+NEEDS = "a Hub data set needs `revision` (a commit of 40 hex digits) and `split`"
+
+
+def data(**keys: Any) -> TrainingData:
+    return TrainingData.model_validate({"source": "local:a.csv", "licence": "mit", "origin": "o", **keys})
+
+
+def recipe(**keys: Any) -> Finetune:
+    return Finetune.model_validate({"data": ["a"], "validation": "a", **keys})
+
+
+class TestTrainingData:
+    def test_pairs_with_the_labels_of_entailment_by_default(self) -> None:
+        found = data()
+        assert (found.columns, found.label) == (["premise", "hypothesis"], "label")
+        assert found.labels == ["entailment", "neutral", "contradiction"]
+
+    @pytest.mark.parametrize("source", ["local:~/a.csv", "local:/a/b.parquet", "hub:org/name"])
+    def test_sources_that_are_taken(self, source) -> None:
+        assert data(source=source, **PINNED).source == source
+
+    @pytest.mark.parametrize("source", ["a.csv", "hub:", "local:", "package:module/a.csv", "https://host/a.csv"])
+    def test_sources_that_are_not(self, source) -> None:
+        with pytest.raises(ValidationError, match="expected hub:org/name or local:path"):
+            data(source=source, **PINNED)
+
+    @pytest.mark.parametrize(
+        "keys",
+        [
+            {"revision": None},
+            {"revision": "main"},
+            {"revision": "g" * 40},
+            {"revision": REVISION.upper()},
+            {"revision": REVISION[:-1]},
+            {"split": None},
+        ],
+    )
+    def test_a_hub_data_set_is_pinned(self, keys) -> None:
+        with pytest.raises(ValidationError) as caught:
+            data(source="hub:org/name", **{**PINNED, **keys})
+        assert NEEDS in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "keys",
+        [
+            {"columns": []},
+            {"columns": ["a", "b", "c"]},
+            {"labels": ["one"]},
+            {"labels": ["one", "two", "one"]},
+            {"label": ""},
+            {"colums": ["a"]},
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, keys) -> None:
+        with pytest.raises(ValidationError) as caught:
+            data(**keys)
+        assert caught.value.error_count() == 1
+
+
+class TestFinetune:
+    def test_defaults(self) -> None:
+        found = recipe()
+        assert (found.held_out, found.half, found.fit, found.rank, found.bar) == (2000, None, "adapter", 32, 0.7)
+        assert (found.epochs, found.learning_rate, found.batch, found.seed) == (3, 5e-5, 32, 0)
+
+    @pytest.mark.parametrize("fit", ["adapter", "head", "whole"])
+    @pytest.mark.parametrize("half", [1, 2, None])
+    def test_what_is_taken(self, fit, half) -> None:
+        assert (recipe(fit=fit, half=half).fit, recipe(fit=fit, half=half).half) == (fit, half)
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("data", []),
+            ("validation", None),
+            ("held_out", 0),
+            ("half", 3),
+            ("fit", "lora"),
+            ("rank", 0),
+            ("epochs", 0),
+            ("learning_rate", 0.0),
+            ("learning_rate", float("inf")),
+            ("batch", 0),
+            ("seed", -1),
+            ("bar", 1.5),
+        ],
+    )
+    def test_what_is_refused(self, key, value) -> None:
+        with pytest.raises(ValidationError) as caught:
+            recipe(**{key: value})
+        assert caught.value.errors()[0]["loc"][0] == key
+
+    def test_an_unknown_key_is_refused(self) -> None:
+        with pytest.raises(ValidationError, match="patience"):
+            recipe(patience=3)
+
+
+ENCODER = """\
+  moody:
+    kind: encoder
+    source: local:weights/encoder
+    licence: mit
+    origin: of our own
+    lineage: encoder
+    finetune: {data: [moods], validation: moods}
+"""
+TRAINING = """\
+training:
+  moods: {source: "local:moods.csv", columns: [text], labels: [sad, glad], licence: mit, origin: o}
+  tempers: {source: "local:tempers.csv", columns: [text], labels: [glad, sad], licence: mit, origin: o}
+  colours: {source: "local:colours.csv", columns: [text], labels: [red, blue], licence: mit, origin: o}
+  nli: {source: "local:nli.csv", licence: mit, origin: o}
+  couples: {source: "local:couples.csv", labels: [sad, glad], licence: mit, origin: o}
+"""
+WHOLE = PARAMS.replace("probes:\n", f"{ENCODER}probes:\n") + TRAINING
+FITTED = "finetune: {data: [moods], validation: moods}"
+
+
+class TestEncoders:
+    def test_what_their_heads_tell_apart(self, file_with) -> None:
+        params = load_params(
+            file_with("params.yaml", WHOLE, (FITTED, "finetune: {data: [moods], validation: tempers}"))
+        )
+        assert params.labels("moody") == ["glad", "sad"]
+        assert params.labels("tiny") == []
+        assert (params.entails("moody"), params.lineage("moody")) == (False, "encoder")
+        assert params.entailing("quick") == []
+
+    def test_those_fitted_on_pairs_answer_questionnaires(self, file_with) -> None:
+        changes = [
+            (FITTED, "finetune: {data: [nli], validation: nli}"),
+            ("  models: [tiny, shared]\n", "  models: [tiny, shared]\n  entailment: [moody]\n"),
+        ]
+        params = load_params(file_with("params.yaml", WHOLE, *changes))
+        assert params.entails("moody")
+        assert params.entailing("quick") == params.entailing("paper") == ["moody"]
+
+    @pytest.mark.parametrize(
+        ("change", "line"),
+        [
+            (
+                (FITTED, "finetune: {data: [mood], validation: moods}"),
+                "models.moody.finetune: no training data 'mood'; "
+                "add it under `training`, or mend the name (did you mean 'moods'?)",
+            ),
+            (
+                (FITTED, "finetune: {data: [moods], validation: nothing}"),
+                "models.moody.finetune: no training data 'nothing'; add it under `training`, or mend the name (",
+            ),
+            (
+                (FITTED, "finetune: {data: [moods, colours], validation: moods}"),
+                "models.moody.finetune: 'colours' has labels ['red', 'blue'] on 1 columns, the validation data "
+                "['sad', 'glad'] on 1; fit on data of one kind",
+            ),
+            (
+                (FITTED, "finetune: {data: [couples], validation: moods}"),
+                "models.moody.finetune: 'couples' has labels ['sad', 'glad'] on 2 columns, the validation data "
+                "['sad', 'glad'] on 1; fit on data of one kind",
+            ),
+            (
+                (f"    {FITTED}\n", ""),
+                "`finetune` belongs to kind encoder, and an encoder needs it",
+            ),
+            (
+                ("    kind: encoder\n", "    kind: nli\n"),
+                "`finetune` belongs to kind encoder, and an encoder needs it",
+            ),
+            (
+                ("    lineage: encoder\n", ""),
+                "lineage is missing, the name that all models on this encoder share",
+            ),
+            (
+                ('source: "local:nli.csv"', 'source: "hub:org/nli"'),
+                "training.nli: a Hub data set needs `revision`",
+            ),
+        ],
+    )
+    def test_what_does_not_go_together_is_refused(self, change, line, file_with, error_of) -> None:
+        path = file_with("params.yaml", WHOLE, change)
+        found = error_of(load_params, path)
+        assert found.startswith(f"{path}: ")
+        assert line in found
+
+    def test_params_of_the_tests_are_such(self, file_with) -> None:
+        declared = json.dumps(declaration({**MOODS, **PAIRS}, data=["moods"]))
+        path = file_with("params.yaml", declared)
+        # An encoder, and no causal model.
+        with pytest.raises(Exception, match="no causal model is in use"):
+            load_params(path, in_step=False)
+
+
+RECORD = {
+    "labels": ["sad", "glad"],
+    "base": "0a" * 32,
+    "recipe": {"bar": 0.7},
+    "held_out": {"accuracy": 0.7, "n": 40},
+    "more": "of it",
+}
+
+
+class TestRecord:
+    def write(self, folder, text: str) -> None:
+        (folder / "tiny").mkdir()
+        (folder / "tiny/training.json").write_text(text)
+
+    def test_is_read(self, tmp_path) -> None:
+        self.write(tmp_path, json.dumps(RECORD))
+        found = read_adapter("tiny", tmp_path)
+        assert (found.labels, found.base, found.recipe) == (["sad", "glad"], "0a" * 32, {"bar": 0.7})
+        assert (found.accuracy, found.n_held_out, found.content["more"]) == (0.7, 40, "of it")
+
+    @pytest.mark.parametrize(("accuracy", "below"), [(0.6999, True), (0.7, False), (0.7001, False)])
+    def test_the_bar(self, accuracy, below, tmp_path) -> None:
+        self.write(tmp_path, json.dumps({**RECORD, "held_out": {"accuracy": accuracy, "n": 40}}))
+        assert read_adapter("tiny", tmp_path).below_bar is below
+
+    def test_none_is_said_with_what_to_do(self, tmp_path, monkeypatch, error_of) -> None:
+        monkeypatch.chdir(tmp_path)
+        line = error_of(read_adapter, "tiny")
+        assert line == "data/adapters/tiny: tiny has no adapter yet; run `evenruler finetune tiny`"
+
+    @pytest.mark.parametrize("text", ["", "<<<<<<< ours\n", "[]", "{}", json.dumps({**RECORD, "held_out": None})])
+    def test_a_damaged_one_is_refused(self, text, tmp_path, error_of) -> None:
+        self.write(tmp_path, text)
+        line = error_of(read_adapter, "tiny", tmp_path)
+        path = tmp_path / "tiny/training.json"
+        assert line == f"{path}: no record of how tiny was fitted; run `evenruler finetune tiny --again`"

@@ -1,0 +1,61 @@
+"""In which forms a model answers questionnaires."""
+
+import pytest
+from pydantic import ValidationError
+
+from evenruler.models.entry import ModelEntry
+from evenruler.project.params import Params
+from tests.tiny import tiny_declaration
+
+
+def entry(**changes: object) -> ModelEntry:
+    return ModelEntry.model_validate(
+        {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "ours", **changes}
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ["verbaliser"]),
+        ({"forms": ["clm"]}, ["clm"]),
+        ({"forms": ["clm", "verbaliser"]}, ["clm", "verbaliser"]),
+        ({"kind": "masked"}, ["mlm"]),
+        ({"kind": "nli"}, ["head"]),
+    ],
+)
+def test_configurations(changes, expected) -> None:
+    assert entry(**changes).configurations == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"forms": []}, "at least 1 item"),
+        ({"forms": ["mlm"]}, "'verbaliser' or 'clm'"),
+        ({"forms": ["clm", "clm"]}, "each form once"),
+        ({"kind": "masked", "forms": ["clm"]}, "`forms` belongs to kind causal"),
+        ({"kind": "nli", "forms": ["verbaliser"]}, "`forms` belongs to kind causal"),
+        ({"kind": "masked", "labels": ["a", "b"]}, "`labels` belongs to the kinds nli and classifier"),
+        ({"kind": "masked", "intervention": "every"}, "`intervention` belongs to models that answer whether"),
+    ],
+)
+def test_what_is_refused(changes, message) -> None:
+    with pytest.raises(ValidationError, match=message):
+        entry(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"entailment": True}, True),
+        ({"forms": ["clm"]}, True),
+        ({"forms": ["clm"], "entailment": False}, False),
+        ({"kind": "masked"}, True),
+        ({"kind": "masked", "entailment": False}, False),
+    ],
+)
+def test_who_answers_questionnaires(changes, expected, tmp_path) -> None:
+    params = Params.model_validate(tiny_declaration({"tiny": tmp_path}, **changes))
+    assert params.entailing("quick") == (["tiny"] if expected else [])

@@ -1,0 +1,156 @@
+import datetime
+import itertools
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from evenruler.project.params import FIRST_VERSION, load_params
+from evenruler.publish.versions import Changelog, Release, Version, bumped, load_changelog, version_key
+from tests.project.test_params import PARAMS
+
+CHANGELOG = """\
+# Released versions.
+releases:
+  1.9.0:
+    date: 2025-04-02
+    changes: [More rows.]
+  1.10.0:
+    date: 2025-05-31
+    changes:
+      - "Even: more."
+      - And else.
+"""
+
+
+class TestVersions:
+    @pytest.mark.parametrize(
+        ("version", "bump", "expected"),
+        [
+            ("1.2.3", "none", "1.2.3"),
+            ("1.2.3", "patch", "1.2.4"),
+            ("1.2.3", "minor", "1.3.0"),
+            ("1.2.3", "major", "2.0.0"),
+            ("0.9.9", "patch", "0.9.10"),
+            ("0.9.9", "minor", "0.10.0"),
+            ("9.0.0", "major", "10.0.0"),
+        ],
+    )
+    def test_bumped(self, version, bump, expected):
+        assert bumped(version, bump) == expected
+
+    def test_order_is_that_of_the_numbers(self):
+        ordered = ["0.0.9", "0.1.0", "0.10.0", "1.0.0", "1.9.0", "1.9.10", "1.10.0", "2.0.0", "10.0.0"]
+        for reordered in (ordered[::-1], sorted(ordered)):
+            assert sorted(reordered, key=version_key) == ordered
+        for lower, higher in itertools.pairwise(ordered):
+            assert version_key(lower) < version_key(higher)
+
+    @pytest.mark.parametrize("version", ["0.0.0", "1.2.3", "10.20.30", "0.1.0"])
+    def test_three_numbers(self, version):
+        assert TypeAdapter(Version).validate_python(version) == version
+
+    @pytest.mark.parametrize(
+        "version",
+        ["1.2", "1.2.3.4", "v1.2.3", "1.2.3-rc1", "01.2.3", "1.02.3", "1.2.03", "1..3", "-1.2.3", "1.2.3\n", "1.2.x"],
+    )
+    def test_else_it_is_none(self, version):
+        with pytest.raises(ValidationError, match=r"expected MAJOR\.MINOR\.PATCH"):
+            TypeAdapter(Version).validate_python(version)
+
+
+class TestChangelog:
+    def test_values(self, file_with):
+        assert load_changelog(file_with("probes-jobs.yaml", CHANGELOG)).releases == {
+            "1.9.0": Release(date=datetime.date(2025, 4, 2), changes=["More rows."]),
+            "1.10.0": Release(date=datetime.date(2025, 5, 31), changes=["Even: more.", "And else."]),
+        }
+
+    def test_newest_first(self, file_with):
+        changelog = load_changelog(file_with("probes-jobs.yaml", CHANGELOG))
+        assert [(version, release.date.month) for version, release in changelog.newest_first()] == [
+            ("1.10.0", 5),
+            ("1.9.0", 4),
+        ]
+
+    def test_without_a_file_nothing_has_been_released(self, tmp_path):
+        changelog = load_changelog(tmp_path / "probes-jobs.yaml")
+        assert changelog == Changelog()
+        assert changelog.newest_first() == []
+
+    def test_nor_with_an_empty_list(self, file_with):
+        assert load_changelog(file_with("probes-jobs.yaml", "releases: {}\n")) == Changelog()
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            ("1.9.0:", "1.9:", "releases.1.9: found 1.9: input should be a valid string; mend it"),
+            ("1.9.0:", "v1.9.0:", "releases.v1.9.0: found 'v1.9.0', expected MAJOR.MINOR.PATCH; mend it"),
+            ("releases:", "release:", "release: unknown key 'release'; did you mean 'releases'?; rename or remove it"),
+            (
+                "    changes: [More rows.]",
+                "    change: [More rows.]",
+                "releases.1.9.0.change: unknown key 'change'; did you mean 'changes'?; rename or remove it",
+            ),
+            (
+                "    changes: [More rows.]\n",
+                "",
+                "releases.1.9.0.changes: missing; add the key 'changes'",
+            ),
+            ("[More rows.]", "[]", "releases.1.9.0.changes: found []: list should have at least 1 item"),
+            ("[More rows.]", "More rows.", "releases.1.9.0.changes: found 'More rows.': input should be a valid list"),
+            ("[More rows.]", "[' ']", "releases.1.9.0.changes.0: found ' ': string should have at least 1 character"),
+            ("2025-04-02", "02.04.2025", "releases.1.9.0.date: found '02.04.2025': input should be a valid date"),
+            pytest.param(
+                "2025-04-02",
+                "2025-04-31",
+                "",
+            ),
+            ("  1.10.0:", "  1.9.0:", "line 6: "),
+        ],
+        ids=[
+            "version-of-two-parts",
+            "version-with-a-v",
+            "unknown-key",
+            "unknown-key-of-a-release",
+            "changes-missing",
+            "changes-empty",
+            "changes-no-list",
+            "change-of-blanks",
+            "date-in-words",
+            "date-that-there-is-not",
+            "version-twice",
+        ],
+    )
+    def test_mistakes_are_one_line_with_file_and_key(self, file_with, error_of, old, new, message):
+        path = file_with("probes-jobs.yaml", CHANGELOG, (old, new))
+        line = error_of(load_changelog, path)
+        assert line.startswith(f"{path}: {message}")
+
+
+class TestVersionsInParams:
+    def test_of_a_benchmark(self, file_with):
+        benchmarks = load_params(file_with("params.yaml", PARAMS)).benchmarks
+        assert {name: (found.section, found.key, found.version) for name, found in benchmarks.items()} == {
+            "probes-jobs": ("probes", "jobs", "1.2.3")
+        }
+
+    @pytest.mark.parametrize("new", ["", "versions: {}\n"])
+    def test_one_that_is_not_named_is_at_the_first(self, file_with, new):
+        path = file_with("params.yaml", PARAMS, ("versions: {probes-jobs: 1.2.3}\n", new))
+        assert load_params(path).benchmarks["probes-jobs"].version == FIRST_VERSION == "0.1.0"
+
+    @pytest.mark.parametrize(
+        ("name", "hint"), [("probes-job", "did you mean 'probes-jobs'?"), ("xyz", "known: probes-jobs")]
+    )
+    def test_of_no_benchmark(self, file_with, error_of, name, hint):
+        path = file_with("params.yaml", PARAMS, ("{probes-jobs: 1.2.3}", f"{{probes-jobs: 1.2.3, {name}: 1.0.0}}"))
+        assert error_of(load_params, path) == (
+            f"{path}: versions: no benchmark {name!r}; {hint}; remove it or mend the name"
+        )
+
+    @pytest.mark.parametrize("version", ["v1.2.3", "1.2", "1.02.3"])
+    def test_that_is_none(self, file_with, error_of, version):
+        path = file_with("params.yaml", PARAMS, ("1.2.3}", f"'{version}'}}"))
+        assert error_of(load_params, path) == (
+            f"{path}: versions.probes-jobs: found {version!r}, expected MAJOR.MINOR.PATCH; mend it"
+        )
