@@ -41,7 +41,7 @@ def main() -> None:
         pd.concat([read_frame(SCORES / "probes" / f"{model}.parquet") for model in params.active.models]),
         embeddings,
         resampling,
-        _built("framed", params.probe_sets),
+        _built("framed", params.probe_sets) if params.brittleness.probes[params.active.scale] else None,
     )
     _write_tables(diagnosis)
     _write_evolution(params, diagnosis, templates, history, embeddings, resampling)

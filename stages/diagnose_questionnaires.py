@@ -38,7 +38,7 @@ def main() -> None:
         _resampling(params),
         members,
         _acceptability(params, prompts),
-        _built(params, "framed"),
+        _built(params, "framed") if params.brittleness.questionnaires[params.active.scale] else None,
     )
     write_table(population, schemas.POPULATION, FOLDER / "population.parquet")
     write_table(diagnosis.cells, schemas.CELLS, FOLDER / "cells.parquet")
@@ -164,7 +164,9 @@ def _write_interventions(params: Params, prompts: pd.DataFrame, items: pd.DataFr
             for _, rows in answered.groupby(["corpus", "epoch"], sort=True)
         ]
     )
-    corpora = {name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.interventions}
+    corpora = {
+        name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.corpora_at(params.active.scale)
+    }
     interventions = {name: questionnaires.Intervention(corpus.role, corpus.expect) for name, corpus in corpora.items()}
     write_table(
         questionnaires.trajectories(scored, _resampling(params)), schemas.TRAJECTORIES, FOLDER / "trajectories.parquet"

@@ -22,13 +22,14 @@ def main(name: str) -> None:
     params = load_params()
     prompts = prompts_of(params)
     require_order(params, name, prompts)
-    corpora = {c: load_corpus(SOURCES / "corpora" / f"{c}.yaml").sentences for c in params.interventions}
+    settings = params.corpora_at(params.active.scale)
+    corpora = {c: load_corpus(SOURCES / "corpora" / f"{c}.yaml").sentences for c in settings}
 
     from evenruler.training.adaptation import Adapted, Recipe
 
     recipes = {
         corpus: Recipe(entry.epochs[params.active.scale], entry.learning_rate, entry.batch, entry.seed)
-        for corpus, entry in params.interventions.items()
+        for corpus, entry in settings.items()
     }
     model = Adapted(name, params, corpora, recipes)
     asked, answered, course = 0, [], []

@@ -80,9 +80,11 @@ def _questionnaires(params: Params) -> list[Section]:
 
 
 def _interventions(params: Params) -> list[Section]:
-    if not params.questionnaires or not params.interventions:
+    if not params.questionnaires or not params.active.interventions:
         return []
-    corpora = {name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.interventions}
+    corpora = {
+        name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.corpora_at(params.active.scale)
+    }
     return sections.of_interventions(corpora, _tables("questionnaires", "changes", "course", "trajectories"))
 
 

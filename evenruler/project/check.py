@@ -67,7 +67,7 @@ def check(root: Path) -> list[str]:
         "probe domains": params.probes,
         "evolving": params.active.evolved,
         "questionnaires": params.questionnaires,
-        "corpora": params.interventions,
+        "corpora": params.corpora_at(params.active.scale),
         "contrasts": params.contrasts,
         "domains": params.domains,
     }

@@ -95,9 +95,13 @@ class Params(Strict):
 
     def intervened(self, scale: Scale) -> list[str]:
         """The models of a scale that are adapted to corpora, where there are any, in the order of the catalogue."""
-        if not self.interventions:
+        if not self.corpora_at(scale):
             return []
         return [name for name in self.entailing(scale) if self.models[name].intervention is not None]
+
+    def corpora_at(self, scale: Scale) -> dict[str, InterventionSettings]:
+        """The corpora that models are adapted to at a scale."""
+        return {name: entry for name, entry in self.interventions.items() if entry.scale in (None, scale)}
 
     def evolving(self, scale: Scale) -> list[str]:
         """The probe domains that evolve at a scale."""
@@ -233,7 +237,7 @@ def require_models(params: Params, scale: Scale, path: Path) -> None:
             "give a causal model `entailment: true`, or add an nli model",
         ),
         (
-            params.interventions,
+            params.corpora_at(scale),
             params.intervened(scale),
             "no model is adapted to corpora",
             "give one that answers questionnaires `intervention: every`",

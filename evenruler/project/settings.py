@@ -7,20 +7,20 @@ from evenruler.strict import Slug, Strict
 
 
 class BrittlenessSettings(Strict):
-    """At most so many units are also asked after each framing, evenly spread over their list."""
+    """At most so many units are also asked after each framing, evenly spread over their list; none for 0."""
 
-    probes: dict[Scale, int] = Field(default={"quick": 8, "paper": 1000})
+    probes: dict[Scale, int] = Field(default={"quick": 0, "paper": 1000})
     """Attributes of a domain."""
-    questionnaires: dict[Scale, int] = Field(default={"quick": 3, "paper": 1000})
+    questionnaires: dict[Scale, int] = Field(default={"quick": 0, "paper": 1000})
     """Items of a questionnaire."""
-    domains: dict[Scale, int] = Field(default={"quick": 2, "paper": 1000})
+    domains: dict[Scale, int] = Field(default={"quick": 0, "paper": 1000})
     """Root items of a domain; where it is not branched, items of each concept."""
 
     @field_validator("probes", "questionnaires", "domains")
     @classmethod
     def _for_each_scale(cls, units: dict[Scale, int]) -> dict[Scale, int]:
-        if set(units) != {"quick", "paper"} or min(units.values()) < 1:
-            raise ValueError(f"found {units}, expected numbers from 1 on for quick and for paper")
+        if set(units) != {"quick", "paper"} or min(units.values()) < 0:
+            raise ValueError(f"found {units}, expected numbers from 0 on for quick and for paper")
         return units
 
 

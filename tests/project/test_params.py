@@ -450,6 +450,12 @@ class TestInterventions:
         params = load_params(file_with("params.yaml", ANSWERING, *changes))
         assert (params.intervened("quick"), params.active.interventions) == ([], [])
 
+    def test_a_corpus_of_one_scale_is_left_out_of_the_other(self, file_with):
+        changes = [("{gloom: {}}", "{gloom: {scale: paper}}"), ("interventions: [head]", "interventions: []")]
+        params = load_params(file_with("params.yaml", ANSWERING, *changes))
+        assert (params.intervened("quick"), params.intervened("paper")) == ([], ["big", "head"])
+        assert (list(params.corpora_at("quick")), list(params.corpora_at("paper"))) == ([], ["gloom"])
+
     @pytest.mark.parametrize(
         ("found", "used"), [("[]", "['head']"), ("[tiny]", "['head']"), ("[head, tiny]", "['head']")]
     )
@@ -577,19 +583,19 @@ class TestAcceptability:
 class TestBrittleness:
     def test_defaults(self, file_with):
         found = load_params(file_with("params.yaml", PARAMS)).brittleness
-        assert found.probes == {"quick": 8, "paper": 1000}
-        assert found.questionnaires == {"quick": 3, "paper": 1000}
+        assert found.probes == {"quick": 0, "paper": 1000}
+        assert found.questionnaires == {"quick": 0, "paper": 1000}
 
     def test_values(self, file_with):
         added = "brittleness: {probes: {quick: 1, paper: 2}}\n"
         found = load_params(file_with("params.yaml", PARAMS + added)).brittleness
-        assert (found.probes, found.questionnaires) == ({"quick": 1, "paper": 2}, {"quick": 3, "paper": 1000})
+        assert (found.probes, found.questionnaires) == ({"quick": 1, "paper": 2}, {"quick": 0, "paper": 1000})
 
     @pytest.mark.parametrize(
         ("settings", "key", "held"),
         [
-            ("{probes: {quick: 3}}", "probes", "{'quick': 3}, expected numbers from 1 on for quick and for paper"),
-            ("{questionnaires: {quick: 3, paper: 0}}", "questionnaires", "'paper': 0}, expected numbers from 1 on"),
+            ("{probes: {quick: 3}}", "probes", "{'quick': 3}, expected numbers from 0 on for quick and for paper"),
+            ("{questionnaires: {quick: 3, paper: -1}}", "questionnaires", "'paper': -1}, expected numbers from 0 on"),
             ("{items: {quick: 3, paper: 1}}", "items", "unknown key 'items'"),
         ],
     )

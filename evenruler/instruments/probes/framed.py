@@ -44,7 +44,7 @@ def of_set(matrix: pd.DataFrame, framed: pd.DataFrame, resampling: Resampling) -
         resampling: How intervals are computed.
     """
     if framed.empty:
-        figures = measurement.no_brittleness("no framings are declared", UNIT)
+        figures = measurement.no_brittleness("no attributes were asked after a framing", UNIT)
     else:
         by_template = framed.pivot(index="attribute", columns=["framing", "template"], values="bias")
         under = [

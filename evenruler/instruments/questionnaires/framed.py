@@ -17,7 +17,7 @@ UNIT = "items"
 
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
 NO_QUESTION = "framings stand before the question of the verbaliser, which this form does not ask"
-UNDECLARED = "no framings are declared"
+UNASKED = "no items were asked after a framing"
 
 OF_MODEL = ["questionnaire", "model", "configuration"]
 
@@ -80,5 +80,5 @@ def _figures(
     if configuration != VERBALISER:
         return measurement.no_brittleness(NO_PROMPT, UNIT)
     if under is None:
-        return measurement.no_brittleness(UNDECLARED, UNIT)
+        return measurement.no_brittleness(UNASKED, UNIT)
     return measurement.brittleness_figures(bare, under.reindex(columns=bare.index), resampling, UNIT)

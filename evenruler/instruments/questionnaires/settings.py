@@ -27,6 +27,8 @@ class InterventionSettings(Strict):
     learning_rate: float = Field(default=2e-5, gt=0, allow_inf_nan=False)
     batch: int = Field(default=8, ge=1)
     seed: int = Field(default=0, ge=0)
+    scale: Scale | None = None
+    """The scale that adapts models to it; every one by default."""
 
     @field_validator("epochs")
     @classmethod

@@ -172,7 +172,7 @@ class TestBrittleness:
         for name in ("brittleness", "framing_rank_agreement"):
             found = figure(diagnosed(framings=[]), name)
             assert pd.isna(found["value"])
-            assert found["reason"] == "no framings are declared"
+            assert found["reason"] == "no attributes were asked after a framing"
 
     def test_an_attribute_that_was_asked_in_part_is_an_error(self, diagnosed) -> None:
         with pytest.raises(ValueError, match=r"^m: 4 framed sentences of trades have no score$"):

@@ -194,7 +194,7 @@ class TestWhereItHasNoMeaning:
     def test_and_where_no_framings_are_declared(self, diagnosed) -> None:
         row = figure(diagnosed({}))
         assert pd.isna(row["value"])
-        assert row["reason"] == "no framings are declared"
+        assert row["reason"] == "no items were asked after a framing"
 
 
 class TestNothingElseRestsOnFramedRows:
