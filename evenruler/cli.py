@@ -58,7 +58,7 @@ def draft_terms(
     """Propose terms for the items of a questionnaire: YAML to read and to paste. Nothing is written into a file."""
     from evenruler.instruments.questionnaires import drafting
     from evenruler.instruments.questionnaires.source import load_questionnaire
-    from evenruler.models import load_causal
+    from evenruler.models.catalogue import load_causal
     from evenruler.project.params import load_params
 
     path = Path("data/sources/questionnaires") / f"{questionnaire}.yaml"

@@ -46,8 +46,8 @@ def sheet(
     """
     import pandas as pd
 
+    from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_page, as_sheet, blind
-    from evenruler.project.files import replace
 
     names = [name.removeprefix("probes-") for name in domains]
     constructs = {name: _construct(name) for name in names}
@@ -78,10 +78,10 @@ def read(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default that of the key.")] = None,
 ) -> None:
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
+    from evenruler.files import replace
     from evenruler.instruments.probes.ratings import collect, read_key, statistics
     from evenruler.instruments.probes.ratings.showing import as_markdown
     from evenruler.measurement import Resampling
-    from evenruler.project.files import replace
     from evenruler.project.params import load_params
 
     for path in sheets:

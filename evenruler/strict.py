@@ -63,18 +63,25 @@ def read_yaml(path: Path) -> Any:
         raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
 
 
-def validate(model: type[Model], data: Any, path: Path) -> Model:
+def validate(model: type[Model], data: Any, path: Path, *, under: str = "") -> Model:
     """The data as a checked model.
+
+    Args:
+        model: What it must be.
+        data: As it was read.
+        path: Its file, for errors.
+        under: The keys that it stands under in the file, for errors.
 
     Raises:
         UserError: One line with file, key, what was found and what was expected.
     """
     if not isinstance(data, dict):
-        raise UserError(f"found {type(data).__name__}, expected keys", where=str(path), remedy="see README")
+        where = f"{path}: {under}" if under else str(path)
+        raise UserError(f"found {type(data).__name__}, expected keys", where=where, remedy="see README")
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise _as_user_error(error.errors(), path) from None
+        raise _as_user_error(error.errors(), path, under) from None
 
 
 def refuse_hidden_keys(data: Any, path: Path) -> None:
@@ -102,9 +109,9 @@ def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:
             yield from _hidden_keys(value, f"{prefix}{index}.")
 
 
-def _as_user_error(errors: list[ErrorDetails], path: Path) -> UserError:
+def _as_user_error(errors: list[ErrorDetails], path: Path, under: str) -> UserError:
     first = errors[0]
-    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith("["))
+    key = ".".join(filter(None, [under, *(str(part) for part in first["loc"] if not str(part).startswith("["))]))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "mend it"
     if first["type"] == "unknown_key":

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from evenruler.declared import Declared
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.assemble.framed import framed
 from evenruler.instruments.saged.assemble.questions import Question, ask
 from evenruler.instruments.saged.build import Questions, build, report
 from evenruler.instruments.saged.source import DomainSource, load_domain
-from evenruler.project.params import Params, load_params
 from evenruler.tables import read_table, write_table
 from stages.running import BUILT, SENTENCES, SOURCES, run
 
@@ -19,7 +19,7 @@ def main(domain: str) -> None:
     source = load_domain(SOURCES / "domains" / f"{domain}.yaml")
     sentences = read_table(SENTENCES / domain / "sentences.parquet").to_pylist()
     tries: Tries = []
-    built = build(domain, source, sentences, _questions(load_params(), source, tries))
+    built = build(domain, source, sentences, _questions(Declared(), source, tries))
     folder = BUILT / "saged" / domain
     write_table(built.prompts, schemas.PROMPTS, folder / "prompts.parquet")
     write_table(built.rejected, schemas.REJECTED, folder / "rejected.parquet")
@@ -32,7 +32,7 @@ def main(domain: str) -> None:
     print(f"{domain}: {len(built.prompts):,} prompts, {len(built.rejected):,} sentences rejected")
 
 
-def _questions(params: Params, source: DomainSource, tries: Tries) -> Questions:
+def _questions(params: Declared, source: DomainSource, tries: Tries) -> Questions:
     """By rules, or by the model that the domain names; replies that were refused are kept."""
 
     def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
@@ -48,16 +48,16 @@ def _questions(params: Params, source: DomainSource, tries: Tries) -> Questions:
 
 
 def _asked(
-    params: Params, source: DomainSource, sentences: Sequence[str], keywords: Sequence[str]
+    params: Declared, source: DomainSource, sentences: Sequence[str], keywords: Sequence[str]
 ) -> Sequence[Question]:
     name = source.assemble.model
     if name is None:
         from evenruler.instruments.saged.assemble.rulemade import questions  # spaCy takes seconds
 
         return questions(sentences, keywords)
-    from evenruler.models import load_causal
+    from evenruler.models.catalogue import load_causal
 
-    model = load_causal(name, params)
+    model = load_causal(name, params.catalogue)
     return ask(sentences, keywords, lambda prompt: model.generate([prompt])[0])
 
 

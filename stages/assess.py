@@ -4,29 +4,30 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evenruler.declared import Declared
 from evenruler.errors import UserError
+from evenruler.instruments.questionnaires.settings import QuestionnaireSettings
 from evenruler.instruments.questionnaires.source import INTENSIFIER, TERM
 from evenruler.models.entry import LIKELIHOODS, VERBALISER
-from evenruler.project.params import Params, load_params
 from evenruler.tables import evenly_spread, read_frame, schemas, write_table
 from evenruler.text import place
 from stages.running import BUILT, SCORES, run
 
 if TYPE_CHECKING:
-    from evenruler.models import Placed
+    from evenruler.models.protocol import Placed
 
 
 def main(name: str) -> None:
     """Ask the model; all prompts of all questionnaires in one pass a form, and those after framings in another."""
-    params = load_params()
+    params = Declared()
     prompts = prompts_of(params)
     require_order(params, name, prompts)
 
-    from evenruler.models import load  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
-    model = load(name, params)
+    model = load(name, params.catalogue)
     found = [answers(params, name, model, prompts)]
-    if VERBALISER in params.models[name].configurations:
+    if VERBALISER in params.catalogue.models[name].configurations:
         framed = framed_prompts_of(params)
         found.append(_answered(params, name, framed, VERBALISER, _logits(model, framed)))
         prompts = pd.concat([prompts, framed])
@@ -34,10 +35,10 @@ def main(name: str) -> None:
     print(f"{name}: {len(prompts):,} prompts, {model.asked:,} answers asked of the model")
 
 
-def prompts_of(params: Params) -> pd.DataFrame:
+def prompts_of(params: Declared) -> pd.DataFrame:
     """The prompts of all questionnaires, with `templates` (premise and hypothesis) and the `word` of the term."""
     found = []
-    for questionnaire in params.questionnaires:
+    for questionnaire in params.entries("questionnaires", QuestionnaireSettings):
         prompts, items, terms = (
             read_frame(BUILT / "questionnaires" / questionnaire / f"{table}.parquet")
             for table in ("prompts", "items", "terms")
@@ -48,13 +49,13 @@ def prompts_of(params: Params) -> pd.DataFrame:
     return pd.concat(found)
 
 
-def require_order(params: Params, name: str, prompts: pd.DataFrame) -> None:
+def require_order(params: Declared, name: str, prompts: pd.DataFrame) -> None:
     """A model that reads from the left can be asked for an intensifier only after the term.
 
     Raises:
         UserError: An item has them the other way round, and the model is asked by `clm`.
     """
-    if "clm" not in params.models[name].configurations:
+    if "clm" not in params.catalogue.models[name].configurations:
         return
     for prompt in prompts.drop_duplicates(["questionnaire", "item"]).to_dict("records"):
         text = " ".join(prompt["templates"])
@@ -66,36 +67,38 @@ def require_order(params: Params, name: str, prompts: pd.DataFrame) -> None:
             )
 
 
-def framed_prompts_of(params: Params) -> pd.DataFrame:
+def framed_prompts_of(params: Declared) -> pd.DataFrame:
     """Prompts after framings, of the items of each questionnaire that the scale asks for."""
-    most = params.brittleness.questionnaires[params.active.scale]
+    most = params.brittleness.questionnaires[params.scale]
     found = []
-    for questionnaire in params.questionnaires:
+    for questionnaire in params.entries("questionnaires", QuestionnaireSettings):
         framed = read_frame(BUILT / "questionnaires" / questionnaire / "framed.parquet")
         found.append(framed[framed["item"].isin(evenly_spread(sorted(set(framed["item"])), most))])
     return pd.concat(found)
 
 
-def answers(params: Params, name: str, model: Any, prompts: pd.DataFrame) -> pd.DataFrame:
+def answers(params: Declared, name: str, model: Any, prompts: pd.DataFrame) -> pd.DataFrame:
     """What a model answers in all its forms, by `schemas.ANSWERS`."""
     found = []
-    for configuration in params.models[name].configurations:
+    for configuration in params.catalogue.models[name].configurations:
         ask = _likelihoods if configuration in LIKELIHOODS else _logits
         found.append(_answered(params, name, prompts, configuration, ask(model, prompts)))
     return pd.concat(found)
 
 
 def _answered(
-    params: Params, name: str, prompts: pd.DataFrame, configuration: str, values: dict[str, Any]
+    params: Declared, name: str, prompts: pd.DataFrame, configuration: str, values: dict[str, Any]
 ) -> pd.DataFrame:
     """Answers of one form, given by measure, by `schemas.ANSWERS`."""
-    asked = prompts[["id", "framing"]].assign(model=name, lineage=params.lineage(name), configuration=configuration)
+    asked = prompts[["id", "framing"]].assign(
+        model=name, lineage=params.catalogue.lineage(name), configuration=configuration
+    )
     return pd.concat([asked.assign(measure=measure, value=value) for measure, value in values.items()])
 
 
 def _logits(model: Any, prompts: pd.DataFrame) -> dict[str, Any]:
     """By label, [prompts] whether the premises entail the hypotheses, after `before` where there is such a column."""
-    from evenruler.models import LABELS
+    from evenruler.models.entailment import LABELS
 
     pairs = list(zip(prompts["premise"], prompts["hypothesis"], strict=True))
     framed = {"before": prompts["before"].tolist()} if "before" in prompts else {}
@@ -113,7 +116,7 @@ def placed(prompt: Any) -> "Placed":
     Args:
         prompt: A row of `prompts_of`.
     """
-    from evenruler.models import Placed
+    from evenruler.models.protocol import Placed
 
     first, second = prompt.templates
     template, sentence = (first, prompt.premise) if INTENSIFIER in first else (second, prompt.hypothesis)

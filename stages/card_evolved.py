@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
+from evenruler.declared import Declared
 from evenruler.instruments.probes.evolve import card
 from evenruler.instruments.probes.evolve.population import GUIDED
 from evenruler.instruments.probes.evolve.sets import ELITES, with_sets
+from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved
+from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import load_probe_source
-from evenruler.project.params import evolved, load_params
 from evenruler.publish import Config, write_benchmark
 from evenruler.tables import read_table
 from stages.card_probes import benchmark_of
@@ -17,12 +19,13 @@ from stages.running import BENCHMARKS, BUILT, SOURCES, run
 
 def main(domain: str) -> None:
     """Write the benchmark's folder, whole or not at all."""
-    params = load_params()
-    settings, scale = params.evolve[domain], params.active.scale
+    params = Declared()
+    settings, scale = params.entry("evolve", domain, EvolveSettings), params.scale
     folder = BUILT / "probes" / evolved(domain)
     templates, history = read_table(folder / "templates.parquet"), read_table(folder / "history.parquet")
     source = with_sets(
-        load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain]), templates.to_pylist()
+        load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.entry("probes", domain, ProbeSettings)),
+        templates.to_pylist(),
     )
     parameters = settings.model_dump(mode="json") | {"scale": scale}
     benchmark = benchmark_of(evolved(domain), source, params, parameters, f"dvc repro card-evolved@{domain}")

@@ -2,9 +2,10 @@
 
 import json
 
+from evenruler.declared import Declared
 from evenruler.instruments.framing import card
+from evenruler.instruments.framing.settings import ContrastSettings
 from evenruler.instruments.framing.source import load_contrast
-from evenruler.project.params import load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
@@ -13,8 +14,8 @@ from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 
 def main(contrast: str) -> None:
     """Write the benchmark's folder, whole or not at all."""
-    params = load_params()
-    settings = params.contrasts[contrast]
+    params = Declared()
+    settings = params.entry("contrasts", contrast, ContrastSettings)
     source = load_contrast(SOURCES / "contrasts" / f"{contrast}.yaml", settings)
     built = BUILT / "framing" / contrast
     name = f"framing-{contrast}"
@@ -22,7 +23,7 @@ def main(contrast: str) -> None:
     benchmark = Benchmark(
         name=name,
         title=source.title,
-        version=params.benchmarks[name].version,
+        version=params.version(name),
         language=source.language,
         task_categories=["text-generation"],
         tags=["fairness", "bias", "prompt-sensitivity", "evaluation", "framing"],
@@ -46,7 +47,7 @@ def main(contrast: str) -> None:
         quality=[Quality(*figure) for figure in card.figures(source)],
         quality_of_any=[],
         evidence=evidence,
-        models=params.origins(params.active.models),
+        models=params.catalogue.origins(params.active.models),
         command=f"dvc repro card-framing@{contrast}",
         harness={},
         harness_task=None,

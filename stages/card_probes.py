@@ -6,9 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from evenruler.declared import Declared
 from evenruler.instruments.probes import card, harness
+from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource, load_probe_source
-from evenruler.project.params import Params, load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
@@ -17,15 +18,15 @@ from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 
 def main(domain: str) -> None:
     """Write the benchmark's folder, whole or not at all."""
-    params = load_params()
-    settings = params.probes[domain]
+    params = Declared()
+    settings = params.entry("probes", domain, ProbeSettings)
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", settings)
     benchmark = benchmark_of(domain, source, params, settings.model_dump(), f"dvc repro card-probes@{domain}")
     write_benchmark(benchmark, BENCHMARKS / benchmark.name)
 
 
 def benchmark_of(
-    built: str, source: ProbeSource, params: Params, parameters: Mapping[str, Any], command: str
+    built: str, source: ProbeSource, params: Declared, parameters: Mapping[str, Any], command: str
 ) -> Benchmark:
     """The benchmark of a folder under `data/built/probes`.
 
@@ -39,7 +40,7 @@ def benchmark_of(
     folder, name = BUILT / "probes" / built, f"probes-{built}"
     attributes = read_table(folder / "attributes.parquet")
     criterion = _criterion(attributes)
-    version = params.benchmarks[name].version
+    version = params.version(name)
     return Benchmark(
         name=name,
         title=source.title,
@@ -67,7 +68,7 @@ def benchmark_of(
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[Quality(*figure) for figure in card.OF_ANY_MODEL],
         evidence=json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[built],
-        models=params.origins(params.active.models),
+        models=params.catalogue.origins(params.active.models),
         command=command,
         harness=harness.harness_files(built, source, criterion, f"./benchmarks/{name}", version),
         harness_task=harness.task_name(built),

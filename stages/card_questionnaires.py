@@ -2,10 +2,11 @@
 
 import json
 
+from evenruler.declared import Declared
 from evenruler.instruments.questionnaires import card, harness
+from evenruler.instruments.questionnaires.settings import QuestionnaireSettings
 from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.models.entry import named
-from evenruler.project.params import Params, load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
@@ -14,12 +15,12 @@ from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
 
 def main(questionnaire: str) -> None:
     """Write the benchmark's folder, whole or not at all."""
-    params = load_params()
+    params = Declared()
     source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{questionnaire}.yaml", SOURCES / "scales")
     built = BUILT / "questionnaires" / questionnaire
-    settings = params.questionnaires[questionnaire]
+    settings = params.entry("questionnaires", questionnaire, QuestionnaireSettings)
     name = f"nli-{questionnaire}"
-    version = params.benchmarks[name].version
+    version = params.version(name)
     metrics = json.loads((DIAGNOSIS / "questionnaires" / "metrics.json").read_text(encoding="utf-8"))
     benchmark = Benchmark(
         name=name,
@@ -68,11 +69,13 @@ def main(questionnaire: str) -> None:
     write_benchmark(benchmark, BENCHMARKS / name)
 
 
-def _origins(params: Params) -> dict[str, str]:
+def _origins(params: Declared) -> dict[str, str]:
     """Where the models of the evidence come from; one that answers in several forms is there once for each."""
-    origins = params.origins(params.active.entailment)
+    origins = params.catalogue.origins(params.active.entailment)
     return {
-        named(model, form): origin for model, origin in origins.items() for form in params.models[model].configurations
+        named(model, form): origin
+        for model, origin in origins.items()
+        for form in params.catalogue.models[model].configurations
     }
 
 

@@ -2,9 +2,10 @@
 
 import json
 
+from evenruler.declared import Declared
 from evenruler.instruments.saged import card
+from evenruler.instruments.saged.settings import DomainSettings
 from evenruler.instruments.saged.source import load_domain
-from evenruler.project.params import load_params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
@@ -13,8 +14,8 @@ from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SENTENCES, SOURCES, run
 
 def main(domain: str) -> None:
     """Write the benchmark's folder, whole or not at all."""
-    params = load_params()
-    settings = params.domains[domain]
+    params = Declared()
+    settings = params.entry("domains", domain, DomainSettings)
     source = load_domain(SOURCES / "domains" / f"{domain}.yaml")
     built = BUILT / "saged" / domain
     prompts, rejected = read_table(built / "prompts.parquet"), read_table(built / "rejected.parquet")
@@ -24,7 +25,7 @@ def main(domain: str) -> None:
     benchmark = Benchmark(
         name=name,
         title=source.title,
-        version=params.benchmarks[name].version,
+        version=params.version(name),
         language=source.language,
         task_categories=["text-generation"],
         tags=["fairness", "bias", "counterfactual", "evaluation", "saged"],
@@ -43,7 +44,7 @@ def main(domain: str) -> None:
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[],
         evidence=evidence,
-        models=params.origins(params.active.models),
+        models=params.catalogue.origins(params.active.models),
         command=f"dvc repro card-saged{'' if settings.text == 'ours' else '-of-others'}@{domain}",
         harness={},
         harness_task=None,

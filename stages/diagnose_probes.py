@@ -9,14 +9,16 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evenruler.instruments import probes
-from evenruler.instruments.probes import Diagnosis, schemas
+from evenruler.declared import Declared
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.diagnosis import Diagnosis, diagnose, without_slots
 from evenruler.instruments.probes.evolve import evidence
 from evenruler.instruments.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
 from evenruler.instruments.probes.evolve.sets import ELITES, POPULATION
+from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, probe_sets
 from evenruler.instruments.probes.metrics import with_items
+from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.project.params import Params, evolved, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, run
 
@@ -25,23 +27,24 @@ FOLDER = DIAGNOSIS / "probes"
 
 def main() -> None:
     """Write the tables of the diagnosis, the tracked figures, and the data of the plots."""
-    from evenruler.models import load_embedder
+    from evenruler.models.catalogue import load_embedder
 
-    params = load_params()
-    templates = _built("templates", params.probe_sets)
+    params = Declared()
+    sets = probe_sets(params.entries("probes", ProbeSettings), params.active.evolved)
+    templates = _built("templates", sets)
     history = _built("history", _evolved(params))
-    embedder = load_embedder(params.diagnosis.embedder, params)
-    texts = sorted({probes.without_slots(text) for table in (templates, history) for text in table["text"]})
+    embedder = load_embedder(params.diagnosis.embedder, params.catalogue)
+    texts = sorted({without_slots(text) for table in (templates, history) for text in table["text"]})
     embeddings = dict(zip(texts, embedder.embed(texts), strict=True))
     resampling = Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed)
-    diagnosis = probes.diagnose(
-        _built("probes", params.probe_sets),
+    diagnosis = diagnose(
+        _built("probes", sets),
         templates,
-        _built("attributes", params.probe_sets),
+        _built("attributes", sets),
         pd.concat([read_frame(SCORES / "probes" / f"{model}.parquet") for model in params.active.models]),
         embeddings,
         resampling,
-        _built("framed", params.probe_sets) if params.brittleness.probes[params.active.scale] else None,
+        _built("framed", sets) if params.brittleness.probes[params.scale] else None,
     )
     _write_tables(diagnosis)
     _write_evolution(params, diagnosis, templates, history, embeddings, resampling)
@@ -50,7 +53,7 @@ def main() -> None:
     (FOLDER / "metrics.json").write_text(metrics + "\n", encoding="utf-8")
 
 
-def _evolved(params: Params) -> list[str]:
+def _evolved(params: Declared) -> list[str]:
     return list(map(evolved, params.active.evolved))
 
 
@@ -61,7 +64,7 @@ def _built(table: str, built: Iterable[str]) -> pd.DataFrame:
 
 
 def _write_evolution(
-    params: Params,
+    params: Declared,
     diagnosis: Diagnosis,
     templates: pd.DataFrame,
     history: pd.DataFrame,
@@ -69,11 +72,11 @@ def _write_evolution(
     resampling: Resampling,
 ) -> None:
     """What evolution achieved, by generation and against the other sets of the domain."""
-    attributes = _built("attributes", params.probes)
+    attributes = _built("attributes", params.entries("probes", ProbeSettings))
     biases = _built("biases", _evolved(params))
     generations, comparisons, rewordings = [], [], []
     for domain in params.active.evolved:
-        name, model = evolved(domain), params.evolve[domain].model[params.active.scale]
+        name, model = evolved(domain), params.entry("evolve", domain, EvolveSettings).model[params.scale]
         own = history[history["benchmark"] == name], biases[biases["benchmark"] == name]
         of_domain = attributes[attributes["benchmark"] == domain].set_index("attribute")
         others = templates[templates["benchmark"] == domain]["set"].unique()

@@ -7,13 +7,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evenruler.declared import Declared
 from evenruler.errors import UserError
-from evenruler.instruments import questionnaires
 from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.acceptability import (
+    ACCEPTABILITY,
+    SLOR,
+    acceptability,
+    probability_of_acceptable,
+    sentences,
+)
 from evenruler.instruments.questionnaires.corpora import load_corpus
+from evenruler.instruments.questionnaires.diagnosis import diagnose, source_prompts
+from evenruler.instruments.questionnaires.intervening import Intervention, changes, trajectories
+from evenruler.instruments.questionnaires.item_scores import Settings, score_items
+from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings, corpora_at
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
-from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, SOURCES, run
 
@@ -25,11 +35,11 @@ KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"
 
 def main() -> None:
     """Write the tables of the diagnosis and the tracked figures."""
-    params = load_params()
+    params = Declared()
     prompts, items = _built(params, "prompts"), _built(params, "items")
     population = _population(params)
     members = population.loc[population["member"], "model"].unique().tolist()
-    diagnosis = questionnaires.diagnose(
+    diagnosis = diagnose(
         prompts,
         items,
         _scores(params),
@@ -38,7 +48,7 @@ def main() -> None:
         _resampling(params),
         members,
         _acceptability(params, prompts),
-        _built(params, "framed") if params.brittleness.questionnaires[params.active.scale] else None,
+        _built(params, "framed") if params.brittleness.questionnaires[params.scale] else None,
     )
     write_table(population, schemas.POPULATION, FOLDER / "population.parquet")
     write_table(diagnosis.cells, schemas.CELLS, FOLDER / "cells.parquet")
@@ -53,15 +63,15 @@ def main() -> None:
     _write_interventions(params, prompts, items, members)
 
 
-def _built(params: Params, table: str) -> pd.DataFrame:
+def _built(params: Declared, table: str) -> pd.DataFrame:
     frames = [
         read_frame(BUILT / "questionnaires" / name / f"{table}.parquet").assign(questionnaire=name)
-        for name in params.questionnaires
+        for name in params.entries("questionnaires", QuestionnaireSettings)
     ]
     return pd.concat(frames, ignore_index=True)
 
 
-def _scores(params: Params) -> pd.DataFrame:
+def _scores(params: Declared) -> pd.DataFrame:
     return _answers([SCORES / "questionnaires" / f"{model}.parquet" for model in params.active.entailment])
 
 
@@ -71,48 +81,46 @@ def _answers(files: list[Path]) -> pd.DataFrame:
     return found.assign(kind=found["configuration"].map(KINDS))
 
 
-def _embeddings(params: Params, prompts: pd.DataFrame, items: pd.DataFrame) -> dict[str, NDArray[np.float32]]:
-    from evenruler.models import load_embedder
+def _embeddings(params: Declared, prompts: pd.DataFrame, items: pd.DataFrame) -> dict[str, NDArray[np.float32]]:
+    from evenruler.models.catalogue import load_embedder
 
-    texts = sorted({*items["original"], *questionnaires.source_prompts(prompts)["whole"]})
-    return dict(zip(texts, load_embedder(params.diagnosis.embedder, params).embed(texts), strict=True))
+    texts = sorted({*items["original"], *source_prompts(prompts)["whole"]})
+    return dict(zip(texts, load_embedder(params.diagnosis.embedder, params.catalogue).embed(texts), strict=True))
 
 
-def _acceptability(params: Params, prompts: pd.DataFrame) -> pd.DataFrame | None:
+def _acceptability(params: Declared, prompts: pd.DataFrame) -> pd.DataFrame | None:
     """How acceptable the sentences are, by a causal model or a classifier, where one is named."""
-    from evenruler.models import load_causal, load_classifier
+    from evenruler.models.catalogue import load_causal, load_classifier
 
     judge = params.diagnosis.acceptability
     if judge is None:
         return None
-    texts = questionnaires.sentences(prompts)
-    if params.models[judge].kind == "causal":
-        values = load_causal(judge, params).slor(texts)
-        return questionnaires.acceptability(prompts, dict(zip(texts, values, strict=True)), questionnaires.SLOR)
-    classifier = load_classifier(judge, params)
-    shares = questionnaires.probability_of_acceptable(classifier.classify(texts), classifier.labels, judge)
-    return questionnaires.acceptability(prompts, dict(zip(texts, shares, strict=True)), questionnaires.ACCEPTABILITY)
+    texts = sentences(prompts)
+    if params.catalogue.models[judge].kind == "causal":
+        values = load_causal(judge, params.catalogue).slor(texts)
+        return acceptability(prompts, dict(zip(texts, values, strict=True)), SLOR)
+    classifier = load_classifier(judge, params.catalogue)
+    shares = probability_of_acceptable(classifier.classify(texts), classifier.labels, judge)
+    return acceptability(prompts, dict(zip(texts, shares, strict=True)), ACCEPTABILITY)
 
 
-def _settings(params: Params) -> dict[str, questionnaires.Settings]:
-    return {
-        name: questionnaires.Settings(entry.temperature, entry.three_way)
-        for name, entry in params.questionnaires.items()
-    }
+def _settings(params: Declared) -> dict[str, Settings]:
+    declared = params.entries("questionnaires", QuestionnaireSettings)
+    return {name: Settings(entry.temperature, entry.three_way) for name, entry in declared.items()}
 
 
-def _resampling(params: Params) -> Resampling:
+def _resampling(params: Declared) -> Resampling:
     return Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed)
 
 
-def _population(params: Params) -> pd.DataFrame:
+def _population(params: Declared) -> pd.DataFrame:
     """The models that were asked, and whether they count: one fitted here must reach its bar."""
     rows = []
     for model in params.active.entailment:
-        entry = params.models[model]
+        entry = params.catalogue.models[model]
         row: dict[str, object] = {
             "model": model,
-            "lineage": params.lineage(model),
+            "lineage": params.catalogue.lineage(model),
             "accuracy": None,
             "bar": None,
             "n_held_out": None,
@@ -132,11 +140,11 @@ def _population(params: Params) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _refuse_poor(params: Params, quality: pd.DataFrame) -> None:
+def _refuse_poor(params: Declared, quality: pd.DataFrame) -> None:
     """Stop at a poor item of a questionnaire that asks for it."""
     poor = quality[quality["verdict"] == "poor"]
     for record in poor.to_dict("records"):
-        if params.questionnaires[record["questionnaire"]].stop_below:
+        if params.entry("questionnaires", record["questionnaire"], QuestionnaireSettings).stop_below:
             raise UserError(
                 f"{record['measure']} is {record['value']:.2f}",
                 where=f"{record['questionnaire']}, item {record['item']}",
@@ -144,7 +152,7 @@ def _refuse_poor(params: Params, quality: pd.DataFrame) -> None:
             )
 
 
-def _write_interventions(params: Params, prompts: pd.DataFrame, items: pd.DataFrame, members: list[str]) -> None:
+def _write_interventions(params: Declared, prompts: pd.DataFrame, items: pd.DataFrame, members: list[str]) -> None:
     """Scores on the way through every corpus, and the first against the last; empty tables where there is no corpus."""
     if not params.active.interventions:
         for name, schema in (
@@ -158,21 +166,18 @@ def _write_interventions(params: Params, prompts: pd.DataFrame, items: pd.DataFr
     answered = _answers([folder / "answers.parquet" for folder in folders])
     scored = pd.concat(
         [
-            questionnaires.score_items(prompts, items, rows, _settings(params)).assign(
+            score_items(prompts, items, rows, _settings(params)).assign(
                 corpus=rows["corpus"].iloc[0], epoch=rows["epoch"].iloc[0]
             )
             for _, rows in answered.groupby(["corpus", "epoch"], sort=True)
         ]
     )
-    corpora = {
-        name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.corpora_at(params.active.scale)
-    }
-    interventions = {name: questionnaires.Intervention(corpus.role, corpus.expect) for name, corpus in corpora.items()}
+    declared = corpora_at(params.entries("interventions", InterventionSettings), params.scale)
+    corpora = {name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in declared}
+    interventions = {name: Intervention(corpus.role, corpus.expect) for name, corpus in corpora.items()}
+    write_table(trajectories(scored, _resampling(params)), schemas.TRAJECTORIES, FOLDER / "trajectories.parquet")
     write_table(
-        questionnaires.trajectories(scored, _resampling(params)), schemas.TRAJECTORIES, FOLDER / "trajectories.parquet"
-    )
-    write_table(
-        questionnaires.changes(scored, interventions, params.diagnosis.level, members)[schemas.CHANGES.names],
+        changes(scored, interventions, params.diagnosis.level, members)[schemas.CHANGES.names],
         schemas.CHANGES,
         FOLDER / "changes.parquet",
     )

@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments import probes
+from evenruler.declared import Declared
+from evenruler.files import replace
+from evenruler.instruments.probes.build import compile_domain
 from evenruler.instruments.probes.criterion import read_criterion
+from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve import records, schemas
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
@@ -15,11 +18,9 @@ from evenruler.instruments.probes.evolve.operators import ModelOperator
 from evenruler.instruments.probes.evolve.population import GUIDED, RANDOM
 from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.evolve.result import as_source, starting
-from evenruler.instruments.probes.evolve.settings import require_start
+from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, require_start
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource, load_probe_source
-from evenruler.project.files import replace
-from evenruler.project.params import Params, evolved, load_params
 from evenruler.tables import content_sha256, write_table
 from stages.compile import write_compiled
 from stages.running import BUILT, SOURCES, run
@@ -30,16 +31,16 @@ def main(domain: str) -> None:
 
     A run that broke off goes on after its last whole generation.
     """
-    params = load_params()
-    source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
-    require_start(domain, params.evolve[domain], source, Path("params.yaml"))
+    params = Declared()
+    source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.entry("probes", domain, ProbeSettings))
+    require_start(domain, params.entry("evolve", domain, EvolveSettings), source, Path("params.yaml"))
     runs = runs_of(domain, params, source)
-    settings, guided = params.evolve[domain], runs[0]
+    settings, guided = params.entry("evolve", domain, EvolveSettings), runs[0]
     result = as_source(source, settings.start, guided)
-    compiled = probes.compile_domain(
+    compiled = compile_domain(
         evolved(domain),
         result,
-        ProbeSettings(article=params.probes[domain].article_of(settings.start)),
+        ProbeSettings(article=params.entry("probes", domain, ProbeSettings).article_of(settings.start)),
         read_criterion(source, SOURCES / "criteria"),
     )
     folder = BUILT / "probes" / evolved(domain)
@@ -56,20 +57,23 @@ def main(domain: str) -> None:
     print("; ".join(f"{domain}, {each.name} run: {each.in_words}" for each in runs))
 
 
-def runs_of(domain: str, params: Params, source: ProbeSource) -> list[Run]:
+def runs_of(domain: str, params: Declared, source: ProbeSource) -> list[Run]:
     """The guided run, and the one that replaces any word where the scale asks for it."""
-    from evenruler.models import load_causal, load_embedder, load_writer  # takes seconds
+    from evenruler.models.catalogue import load_causal, load_embedder, load_writer  # takes seconds
     from evenruler.models.store import cache_root
 
-    settings, scale = params.evolve[domain], params.active.scale
-    model, writer = load_causal(settings.model[scale], params), load_writer(settings.operator[scale], params)
-    embedder = load_embedder(params.diagnosis.embedder, params)
-    article = params.probes[domain].article_of(settings.start)
+    settings, scale = params.entry("evolve", domain, EvolveSettings), params.scale
+    model, writer = (
+        load_causal(settings.model[scale], params.catalogue),
+        load_writer(settings.operator[scale], params.catalogue),
+    )
+    embedder = load_embedder(params.diagnosis.embedder, params.catalogue)
+    article = params.entry("probes", domain, ProbeSettings).article_of(settings.start)
     ruler = Ruler(model, source, article, settings.gradient_attributes[scale])
     operator = ModelOperator(writer, settings.new_tokens, settings.shots[scale])
 
     def embed(texts: list[str]) -> NDArray[np.float32]:
-        return embedder.embed([probes.without_slots(text) for text in texts])
+        return embedder.embed([without_slots(text) for text in texts])
 
     depends = [VERSION, settings.model_dump(), scale, article, source.model_dump()]
     depends += [model.engine, writer.engine, embedder.engine]

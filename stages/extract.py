@@ -2,20 +2,21 @@
 
 import pandas as pd
 
+from evenruler.declared import Declared
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.extract.extracting import extract
 from evenruler.instruments.saged.extract.measuring import FromCatalogue
-from evenruler.project.params import Params, load_params
+from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, FEATURES, GENERATIONS, run
 
 
 def main(name: str) -> None:
     """Measure every reply and every baseline with every feature of the scale."""
-    params = load_params()
+    params = Declared()
     replies = read_frame(GENERATIONS / f"{name}.parquet")
-    features = params.saged.features_at(params.active.scale)
-    models = FromCatalogue(params)
+    features = params.part("saged", SagedSettings).features_at(params.scale)
+    models = FromCatalogue(params.catalogue, params.diagnosis.embedder)
     found = extract(_prompts(params), replies, features, models)
     write_table(found.features, schemas.FEATURES, FEATURES / name / "features.parquet")
     write_table(found.topics, schemas.TOPICS, FEATURES / name / "topics.parquet")
@@ -26,10 +27,10 @@ def main(name: str) -> None:
     )
 
 
-def _prompts(params: Params) -> pd.DataFrame:
+def _prompts(params: Declared) -> pd.DataFrame:
     """Every prompt, bare and after a framing, with its baseline."""
     found = [pd.DataFrame(columns=["id", "domain", "concept", "baseline"])]
-    for domain in params.domains:
+    for domain in params.entries("domains", DomainSettings):
         bare, framed = (read_frame(BUILT / "saged" / domain / f"{table}.parquet") for table in ("prompts", "framed"))
         bare = bare[["id", "concept", "baseline"]].assign(domain=domain)
         beside = bare.set_index("id").loc[framed["bare_id"]].reset_index(drop=True)

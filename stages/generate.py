@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from evenruler.declared import Declared
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.refusals import is_empty, is_refusal
 from evenruler.instruments.saged.requests import asked_prompts, asked_replies
-from evenruler.project.params import Params, load_params
+from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, GENERATIONS, run
 
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 
 def main(name: str) -> None:
     """Ask the model for every reply that the store does not have."""
-    params = load_params()
-    asked = {domain: _asked(params, name, domain) for domain in params.domains}
+    params = Declared()
+    asked = {domain: _asked(params, name, domain) for domain in params.entries("domains", DomainSettings)}
 
-    from evenruler.models import load_causal  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load_causal  # takes seconds: after what a user may have to mend
 
-    model = load_causal(name, params)
+    model = load_causal(name, params.catalogue)
     found = [_replies(model, params, domain, rows) for domain, rows in asked.items()]
     replies = pd.concat([pd.DataFrame(columns=schemas.GENERATIONS.names), *found])
     write_table(
-        replies.assign(model=name, lineage=params.lineage(name)),
+        replies.assign(model=name, lineage=params.catalogue.lineage(name)),
         schemas.GENERATIONS,
         GENERATIONS / f"{name}.parquet",
     )
@@ -35,29 +36,29 @@ def main(name: str) -> None:
     print(f"{name}: {counted}; {model.asked:,} of them asked of the model")
 
 
-def _asked(params: Params, name: str, domain: str) -> pd.DataFrame:
+def _asked(params: Declared, name: str, domain: str) -> pd.DataFrame:
     """The replies that the scale asks for; a model that is not tuned to chat is told no role."""
-    scale, settings = params.active.scale, params.domains[domain]
+    scale, settings = params.scale, params.entry("domains", domain, DomainSettings)
     prompts, framed = (read_frame(BUILT / "saged" / domain / f"{table}.parquet") for table in ("prompts", "framed"))
     asked = asked_prompts(prompts, settings.items[scale], settings.concepts[scale])
     few = asked_prompts(asked, params.brittleness.domains[scale], settings.concepts[scale])
-    roles = params.saged.roles_at(scale)
-    if not params.models[name].chat:
+    roles = params.part("saged", SagedSettings).roles_at(scale)
+    if not params.catalogue.models[name].chat:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
     return asked_replies(
         asked,
         framed[framed["bare_id"].isin(few["id"])],
         roles,
-        params.saged.templates,
+        params.part("saged", SagedSettings).templates,
         settings.generations[scale],
         settings.seed,
     )
 
 
-def _replies(model: "StoredCausal", params: Params, domain: str, asked: pd.DataFrame) -> pd.DataFrame:
+def _replies(model: "StoredCausal", params: Declared, domain: str, asked: pd.DataFrame) -> pd.DataFrame:
     replies = model.generate(
         asked["text"].tolist(),
-        sampling=model.sampling(params.domains[domain].new_tokens[params.active.scale]),
+        sampling=model.sampling(params.entry("domains", domain, DomainSettings).new_tokens[params.scale]),
         seeds=asked["seed"].tolist(),
         system=[system or None for system in asked["system"]],
     )

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evenruler.declared import Declared
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.corpora import load_corpus
-from evenruler.project.params import load_params
+from evenruler.instruments.questionnaires.settings import InterventionSettings, corpora_at
 from evenruler.tables import write_table
 from stages.assess import answers, prompts_of, require_order
 from stages.running import SCORES, SOURCES, run
@@ -19,27 +20,28 @@ MESSAGE = "I think I have a panic attack, can you help me?"
 
 def main(name: str) -> None:
     """Ask the model before, and after every epoch (or the last) of every corpus, each from the same start."""
-    params = load_params()
+    params = Declared()
     prompts = prompts_of(params)
     require_order(params, name, prompts)
-    settings = params.corpora_at(params.active.scale)
+    settings = corpora_at(params.entries("interventions", InterventionSettings), params.scale)
     corpora = {c: load_corpus(SOURCES / "corpora" / f"{c}.yaml").sentences for c in settings}
 
     from evenruler.training.adaptation import Adapted, Recipe
 
     recipes = {
-        corpus: Recipe(entry.epochs[params.active.scale], entry.learning_rate, entry.batch, entry.seed)
-        for corpus, entry in settings.items()
+        corpus: Recipe(own.epochs[params.scale], own.learning_rate, own.batch, own.seed)
+        for corpus, own in settings.items()
     }
-    model = Adapted(name, params, corpora, recipes)
+    entry = params.catalogue.models[name]
+    model = Adapted(name, params.catalogue, corpora, recipes)
     asked, answered, course = 0, [], []
     for corpus, recipe in recipes.items():
-        measured = range(1, recipe.epochs + 1) if params.models[name].intervention == "every" else [recipe.epochs]
+        measured = range(1, recipe.epochs + 1) if entry.intervention == "every" else [recipe.epochs]
         for epoch in (0, *measured):
             state = model.at(corpus, epoch)
             answered.append(answers(params, name, state, prompts).assign(corpus=corpus, epoch=epoch))
             here = {"model": name, "corpus": corpus, "epoch": epoch}
-            course += [{**here, "text": None, **row} for row in _course(params.models[name].chat, state)]
+            course += [{**here, "text": None, **row} for row in _course(entry.chat, state)]
             if epoch:
                 loss = model.loss(corpus, epoch)
                 course.append({**here, "text": None, "measure": "loss", "value": loss, "n": len(corpora[corpus])})
@@ -51,8 +53,8 @@ def main(name: str) -> None:
 
 def _course(chat: bool, state: Any) -> Iterator[dict[str, Any]]:
     """How the adaptation goes: plain pairs answered right, and a chat model's reply to a message."""
-    from evenruler.models import LABELS, Sampling
-    from evenruler.models.entailment import labelled_sample
+    from evenruler.models.entailment import LABELS, labelled_sample
+    from evenruler.models.protocol import Sampling
 
     sample = labelled_sample()
     said = state.entailment([pair for pair, _ in sample]).argmax(axis=1)

@@ -2,12 +2,17 @@
 
 import pandas as pd
 
+from evenruler.declared import Declared
+from evenruler.instruments.framing.settings import ContrastSettings
 from evenruler.instruments.framing.source import load_contrast
+from evenruler.instruments.probes.evolve.settings import evolved
+from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import load_probe_source
 from evenruler.instruments.questionnaires.corpora import load_corpus
+from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings, corpora_at
 from evenruler.instruments.questionnaires.source import load_questionnaire
+from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
 from evenruler.instruments.saged.source import load_domain
-from evenruler.project.params import Params, evolved, load_params
 from evenruler.report import Section, render_page, sections
 from evenruler.tables import read_frame
 from stages.running import BUILT, DIAGNOSIS, REPORT, SOURCES, run
@@ -15,7 +20,7 @@ from stages.running import BUILT, DIAGNOSIS, REPORT, SOURCES, run
 
 def main() -> None:
     """Write one page that opens from disk without network."""
-    params = load_params()
+    params = Declared()
     parts = [
         *_probes(params),
         *_evolved(params),
@@ -29,30 +34,31 @@ def main() -> None:
     (REPORT / "index.html").write_text(page, encoding="utf-8")
 
 
-def _lead(params: Params) -> str:
+def _lead(params: Declared) -> str:
     models = list(dict.fromkeys([*params.active.models, *params.active.entailment]))
     return (
-        f"Scale: {params.active.scale}. Models: {', '.join(models)}. Values come with their 95% "
+        f"Scale: {params.scale}. Models: {', '.join(models)}. Values come with their 95% "
         "interval and the number of units they rest on. The models of the quick scale are small and quantised: "
         "they are here for trying things out."
     )
 
 
-def _probes(params: Params) -> list[Section]:
-    if not params.probes:
+def _probes(params: Declared) -> list[Section]:
+    declared = params.entries("probes", ProbeSettings)
+    if not declared:
         return []
     sources = {
         domain: load_probe_source(SOURCES / "probes" / f"{domain}.yaml", settings)
-        for domain, settings in params.probes.items()
+        for domain, settings in declared.items()
     }
     return sections.of_probes(sources, _tables("probes", "associations", "biases", "correlations", "figures"))
 
 
-def _evolved(params: Params) -> list[Section]:
+def _evolved(params: Declared) -> list[Section]:
     if not params.active.evolved:
         return []
     sources = {
-        domain: load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
+        domain: load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.entry("probes", domain, ProbeSettings))
         for domain in params.active.evolved
     }
     tables = _tables("probes", "comparisons", "generations", "rewordings")
@@ -68,32 +74,33 @@ def _evolved(params: Params) -> list[Section]:
     )
 
 
-def _questionnaires(params: Params) -> list[Section]:
-    if not params.questionnaires:
+def _questionnaires(params: Declared) -> list[Section]:
+    named = params.entries("questionnaires", QuestionnaireSettings)
+    if not named:
         return []
     declared = {
-        name: load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")
-        for name in params.questionnaires
+        name: load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales") for name in named
     }
     tables = _tables("questionnaires", "cells", "figures", "population", "quality", "scales")
     return sections.of_questionnaires(declared, tables)
 
 
-def _interventions(params: Params) -> list[Section]:
-    if not params.questionnaires or not params.active.interventions:
+def _interventions(params: Declared) -> list[Section]:
+    if not params.active.interventions:
         return []
     corpora = {
-        name: load_corpus(SOURCES / "corpora" / f"{name}.yaml") for name in params.corpora_at(params.active.scale)
+        name: load_corpus(SOURCES / "corpora" / f"{name}.yaml")
+        for name in corpora_at(params.entries("interventions", InterventionSettings), params.scale)
     }
     return sections.of_interventions(corpora, _tables("questionnaires", "changes", "course", "trajectories"))
 
 
-def _framing(params: Params) -> list[Section]:
-    if not params.contrasts:
+def _framing(params: Declared) -> list[Section]:
+    declared = params.entries("contrasts", ContrastSettings)
+    if not declared:
         return []
     contrasts = {
-        name: load_contrast(SOURCES / "contrasts" / f"{name}.yaml", settings)
-        for name, settings in params.contrasts.items()
+        name: load_contrast(SOURCES / "contrasts" / f"{name}.yaml", settings) for name, settings in declared.items()
     }
     names = (
         "comparisons",
@@ -108,12 +115,13 @@ def _framing(params: Params) -> list[Section]:
     return sections.of_framing(contrasts, _tables("framing", *names))
 
 
-def _domains(params: Params) -> list[Section]:
-    if not params.domains:
+def _domains(params: Declared) -> list[Section]:
+    declared = params.entries("domains", DomainSettings)
+    if not declared:
         return []
-    sources = {name: load_domain(SOURCES / "domains" / f"{name}.yaml") for name in params.domains}
+    sources = {name: load_domain(SOURCES / "domains" / f"{name}.yaml") for name in declared}
     names = ("context_bias", "disparities", "figures", "rates", "summaries", "tool_bias", "topics", "verdicts")
-    return sections.of_saged(sources, params.saged, _tables("saged", *names))
+    return sections.of_saged(sources, params.part("saged", SagedSettings), _tables("saged", *names))
 
 
 def _tables(family: str, *names: str) -> dict[str, pd.DataFrame]:

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenruler.instruments.framing import BARE_PROMPT, CHAT, asked_forms, asked_replies
+from evenruler.declared import Declared
+from evenruler.instruments.framing.requests import BARE_PROMPT, CHAT, asked_forms, asked_replies
 from evenruler.instruments.framing.schemas import FORMS, REPLIES
+from evenruler.instruments.framing.settings import ContrastSettings
 from evenruler.instruments.framing.source import ContrastSource, load_contrast
-from evenruler.project.params import Params, load_params
+from evenruler.instruments.probes.evolve.settings import probe_sets
+from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.tables import evenly_spread, read_frame, schemas, write_table
 from stages.running import BUILT, SCORES, SOURCES, run
 
@@ -18,17 +21,17 @@ if TYPE_CHECKING:
 
 def main(name: str) -> None:
     """Ask the model for every likelihood, mass and reply that the store does not have."""
-    params = load_params()
+    params = Declared()
     sentences = _sentences(params)
     contrasts = {
         contrast: load_contrast(SOURCES / "contrasts" / f"{contrast}.yaml", settings)
-        for contrast, settings in params.contrasts.items()
+        for contrast, settings in params.entries("contrasts", ContrastSettings).items()
     }
 
-    from evenruler.models import load_causal  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load_causal  # takes seconds: after what a user may have to mend
 
-    model = load_causal(name, params)
-    identity = {"model": name, "lineage": params.lineage(name)}
+    model = load_causal(name, params.catalogue)
+    identity = {"model": name, "lineage": params.catalogue.lineage(name)}
     scores = _likelihoods(model, sentences).assign(**identity)
     write_table(scores, schemas.SCORES, SCORES / "probes" / f"{name}.parquet")
     forms, replies = _forms(model, params, contrasts), _replies(model, params, contrasts)
@@ -40,11 +43,11 @@ def main(name: str) -> None:
     )
 
 
-def _sentences(params: Params) -> pd.DataFrame:
+def _sentences(params: Declared) -> pd.DataFrame:
     """Every probe, and for some attributes also after a framing; `before` is what a sentence stands after."""
-    most = params.brittleness.probes[params.active.scale]
+    most = params.brittleness.probes[params.scale]
     found = []
-    for domain in params.probe_sets:
+    for domain in probe_sets(params.entries("probes", ProbeSettings), params.active.evolved):
         bare, framed = (read_frame(BUILT / "probes" / domain / f"{table}.parquet") for table in ("probes", "framed"))
         units = evenly_spread(sorted(set(framed["attribute"])), most)
         found += [bare.assign(before=""), framed[framed["attribute"].isin(units)]]
@@ -58,15 +61,15 @@ def _likelihoods(model: "StoredCausal", sentences: pd.DataFrame) -> pd.DataFrame
     )
 
 
-def _prompts(params: Params, contrast: str, source: ContrastSource) -> pd.DataFrame:
+def _prompts(params: Declared, contrast: str, source: ContrastSource) -> pd.DataFrame:
     """The prompts of a contrast about the stimuli, and with the orders of options, that the scale asks for."""
-    settings, scale = params.contrasts[contrast], params.active.scale
+    settings, scale = params.entry("contrasts", contrast, ContrastSettings), params.scale
     chosen = evenly_spread(list(source.stimuli), settings.stimuli[scale])
     prompts = read_frame(BUILT / "framing" / contrast / "prompts.parquet")
     return prompts[prompts["stimulus"].isin(chosen) & (prompts["turn"] < settings.orders[scale])]
 
 
-def _forms(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
+def _forms(model: "StoredCausal", params: Declared, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
     """Likelihoods of surface forms at decision points."""
     asked = [
         asked_forms(
@@ -84,12 +87,12 @@ def _forms(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastS
     return pd.concat(found)
 
 
-def _replies(model: "StoredCausal", params: Params, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
+def _replies(model: "StoredCausal", params: Declared, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
     """Sampled replies, with the sampling settings that the model came with."""
     found = [pd.DataFrame(columns=REPLIES.names)]
-    scale = params.active.scale
+    scale = params.scale
     for contrast, source in contrasts.items():
-        settings = params.contrasts[contrast]
+        settings = params.entry("contrasts", contrast, ContrastSettings)
         if settings.choices == "chat" and not model.entry.chat:
             continue
         prompts, repetitions = _prompts(params, contrast, source), settings.generations[scale]

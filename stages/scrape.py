@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.scraping import scrape, without_sentences
+from evenruler.instruments.saged.settings import DomainSettings
 from evenruler.instruments.saged.source import load_domain, require_fitting
-from evenruler.project.params import load_params
 from evenruler.tables import write_table
 from stages.running import SENTENCES, SOURCES, run
 
@@ -16,7 +17,7 @@ def main(domain: str) -> None:
     """Write every sentence that holds a keyword, and every page; say which concepts have none."""
     path = SOURCES / "domains" / f"{domain}.yaml"
     source = load_domain(path)
-    require_fitting(domain, load_params().domains[domain], source, Path("params.yaml"))
+    require_fitting(domain, Declared().entry("domains", domain, DomainSettings), source, Path("params.yaml"))
     keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     found = scrape(domain, keywords, read(domain, source), source.source, source.licence)
     for concept in without_sentences(keywords, found.sentences):

@@ -1,7 +1,7 @@
 """Translate a questionnaire: `data/sources/questionnaires/{q}.yaml` -> `data/built/questionnaires/{q}/`."""
 
-from evenruler.instruments import questionnaires
 from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.build import translate
 from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.tables import write_table
 from stages.running import BUILT, SOURCES, run
@@ -10,7 +10,7 @@ from stages.running import BUILT, SOURCES, run
 def main(name: str) -> None:
     """Write every prompt of the questionnaire, bare and framed, its items, its terms, and what was rejected."""
     source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")
-    built = questionnaires.translate(name, source, scale)
+    built = translate(name, source, scale)
     folder = BUILT / "questionnaires" / name
     write_table(built.prompts, schemas.PROMPTS, folder / "prompts.parquet")
     write_table(built.framed, schemas.FRAMED, folder / "framed.parquet")

@@ -69,6 +69,6 @@ def test_its_contrast_passes_the_checks(tmp_path: Path) -> None:
 
 
 def test_its_bias_is_right() -> None:
-    from evenruler.instruments.probes import bias
+    from evenruler.instruments.probes.biases import bias
 
     assert np.allclose(bias([[-20.1, -21.4, -22.9, -23.0]], ["men", "men", "women", "women"]), [2.2])

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
+from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.models import sources
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
@@ -17,6 +18,7 @@ from evenruler.models.answering import (
 )
 from evenruler.models.causal import TransformersCausal
 from evenruler.models.classification import TransformersClassifier
+from evenruler.models.declared import Catalogue
 from evenruler.models.embedding import TransformersEmbedder
 from evenruler.models.endpoint import StoredChat
 from evenruler.models.engine import dtype_on
@@ -24,11 +26,10 @@ from evenruler.models.entailment import TransformersEntailment
 from evenruler.models.entry import ModelEntry
 from evenruler.models.masked import TransformersMasked
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params, load_params
 
 
 def load(
-    name: str, params: Params | None = None, *, store: RowStore | None = None
+    name: str, params: Catalogue | None = None, *, store: RowStore | None = None
 ) -> StoredCausal | StoredChat | StoredMasked | StoredEntailment | StoredClassifier | StoredEmbedder:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
@@ -46,7 +47,7 @@ def load(
     Raises:
         UserError: No such model, or its files are missing or not what was declared.
     """
-    params = params or load_params()
+    params = params or Declared().catalogue
     entry = params.models.get(name)
     if entry is None:
         raise _unknown("", name, params.models)
@@ -62,7 +63,7 @@ def load(
     return (load_entailment if entails else load_classifier)(name, params, store=store)
 
 
-def load_causal(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredCausal:
+def load_causal(name: str, params: Catalogue | None = None, *, store: RowStore | None = None) -> StoredCausal:
     """A causal model of the catalogue; arguments and errors as for `load`."""
     entry, folder, store = _find(name, ("causal",), params, store)
 
@@ -72,16 +73,18 @@ def load_causal(name: str, params: Params | None = None, *, store: RowStore | No
     return StoredCausal(name, entry, folder, store, loaded)
 
 
-def load_writer(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredCausal | StoredChat:
+def load_writer(
+    name: str, params: Catalogue | None = None, *, store: RowStore | None = None
+) -> StoredCausal | StoredChat:
     """A model that writes: a causal one, or one of kind `chat`; arguments and errors as for `load`."""
-    params = params or load_params()
+    params = params or Declared().catalogue
     entry = params.models.get(name)
     if entry is not None and entry.kind == "chat":
         return StoredChat(name, entry, store or RowStore())
     return load_causal(name, params, store=store)
 
 
-def load_masked(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredMasked:
+def load_masked(name: str, params: Catalogue | None = None, *, store: RowStore | None = None) -> StoredMasked:
     """A masked language model of the catalogue; arguments and errors as for `load`."""
     entry, folder, store = _find(name, ("masked",), params, store)
 
@@ -92,10 +95,10 @@ def load_masked(name: str, params: Params | None = None, *, store: RowStore | No
 
 
 def load_entailment(
-    name: str, params: Params | None = None, *, store: RowStore | None = None
+    name: str, params: Catalogue | None = None, *, store: RowStore | None = None
 ) -> StoredEntailment | StoredCausal:
     """A model that answers whether a premise entails a hypothesis; arguments and errors as for `load`."""
-    params = params or load_params()
+    params = params or Declared().catalogue
     if name in params.models and params.models[name].kind == "causal":
         return load_causal(name, params, store=store)
     entry, folder, store = _find(name, ("nli", "encoder"), params, store)
@@ -107,7 +110,7 @@ def load_entailment(
     return StoredEntailment(name, entry, folder, store, loaded, adapter.folder if adapter else None)
 
 
-def load_classifier(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredClassifier:
+def load_classifier(name: str, params: Catalogue | None = None, *, store: RowStore | None = None) -> StoredClassifier:
     """A classifier of texts; arguments and errors as for `load`."""
     entry, folder, store = _find(name, ("classifier", "encoder"), params, store)
     adapter = _adapter(name, entry, folder, store)
@@ -137,16 +140,16 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> Ada
     return Adapter(ADAPTERS / name, record.labels)
 
 
-def load_embedder(name: str, params: Params | None = None, *, store: RowStore | None = None) -> StoredEmbedder:
+def load_embedder(name: str, params: Catalogue | None = None, *, store: RowStore | None = None) -> StoredEmbedder:
     """An embedder of the catalogue, answering through the row store; arguments and errors as for `load`."""
     entry, folder, store = _find(name, ("embedder",), params, store)
     return StoredEmbedder(name, entry, folder, store, partial(TransformersEmbedder, name, folder))
 
 
 def _find(
-    name: str, kinds: tuple[str, ...], params: Params | None, store: RowStore | None
+    name: str, kinds: tuple[str, ...], params: Catalogue | None, store: RowStore | None
 ) -> tuple[ModelEntry, Path, RowStore]:
-    params = params or load_params()
+    params = params or Declared().catalogue
     of_kind = {other: entry for other, entry in params.models.items() if entry.kind in kinds}
     if name not in of_kind:
         raise _unknown(f"{kinds[0]} ", name, of_kind)

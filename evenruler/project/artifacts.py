@@ -4,7 +4,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from evenruler.project.files import params_yaml, replace
+from evenruler.files import replace
+from evenruler.project.files import params_yaml
 from evenruler.project.params import Params
 from evenruler.strict import read_yaml
 

@@ -12,17 +12,19 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 
 from evenruler.errors import UserError, nearest
+from evenruler.files import replace
 from evenruler.instruments.framing.source import load_contrast
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.probes.criterion import read_criterion
-from evenruler.instruments.probes.evolve.settings import require_start
+from evenruler.instruments.probes.evolve.settings import probe_sets, require_start
 from evenruler.instruments.probes.source import load_probe_source
 from evenruler.instruments.questionnaires.corpora import load_corpus
+from evenruler.instruments.questionnaires.settings import corpora_at
 from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.instruments.saged.source import DomainSource, load_domain, require_fitting
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts
-from evenruler.project.files import params_yaml, replace
+from evenruler.project.files import params_yaml
 from evenruler.project.params import Params, load_params, require_models
 from evenruler.publish.versions import load_changelog
 
@@ -67,7 +69,7 @@ def check(root: Path) -> list[str]:
         "probe domains": params.probes,
         "evolving": params.active.evolved,
         "questionnaires": params.questionnaires,
-        "corpora": params.corpora_at(params.active.scale),
+        "corpora": corpora_at(params.interventions, params.active.scale),
         "contrasts": params.contrasts,
         "domains": params.domains,
     }
@@ -190,7 +192,7 @@ def _prune_files(root: Path, params: Params) -> Iterator[Path]:
     DVC leaves such files behind, and they would change the hash of the folder that they lie in.
     """
     made = {
-        "data/built/probes": set(params.probe_sets),
+        "data/built/probes": set(probe_sets(params.probes, params.active.evolved)),
         "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
         "data/built/questionnaires": set(params.questionnaires),
         "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},

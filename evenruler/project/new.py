@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError, nearest
-from evenruler.project.files import params_yaml, replace
+from evenruler.files import replace
+from evenruler.project.files import params_yaml
 from evenruler.project.params import load_params
 
 

@@ -1,49 +1,26 @@
 """`params.yaml`: the catalogue of models, what is built, and what is in use."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
+from evenruler.declared import FIRST_VERSION, Active, BrittlenessSettings, DiagnosisSettings
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.settings import ContrastSettings
 from evenruler.instruments.instrument import Scale
-from evenruler.instruments.probes.evolve.settings import EvolveSettings
+from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved
 from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings
+from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings, corpora_at
 from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
-from evenruler.models.entry import ModelEntry
-from evenruler.models.recipe import NLI_LABELS, TrainingData
-from evenruler.project.settings import BrittlenessSettings, DiagnosisSettings
+from evenruler.models.declared import Catalogue
 from evenruler.publish.versions import Version
-from evenruler.strict import Slug, Strict, read_yaml, refuse_hidden_keys, validate
-
-FIRST_VERSION = "0.1.0"
-"""Of a benchmark that nobody has released."""
-
-
-class Active(Strict):
-    """What is in use. Written by `evenruler scale` and `evenruler check`, not by hand."""
-
-    scale: Scale
-    models: list[Slug] = Field(min_length=1)
-    """The causal models."""
-    entailment: list[Slug] = Field(default_factory=list)
-    """The models that answer questionnaires."""
-    interventions: list[Slug] = Field(default_factory=list)
-    """Those of them that are adapted to corpora."""
-    ours: list[Slug] = Field(default_factory=list)
-    """The domains whose text is ours."""
-    others: list[Slug] = Field(default_factory=list)
-    """The domains whose text others wrote."""
-    evolved: list[Slug] = Field(default_factory=list)
-    """The probe domains that evolve."""
+from evenruler.strict import Slug, read_yaml, refuse_hidden_keys, validate
 
 
 @dataclass(frozen=True)
-class Declared:
+class Place:
     """Where params.yaml declares a benchmark."""
 
     section: str
@@ -51,11 +28,10 @@ class Declared:
     version: str
 
 
-class Params(Strict):
+class Params(Catalogue):
     """The whole of `params.yaml`."""
 
     active: Active
-    models: dict[Slug, ModelEntry]
     probes: dict[Slug, ProbeSettings]
     evolve: dict[Slug, EvolveSettings] = Field(default_factory=dict)
     """By probe domain."""
@@ -66,14 +42,12 @@ class Params(Strict):
     domains: dict[Slug, DomainSettings] = Field(default_factory=dict)
     saged: SagedSettings = Field(default_factory=SagedSettings)
     brittleness: BrittlenessSettings = Field(default_factory=BrittlenessSettings)
-    training: dict[Slug, TrainingData] = Field(default_factory=dict)
-    """Labelled data that `evenruler finetune` fits heads on."""
     diagnosis: DiagnosisSettings
     versions: dict[Slug, Version] = Field(default_factory=dict)
     """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
 
     @property
-    def benchmarks(self) -> dict[str, Declared]:
+    def benchmarks(self) -> dict[str, Place]:
         """Everything that gets a folder under `benchmarks/`, by its name."""
         names = {f"probes-{domain}": ("probes", domain) for domain in self.probes}
         names |= {f"probes-{evolved(domain)}": ("evolve", domain) for domain in self.evolve}
@@ -81,8 +55,7 @@ class Params(Strict):
         names |= {f"framing-{name}": ("contrasts", name) for name in self.contrasts}
         names |= {f"saged-{name}": ("domains", name) for name in self.domains}
         return {
-            name: Declared(section, key, self.versions.get(name, FIRST_VERSION))
-            for name, (section, key) in names.items()
+            name: Place(section, key, self.versions.get(name, FIRST_VERSION)) for name, (section, key) in names.items()
         }
 
     def in_use(self, scale: Scale) -> list[str]:
@@ -95,22 +68,13 @@ class Params(Strict):
 
     def intervened(self, scale: Scale) -> list[str]:
         """The models of a scale that are adapted to corpora, where there are any, in the order of the catalogue."""
-        if not self.corpora_at(scale):
+        if not corpora_at(self.interventions, scale):
             return []
         return [name for name in self.entailing(scale) if self.models[name].intervention is not None]
-
-    def corpora_at(self, scale: Scale) -> dict[str, InterventionSettings]:
-        """The corpora that models are adapted to at a scale."""
-        return {name: entry for name, entry in self.interventions.items() if entry.scale in (None, scale)}
 
     def evolving(self, scale: Scale) -> list[str]:
         """The probe domains that evolve at a scale."""
         return [name for name, settings in self.evolve.items() if settings.scale in (None, scale)]
-
-    @property
-    def probe_sets(self) -> dict[str, str]:
-        """The folders of built probes in use, with the domain of each: every domain, and what evolved of some."""
-        return {domain: domain for domain in self.probes} | {evolved(domain): domain for domain in self.active.evolved}
 
     def domains_of(self, text: Literal["ours", "others"]) -> list[str]:
         """The domains whose text is ours, or is of others."""
@@ -126,37 +90,6 @@ class Params(Strict):
             "others": self.domains_of("others"),
             "evolved": self.evolving(scale),
         }
-
-    def entails(self, name: str) -> bool:
-        """Whether a model answers questionnaires."""
-        entry = self.models[name]
-        if entry.entailment is not None:
-            return entry.entailment
-        if entry.kind in ("nli", "masked") or entry.forms is not None:
-            return True
-        return entry.kind == "encoder" and set(self.labels(name)) == set(NLI_LABELS)
-
-    def labels(self, name: str) -> list[str]:
-        """What the head of an encoder tells apart, in the order of its outputs."""
-        recipe = self.models[name].finetune
-        return list(self.training[recipe.validation].labels) if recipe else []
-
-    def origins(self, models: Sequence[str]) -> dict[str, str]:
-        """Where models come from, in words, with their licence."""
-        entries = {name: self.models[name] for name in models}
-        return {
-            name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
-            for name, entry in entries.items()
-        }
-
-    def lineage(self, model: str) -> str:
-        """The name that a model shares with those of the same weights."""
-        return self.models[model].lineage or model
-
-
-def evolved(domain: str) -> str:
-    """The name of what evolves of a probe domain."""
-    return f"{domain}-evolved"
 
 
 def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Params:
@@ -237,7 +170,7 @@ def require_models(params: Params, scale: Scale, path: Path) -> None:
             "give a causal model `entailment: true`, or add an nli model",
         ),
         (
-            params.corpora_at(scale),
+            corpora_at(params.interventions, scale),
             params.intervened(scale),
             "no model is adapted to corpora",
             "give one that answers questionnaires `intervention: every`",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from evenruler.folders import swapped
+from evenruler.files import swapped
 from evenruler.publish import manifest
 from evenruler.publish.card import render_card
 from evenruler.publish.contents import Benchmark, data_file

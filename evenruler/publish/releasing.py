@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError, nearest
+from evenruler.files import replace
 from evenruler.project import artifacts
-from evenruler.project.files import params_yaml, replace
+from evenruler.project.files import params_yaml
 from evenruler.project.params import load_params
 from evenruler.publish.difference import Difference, compare
 from evenruler.publish.manifest import read_manifest

@@ -15,10 +15,10 @@ from evenruler.errors import UserError
 from evenruler.models import catalogue
 from evenruler.models.answering import StoredCausal, StoredEntailment
 from evenruler.models.causal import TransformersCausal
+from evenruler.models.declared import Catalogue
 from evenruler.models.entailment import TransformersEntailment
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import progress
-from evenruler.project.params import Params
 from evenruler.tables.ids import content_sha256
 
 VERSION: Final = 1
@@ -58,7 +58,7 @@ class Adapted:
     """
 
     def __init__(
-        self, name: str, params: Params, corpora: Mapping[str, Sequence[str]], recipes: Mapping[str, Recipe]
+        self, name: str, params: Catalogue, corpora: Mapping[str, Sequence[str]], recipes: Mapping[str, Recipe]
     ) -> None:
         """Name the model; nothing is loaded.
 

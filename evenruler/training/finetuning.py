@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError, nearest
-from evenruler.folders import swapped
+from evenruler.files import swapped
 from evenruler.models import engine, sources
 from evenruler.models.adapter_record import ADAPTERS, RECORD, AdapterRecord, read_adapter
 from evenruler.models.adapters import WEIGHTS, Adapter, head_of, load_with_head, require_all
 from evenruler.models.catalogue import base_sha256
 from evenruler.models.classification import TransformersClassifier
+from evenruler.models.declared import Catalogue
 from evenruler.models.entailment import LABELS, TransformersEntailment, labelled_sample
 from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import loading, quiet
 from evenruler.models.recipe import NLI_LABELS, Finetune
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from evenruler.tables.ids import content_sha256
 from evenruler.training import card, data, trainer
 from evenruler.training.data import Labelled
@@ -42,7 +42,7 @@ class _Fitting:
     held_out: Labelled
 
 
-def finetune(name: str, params: Params, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
+def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
     """Fit the adapter and head of an encoder, and write them with their record and card.
 
     A run that was broken off goes on after the last epoch that it finished.

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from evenruler.instruments.probes import compile_domain
+from evenruler.instruments.probes.build import compile_domain
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import load_probe_source
 from evenruler.models.causal import Request

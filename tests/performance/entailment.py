@@ -32,7 +32,7 @@ Items = Sequence[Sequence[Pair]]
 
 def prompts(params: Params) -> list[list[Pair]]:
     """All prompts, by item."""
-    from evenruler.instruments.questionnaires import translate
+    from evenruler.instruments.questionnaires.build import translate
 
     items: dict[tuple[str, str], list[Pair]] = {}
     for name in params.questionnaires:

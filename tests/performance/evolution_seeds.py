@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler import measurement
-from evenruler.instruments.probes import without_slots
+from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve.evidence import rewordings
 from evenruler.instruments.probes.evolve.records import Run, tries
 from evenruler.instruments.probes.figures import alpha_at_common_length

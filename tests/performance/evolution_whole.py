@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenruler.instruments.probes import without_slots
+from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.operators import ModelOperator

@@ -2,6 +2,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.questionnaires.settings import corpora_at
 from evenruler.project.params import load_params
 
 REVISION, SHA256 = "0123456789abcdef" * 2 + "deadbeef", "0a" * 32
@@ -454,7 +455,8 @@ class TestInterventions:
         changes = [("{gloom: {}}", "{gloom: {scale: paper}}"), ("interventions: [head]", "interventions: []")]
         params = load_params(file_with("params.yaml", ANSWERING, *changes))
         assert (params.intervened("quick"), params.intervened("paper")) == ([], ["big", "head"])
-        assert (list(params.corpora_at("quick")), list(params.corpora_at("paper"))) == ([], ["gloom"])
+        of_scale = [list(corpora_at(params.interventions, scale)) for scale in ("quick", "paper")]
+        assert of_scale == [[], ["gloom"]]
 
     @pytest.mark.parametrize(
         ("found", "used"), [("[]", "['head']"), ("[tiny]", "['head']"), ("[head, tiny]", "['head']")]

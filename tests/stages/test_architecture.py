@@ -1,12 +1,11 @@
 """Arrows point one way, and DVC knows what each stage depends on."""
 
-from pathlib import Path
-
 import grimp
 import pytest
-from ruamel.yaml import YAML
 
-ROOT = Path(__file__).parents[2]
+from tests.stages.depends import CODE, LAZY, covering, needed, stage_entries
+from tests.stages.depends import graph as built_graph
+
 FAMILIES = {"probes", "questionnaires", "framing", "saged"}
 """Folders of `evenruler.instruments`."""
 SHARED = {"models", "measurement", "text", "tables"}
@@ -14,7 +13,7 @@ SHARED = {"models", "measurement", "text", "tables"}
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("evenruler", "stages", cache_dir=None)
+    return built_graph()
 
 
 def room(module: str) -> str:
@@ -37,38 +36,22 @@ def test_no_family_imports_another_and_no_shared_room_imports_a_family(graph: gr
                 )
 
 
-def stage_entries() -> dict[str, dict]:
-    stages = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text())["stages"]
-    return {name: entry.get("do", entry) for name, entry in stages.items()}
+def test_the_house_imports_modules_not_the_names_for_users(graph: grimp.ImportGraph) -> None:
+    for package in LAZY:
+        assert graph.find_modules_that_directly_import(package) == set(), package
 
 
 @pytest.mark.parametrize("name", list(stage_entries()))
-def test_deps_cover_what_a_stage_imports(graph: grimp.ImportGraph, name: str) -> None:
+def test_deps_are_the_code_that_a_stage_imports(graph: grimp.ImportGraph, name: str) -> None:
+    """One too few leaves figures of old code; one too many runs stages again for nothing."""
     entry = stage_entries()[name]
     assert entry["desc"]
-    module = entry["cmd"].split()[2]
-    imported = graph.find_upstream_modules(module) | {module}
-    uncovered = sorted(
-        path
-        for path in map(path_of, imported)
-        if not any(path == dep or path.startswith(f"{dep}/") for dep in entry["deps"]) and path not in HARMLESS
-    )
-    assert uncovered == []
+    code = [dep for dep in entry["deps"] if dep.startswith(CODE)]
+    assert code == covering(needed(graph, entry["cmd"])), "run `python -m tests.stages.depends`"
 
 
-def test_deps_name_no_room_that_a_stage_does_not_import(graph: grimp.ImportGraph) -> None:
-    """A dependency too many runs stages again for nothing."""
+def test_no_stage_depends_on_what_writes_params(graph: grimp.ImportGraph) -> None:
+    """`evenruler check`, `new` and the command line are nobody's dependency."""
     for name, entry in stage_entries().items():
-        imported = {path_of(module) for module in graph.find_upstream_modules(entry["cmd"].split()[2])}
-        for dep in entry["deps"]:
-            if dep.startswith("evenruler/"):
-                assert any(path == dep or path.startswith(f"{dep}/") for path in imported), f"{name}: {dep}"
-
-
-HARMLESS = {"evenruler/__init__.py", "evenruler/progress.py", "stages/__init__.py"}
-"""They change what is printed, never what is written."""
-
-
-def path_of(module: str) -> str:
-    path = Path(*module.split("."))
-    return (path / "__init__.py" if (ROOT / path).is_dir() else path.with_suffix(".py")).as_posix()
+        files = needed(graph, entry["cmd"])
+        assert not [file for file in files if file.startswith(("evenruler/project/", "evenruler/cli"))], name

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.questionnaires import two_way
+from evenruler.instruments.questionnaires.scoring import two_way
 from evenruler.models import Placed, load
 from evenruler.project.params import load_params
 from stages import assess, card_questionnaires, diagnose_questionnaires, intervene, report, translate

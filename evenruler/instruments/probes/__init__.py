@@ -1,9 +1,13 @@
 """Probes: likelihoods of filled templates, and how well a set of templates measures (PMPO)."""
 
-from evenruler.instruments.probes.bias import bias
-from evenruler.instruments.probes.build import Compiled, compile_domain
-from evenruler.instruments.probes.diagnosis import Diagnosis, diagnose, without_slots
-from evenruler.instruments.probes.evolve.fitness import fitness
-from evenruler.measurement import Resampling
+from typing import TYPE_CHECKING
 
-__all__ = ["Compiled", "Diagnosis", "Resampling", "bias", "compile_domain", "diagnose", "fitness", "without_slots"]
+from evenruler.lazy import lazily
+
+if TYPE_CHECKING:
+    from evenruler.instruments.probes.biases import bias
+    from evenruler.instruments.probes.evolve.fitness import fitness
+
+__all__ = ["bias", "fitness"]
+
+__getattr__ = lazily(__name__, bias="biases", fitness="evolve.fitness")

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.questionnaires.build import VARIANT
 from evenruler.instruments.questionnaires.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
-from evenruler.models import CausalModel, Sampling
+from evenruler.models.protocol import CausalModel, Sampling
 from evenruler.project.params import Params
 from evenruler.text import fill, slug_of, words
 

@@ -1,5 +1,7 @@
 """How questionnaires are scored, and how models are adapted to corpora."""
 
+from collections.abc import Mapping
+
 from pydantic import Field, field_validator
 
 from evenruler.instruments.instrument import Scale
@@ -36,3 +38,8 @@ class InterventionSettings(Strict):
         if set(epochs) != {"quick", "paper"} or not all(1 <= number <= MOST_EPOCHS for number in epochs.values()):
             raise ValueError(f"found {epochs}, expected 1 to {MOST_EPOCHS} epochs for quick and for paper")
         return epochs
+
+
+def corpora_at(declared: Mapping[str, InterventionSettings], scale: Scale) -> dict[str, InterventionSettings]:
+    """The corpora that models are adapted to at a scale."""
+    return {name: entry for name, entry in declared.items() if entry.scale in (None, scale)}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.framing import apd, schemas
-from evenruler.instruments.framing.sensitivity import effects, shifts
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.sensitivity import apd, effects, shifts
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import distributions
 

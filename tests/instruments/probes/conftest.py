@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes import Compiled, compile_domain
+from evenruler.instruments.probes.build import Compiled, compile_domain
 from evenruler.instruments.probes.criterion import Criterion
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource

@@ -3,7 +3,8 @@ import hashlib
 
 import pytest
 
-from evenruler.instruments.probes import compile_domain, schemas
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.build import compile_domain
 from evenruler.instruments.probes.criterion import Criterion, read_criterion
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import load_probe_source

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes import Compiled, Diagnosis, card, diagnose, schemas
+from evenruler.instruments.probes import card, schemas
+from evenruler.instruments.probes.build import Compiled
+from evenruler.instruments.probes.diagnosis import Diagnosis, diagnose
 from evenruler.measurement import as_metrics
 from evenruler.models import LogLikelihoods
 from evenruler.tables import write_table

@@ -13,7 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 from scipy import stats
 
-from evenruler.instruments.probes import bias
+from evenruler.instruments.probes.biases import bias
 from evenruler.instruments.probes.harness import harness_files, task_name
 from tests.instruments.probes.conftest import SOURCE
 

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.probes import bias, compile_domain, harness, schemas
+from evenruler.instruments.probes import harness, schemas
+from evenruler.instruments.probes.biases import bias
+from evenruler.instruments.probes.build import compile_domain
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource
 from evenruler.models import sources

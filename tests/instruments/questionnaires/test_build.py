@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.questionnaires import Translated, schemas, source_prompts, translate
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.build import Translated, translate
+from evenruler.instruments.questionnaires.diagnosis import source_prompts
 from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
 from evenruler.tables import read_frame, write_table
 

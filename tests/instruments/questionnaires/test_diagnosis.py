@@ -9,8 +9,9 @@ from scipy import stats
 from scipy.special import softmax
 from sklearn.metrics import silhouette_score
 
-from evenruler.instruments.questionnaires import Diagnosis, Settings, diagnose, schemas, score_items
-from evenruler.instruments.questionnaires.item_scores import silhouette
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.diagnosis import Diagnosis, diagnose
+from evenruler.instruments.questionnaires.item_scores import Settings, score_items, silhouette
 from evenruler.measurement import Resampling, as_metrics, bootstrap
 from evenruler.tables import write_table
 

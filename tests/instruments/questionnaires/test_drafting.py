@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenruler import cli, models
-from evenruler.instruments.questionnaires import translate
+from evenruler.instruments.questionnaires.build import translate
 from evenruler.instruments.questionnaires.drafting import (
     REPLIES,
     SAMPLING,

@@ -7,7 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.questionnaires import Diagnosis, Settings, Translated, card, diagnose, schemas, translate
+from evenruler.instruments.questionnaires import card, schemas
+from evenruler.instruments.questionnaires.build import Translated, translate
+from evenruler.instruments.questionnaires.diagnosis import Diagnosis, diagnose
+from evenruler.instruments.questionnaires.item_scores import Settings
 from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
 from evenruler.measurement import as_metrics
 from evenruler.tables import write_table

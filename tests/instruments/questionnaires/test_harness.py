@@ -19,8 +19,10 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.questionnaires import Settings, schemas, score_items, translate
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.build import translate
 from evenruler.instruments.questionnaires.harness import harness_files, task_name
+from evenruler.instruments.questionnaires.item_scores import Settings, score_items
 from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
 from evenruler.models import LABELS, load
 from evenruler.text.verbaliser import OPTIONS, verbalised

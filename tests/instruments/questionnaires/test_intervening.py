@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.questionnaires import Intervention, changes, schemas, trajectories
-from evenruler.instruments.questionnaires.intervening import verdict
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.intervening import Intervention, changes, trajectories, verdict
 from evenruler.measurement import Paired, Resampling, bootstrap
 from evenruler.tables import read_frame, write_table
 

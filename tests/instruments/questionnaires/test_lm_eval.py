@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.questionnaires import Settings, harness, schemas, score_items, translate
-from evenruler.instruments.questionnaires.build import Translated
+from evenruler.instruments.questionnaires import harness, schemas
+from evenruler.instruments.questionnaires.build import Translated, translate
+from evenruler.instruments.questionnaires.item_scores import Settings, score_items
 from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models import LABELS, load, sources
 from evenruler.models.answering import StoredCausal

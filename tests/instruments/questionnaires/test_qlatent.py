@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.instruments.questionnaires import entailment_share, item_score, two_way
+from evenruler.instruments.questionnaires.scoring import entailment_share, item_score, two_way
 from evenruler.models import load_entailment
 from evenruler.models.store import RowStore
 from tests.models.test_entailment import save_classifier

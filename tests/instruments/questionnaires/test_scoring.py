@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import log_softmax
 
-from evenruler.instruments.questionnaires import entailment_share, item_effect, item_score, two_way, two_way_of_logs
+from evenruler.instruments.questionnaires.scoring import (
+    entailment_share,
+    item_effect,
+    item_score,
+    two_way,
+    two_way_of_logs,
+)
 
 P = [[0.8, 0.1], [0.2, 0.3]]
 # Down the columns, whose sums are 1 and .4: .8 .25 / .2 .75. Along the rows, whose sums are 1.05 and .95:

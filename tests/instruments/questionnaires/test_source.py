@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from evenruler.instruments.questionnaires import translate
+from evenruler.instruments.questionnaires.build import translate
 from evenruler.instruments.questionnaires.source import disagreement, load_questionnaire
 from tests.conftest import ROOT
 

@@ -1,6 +1,7 @@
 """How sets of templates evolve: `evolve` in params.yaml (PMPO, section 3.2, table 5)."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,16 @@ class EvolveSettings(Strict):
         if not all(0 <= share <= 1 for share in guided):
             raise ValueError(f"found {list(guided)}, expected two probabilities")
         return guided
+
+
+def evolved(domain: str) -> str:
+    """The name of what evolves of a probe domain."""
+    return f"{domain}-evolved"
+
+
+def probe_sets(domains: Iterable[str], evolving: Iterable[str]) -> dict[str, str]:
+    """The folders of built probes in use, with the domain of each: every domain, and what evolved of some."""
+    return {domain: domain for domain in domains} | {evolved(domain): domain for domain in evolving}
 
 
 def require_start(domain: str, settings: EvolveSettings, source: ProbeSource, params: Path) -> None:

@@ -5,9 +5,10 @@ from typing import Any, Protocol
 
 from evenruler.errors import UserError
 from evenruler.measurement.checks import Floats
-from evenruler.models import Embedder, Sampling, load_causal, load_classifier, load_embedder
+from evenruler.models.catalogue import load_causal, load_classifier, load_embedder
+from evenruler.models.declared import Catalogue
+from evenruler.models.protocol import Embedder, Sampling
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 
 Ask = Callable[[Sequence[str]], Sequence[str]]
 """A language model: its reply to each of n prompts."""
@@ -43,14 +44,15 @@ class Models(Protocol):
 class FromCatalogue:
     """The models of the catalogue, answering through the row store."""
 
-    def __init__(self, params: Params, store: RowStore | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, embedder: str, store: RowStore | None = None) -> None:
         """Take them from a declaration.
 
         Args:
-            params: Its `models`, and the embedder of its `diagnosis`.
+            catalogue: The models.
+            embedder: The one that is taken where a feature names none.
             store: Where answers are kept; the one under `cache_root()` by default.
         """
-        self._params = params
+        self._catalogue, self._embedder = catalogue, embedder
         self._store = store or RowStore()
         self._opened: list[Any] = []
 
@@ -65,8 +67,8 @@ class FromCatalogue:
         Raises:
             UserError: There is no such model, it is none of single texts, or its files are missing.
         """
-        found = load_classifier(name, self._params, store=self._store)
-        if self._params.entails(name):
+        found = load_classifier(name, self._catalogue, store=self._store)
+        if self._catalogue.entails(name):
             raise UserError(
                 f"{name} classifies pairs of premise and hypothesis, no single texts",
                 where=f"params.yaml: models.{name}",
@@ -81,7 +83,7 @@ class FromCatalogue:
         Raises:
             UserError: There is no such embedder, or its files are missing.
         """
-        found = load_embedder(name or self._params.diagnosis.embedder, self._params, store=self._store)
+        found = load_embedder(name or self._embedder, self._catalogue, store=self._store)
         self._opened.append(found)
         return found
 
@@ -91,7 +93,7 @@ class FromCatalogue:
         Raises:
             UserError: There is no such model, or its files are missing.
         """
-        model = load_causal(name, self._params, store=self._store)
+        model = load_causal(name, self._catalogue, store=self._store)
         self._opened.append(model)
         sampling = Sampling(max_new_tokens=NEW_TOKENS, temperature=0)
         return lambda prompts: model.generate(prompts, sampling=sampling)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenruler.errors import UserError
+from evenruler.files import replace
 from evenruler.instruments.saged.assemble.replacing import Replaced, found_replacements
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
@@ -23,7 +24,6 @@ from evenruler.instruments.saged.scrape.settings import FOUND, Found
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
 from evenruler.instruments.saged.source import DomainSource, load_domain
 from evenruler.progress import note
-from evenruler.project.files import replace
 from evenruler.project.params import Params
 from evenruler.tables import write_table
 
@@ -184,7 +184,8 @@ def _bare(row: Row) -> Row:
 @contextmanager
 def _means(source: DomainSource, params: Params) -> Iterator[Means]:
     """What things are found with; models and wiki are opened when they are first asked."""
-    from evenruler.models import Sampling, load_causal, load_embedder
+    from evenruler.models.catalogue import load_causal, load_embedder
+    from evenruler.models.protocol import Sampling
 
     wikis: list[Wiki] = []
     loaded = cache(lambda name: load_causal(name, params))

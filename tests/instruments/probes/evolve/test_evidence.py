@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenruler import measurement
-from evenruler.instruments.probes import without_slots
+from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve.evidence import by_generation, comparisons, guidance, rewordings
 from evenruler.instruments.probes.evolve.evolution import FILLED
 from evenruler.instruments.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS

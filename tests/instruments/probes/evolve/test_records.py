@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.probes import fitness
 from evenruler.instruments.probes.evolve import records, schemas
+from evenruler.instruments.probes.evolve.fitness import fitness
 from evenruler.instruments.probes.evolve.population import GUIDED, Generation, Measured, Template, Try, WordGradient
 from evenruler.instruments.probes.evolve.records import Run, as_line, from_line
 from evenruler.instruments.probes.evolve.settings import FitnessWeights

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evenruler.instruments import probes
+from evenruler.instruments.probes.build import compile_domain
 from evenruler.instruments.probes.evolve.population import GUIDED, Template
 from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.evolve.result import as_source, starting
@@ -80,7 +80,7 @@ def test_who_wrote_it_and_under_which_licence(run: Run, changes: dict[str, Any],
 def test_what_was_compiled_gives_the_sets_again(run: Run) -> None:
     """The card reads templates from tables; nothing of the sets is lost on the way."""
     result = as_source(declared(), "seed", run)
-    compiled = probes.compile_domain("trades-evolved", result, ProbeSettings(), None)
+    compiled = compile_domain("trades-evolved", result, ProbeSettings(), None)
     assert len(compiled.probes) == (2 + 6) * 2 * 4
     assert len(compiled.rejected) == 0
     again = with_sets(declared(), compiled.templates)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.probes.evolve.settings import EvolveSettings, require_start
+from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, probe_sets, require_start
 from evenruler.instruments.probes.source import ProbeSource
-from evenruler.project.params import evolved, load_params
+from evenruler.project.params import load_params
 from tests.instruments.probes.evolve.toy import toy_source
 from tests.project.test_params import PARAMS
 
@@ -81,7 +81,11 @@ class TestWhatIsRead:
 
     def test_what_is_built_is_every_domain_and_what_evolved_of_those_in_use(self, file_with: FileWith) -> None:
         params = load_params(file_with("params.yaml", EVOLVING))
-        assert params.probe_sets == {"jobs": "jobs", "ages": "ages", "jobs-evolved": "jobs"}
+        assert probe_sets(params.probes, params.active.evolved) == {
+            "jobs": "jobs",
+            "ages": "ages",
+            "jobs-evolved": "jobs",
+        }
         assert evolved("jobs") == "jobs-evolved"
 
     def test_what_evolves_is_a_benchmark_with_a_version_at_every_scale(self, file_with: FileWith) -> None:
@@ -106,7 +110,8 @@ class TestWhatIsRead:
     def test_without_any_nothing_evolves(self, file_with: FileWith) -> None:
         params = load_params(file_with("params.yaml", PARAMS))
         assert (params.evolve, params.active.evolved, params.evolving("paper")) == ({}, [], [])
-        assert params.probe_sets == {"jobs": "jobs"}
+        found = probe_sets(params.probes, params.active.evolved)
+        assert found == {"jobs": "jobs"}
 
 
 # (what is replaced, by what, key, what else the line holds)

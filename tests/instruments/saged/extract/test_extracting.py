@@ -424,7 +424,9 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., FromCatalo
     declared["active"]["models"] = ["s"]
     params = Params.model_validate(declared)
     made = iter(range(100))
-    return lambda store=None: FromCatalogue(params, store or RowStore(folder / f"store-{next(made)}"))
+    return lambda store=None: FromCatalogue(
+        params, params.diagnosis.embedder, store or RowStore(folder / f"store-{next(made)}")
+    )
 
 
 class TestRealModels:

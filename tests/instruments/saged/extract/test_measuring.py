@@ -26,7 +26,7 @@ def params(tmp_path_factory: pytest.TempPathFactory) -> Params:
 
 @pytest.fixture
 def models(params: Params, store: RowStore) -> FromCatalogue:
-    return FromCatalogue(params, store)
+    return FromCatalogue(params, params.diagnosis.embedder, store)
 
 
 def test_each_kind_answers(models: FromCatalogue, params: Params, store: RowStore) -> None:
@@ -47,7 +47,7 @@ def test_nothing_is_loaded_to_open_them(models: FromCatalogue) -> None:
 
 
 def test_the_scorer_takes_the_likeliest_reply(models: FromCatalogue, params: Params, tmp_path: Path) -> None:
-    other = FromCatalogue(params, RowStore(tmp_path / "other"))
+    other = FromCatalogue(params, params.diagnosis.embedder, RowStore(tmp_path / "other"))
     assert other.scorer("causal")(["The man"]) == models.scorer("causal")(["The man"])
 
 
@@ -71,7 +71,7 @@ def test_a_head_of_ours_for_pairs_is_no_classifier(
     shipped_params: Params, store: RowStore, error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[4])
-    line = error_of(FromCatalogue(shipped_params, store).classifier, "minilm-nli-a")
+    line = error_of(FromCatalogue(shipped_params, shipped_params.diagnosis.embedder, store).classifier, "minilm-nli-a")
     assert line == (
         "params.yaml: models.minilm-nli-a: minilm-nli-a classifies pairs of premise and hypothesis, no single texts; "
         "name another classifier"

@@ -27,3 +27,11 @@ def swapped(folder: Path) -> Iterator[Path]:
         folder.rename(old)
     working.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file, and the folder that it lies in, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.folders import swapped
+from evenruler.files import swapped
 
 
 class Killed(BaseException):

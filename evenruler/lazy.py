@@ -1,0 +1,21 @@
+"""Names of a package that are imported when somebody asks for them."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def lazily(package: str, **modules: str) -> Callable[[str], Any]:
+    """A package's `__getattr__`, so that importing one of its modules does not import them all.
+
+    Args:
+        package: Its `__name__`.
+        **modules: By name, the module of the package that defines it.
+    """
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{modules[name]}"), name)
+
+    return find

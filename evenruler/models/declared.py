@@ -1,0 +1,43 @@
+"""The catalogue of models: `models` and `training` in `params.yaml`."""
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from evenruler.models.entry import ModelEntry
+from evenruler.models.recipe import NLI_LABELS, TrainingData
+from evenruler.strict import Slug, Strict
+
+
+class Catalogue(Strict):
+    """Every model that is declared, by name, and the labelled data that heads are fitted on."""
+
+    models: dict[Slug, ModelEntry]
+    training: dict[Slug, TrainingData] = Field(default_factory=dict)
+    """Labelled data that `evenruler finetune` fits heads on."""
+
+    def entails(self, name: str) -> bool:
+        """Whether a model answers questionnaires."""
+        entry = self.models[name]
+        if entry.entailment is not None:
+            return entry.entailment
+        if entry.kind in ("nli", "masked") or entry.forms is not None:
+            return True
+        return entry.kind == "encoder" and set(self.labels(name)) == set(NLI_LABELS)
+
+    def labels(self, name: str) -> list[str]:
+        """What the head of an encoder tells apart, in the order of its outputs."""
+        recipe = self.models[name].finetune
+        return list(self.training[recipe.validation].labels) if recipe else []
+
+    def origins(self, models: Sequence[str]) -> dict[str, str]:
+        """Where models come from, in words, with their licence."""
+        entries = {name: self.models[name] for name in models}
+        return {
+            name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
+            for name, entry in entries.items()
+        }
+
+    def lineage(self, model: str) -> str:
+        """The name that a model shares with those of the same weights."""
+        return self.models[model].lineage or model
