@@ -33,6 +33,9 @@ class Active(Strict):
     """The domains whose text others wrote."""
     evolved: list[Slug] = Field(default_factory=list)
     """The probe domains that evolve."""
+    uses: dict[Slug, str] = Field(default_factory=dict)
+    """By stage, a checksum of the entries of the models that it asks or names beside the one that it is about: so DVC
+    sees when one of them changes, and no other."""
 
 
 class BrittlenessSettings(Strict):

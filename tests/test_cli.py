@@ -67,7 +67,7 @@ def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
     assert out == (
         f"checked: scale quick; models {', '.join(models)}; "
         "probe domains occupation-gender, age-competence, political-ideology-personality; evolving occupation-gender; "
-        "questionnaires gad-7, phq-9, soc-13, trust-in-people; corpora depressive-mood, high-coherence, dull-trouble; "
+        "questionnaires gad-7, phq-9, soc-13, trust-in-people; "
         "contrasts gender, age, indirect-probing, p-at-gender-7, p-at-gender-8; "
         "domains countries, fruit, ideologies\n"
     )
@@ -88,9 +88,17 @@ def test_check_of_probes_alone_names_no_corpora(repository, monkeypatch, capsys)
     assert (load_params().active.interventions, load_params().active.evolved) == ([], [])
 
 
+def adapting(repository, monkeypatch, capsys) -> Path:
+    """The declaration, where models are adapted to corpora at the quick scale, too."""
+    path = repository / "params.yaml"
+    edit(path, ("depressive-mood: &adapted {scale: paper}", "depressive-mood: &adapted {}"))
+    assert run(monkeypatch, capsys, "check")[0] == 0
+    return path
+
+
 @pytest.mark.parametrize("key", ["models", "entailment", "interventions", "evolved"])
 def test_check_brings_active_in_step(repository, monkeypatch, capsys, key) -> None:
-    path = repository / "params.yaml"
+    path = adapting(repository, monkeypatch, capsys)
     good, used = path.read_text(), getattr(load_params().active, key)
     (listed,) = [line for line in good.splitlines() if line.startswith(f"  {key}: [")]
     edit(path, (listed, f"  {key}: [gemma-3-270m, {', '.join(used)}]"))
@@ -102,7 +110,7 @@ def test_check_brings_active_in_step(repository, monkeypatch, capsys, key) -> No
 
 @pytest.mark.parametrize(("key", "held"), [("interventions", "minilm-nli-a"), ("evolved", "occupation-gender")])
 def test_check_writes_what_is_in_use_where_nothing_stood(repository, monkeypatch, capsys, key, held) -> None:
-    path = repository / "params.yaml"
+    path = adapting(repository, monkeypatch, capsys)
     good, used = path.read_text(), getattr(load_params().active, key)
     (listed,) = [line for line in good.splitlines() if line.startswith(f"  {key}: [")]
     edit(path, (f"{listed}\n", ""))
@@ -110,6 +118,19 @@ def test_check_writes_what_is_in_use_where_nothing_stood(repository, monkeypatch
     assert (status, getattr(load_params().active, key)) == (0, used)
     assert held in used
     assert path.read_text() == good
+
+
+def test_check_notes_which_models_a_stage_uses(repository, monkeypatch, capsys) -> None:
+    """A changed entry changes the checksum of the stages that use the model, and of no other."""
+    path = repository / "params.yaml"
+    run(monkeypatch, capsys, "check")
+    before = load_params().active.uses
+    edit(path, ("licence: gemma\n    origin: google/gemma-3-270m,", "licence: other\n    origin: google/gemma-3-270m,"))
+    assert run(monkeypatch, capsys, "check")[0] == 0
+    after = load_params().active.uses
+    changed = {stage for stage in before if before[stage] != after[stage]}
+    assert set(before) == set(after)
+    assert changed == {"card-probes", "card-framing", "card-saged", "card-questionnaires", "diagnose-questionnaires"}
 
 
 def test_check_writes_that_nothing_is_in_use_where_nothing_stood(repository, monkeypatch, capsys) -> None:
@@ -126,6 +147,7 @@ def test_check_writes_that_nothing_is_in_use_where_nothing_stood(repository, mon
 
 
 def test_check_removes_interventions_of_models_that_are_adapted_no_more(repository, monkeypatch, capsys) -> None:
+    adapting(repository, monkeypatch, capsys)
     kept = "data/scores/interventions/minilm-nli-a/answers.parquet"
     gone = [f"data/scores/interventions/{name}/answers.parquet" for name in ("gemma-3-270m", "old")]
     for name in [kept, *gone]:
@@ -338,7 +360,7 @@ def test_a_new_questionnaire_passes_the_checks(repository, monkeypatch, capsys) 
     assert source.title == "good-mood"
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
-    assert "; questionnaires gad-7, phq-9, soc-13, trust-in-people, good-mood; corpora " in out
+    assert "; questionnaires gad-7, phq-9, soc-13, trust-in-people, good-mood; contrasts " in out
 
 
 def test_check_removes_undeclared_benchmarks_and_nothing_else(repository, monkeypatch, capsys) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import get_args
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedSeq
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
+from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.framing.source import load_contrast
@@ -26,6 +27,7 @@ from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts
 from evenruler.project.files import params_yaml
 from evenruler.project.params import Params, load_params, require_models
+from evenruler.project.uses import uses
 from evenruler.publish.versions import load_changelog
 
 BENCHMARK_PREFIXES = ("probes", "nli", "framing", "saged")
@@ -152,24 +154,30 @@ def _check_adapters(root: Path, params: Params) -> None:
 
 def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
     """Write what a scale uses into `active`, comments and order of the file kept."""
-    used = params.uses(scale)
-    if params.active.model_dump(exclude_unset=True) == {"scale": scale, **used}:  # DVC wants to see every key
+    wanted = Active(scale=scale, **params.in_use_at(scale), uses=uses(path.parent, params, scale))
+    if params.active.model_dump(exclude_unset=True) == wanted.model_dump():  # DVC wants to see every key
         return []
     yaml = params_yaml()
     document = yaml.load(path.read_text(encoding="utf-8"))
-    document["active"]["scale"] = scale
-    for place, (key, names) in enumerate(used.items(), start=1):  # behind `scale`
-        listed = CommentedSeq(names)
-        listed.fa.set_flow_style()
+    for place, (key, value) in enumerate(wanted):
         if key in document["active"]:
-            document["active"][key] = listed
+            document["active"][key] = _laid_out(value)
         else:
-            document["active"].insert(place, key, listed)
+            document["active"].insert(place, key, _laid_out(value))
     text = StringIO()
     yaml.dump(document, text)
     replace(path, text.getvalue())
-    everything = dict.fromkeys([*used["models"], *used["entailment"]])
+    everything = dict.fromkeys([*wanted.models, *wanted.entailment])
     return [f"params.yaml: active is now {scale}: {', '.join(everything)}"]
+
+
+def _laid_out(value: object) -> object:
+    """A value as it is written: lists on one line."""
+    if isinstance(value, list):
+        listed = CommentedSeq(value)
+        listed.fa.set_flow_style()
+        return listed
+    return CommentedMap(value) if isinstance(value, dict) else value
 
 
 def _keep_out_of_git(root: Path, params: Params) -> list[str]:

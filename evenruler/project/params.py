@@ -80,7 +80,7 @@ class Params(Catalogue):
         """The domains whose text is ours, or is of others."""
         return [name for name, settings in self.domains.items() if settings.text == text]
 
-    def uses(self, scale: Scale) -> dict[str, list[str]]:
+    def in_use_at(self, scale: Scale) -> dict[str, list[str]]:
         """What `active` lists at a scale, by its keys."""
         return {
             "models": self.in_use(scale),
@@ -134,7 +134,7 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
     require_models(params, scale, path)
     if not in_step:
         return params
-    for key, used in params.uses(scale).items():
+    for key, used in params.in_use_at(scale).items():
         found = getattr(params.active, key)
         if found != used:
             raise UserError(
