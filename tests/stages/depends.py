@@ -16,8 +16,18 @@ LAZY = {
 }
 """Packages whose names users import; the house imports their modules, so that it is seen what it depends on."""
 
-HARMLESS = {"evenruler/__init__.py", "evenruler/lazy.py", "evenruler/progress.py", "stages/__init__.py"}
-"""They change what is printed, never what is written."""
+WHOLE = {"evenruler/measurement", "evenruler/tables", "evenruler/text"}
+"""Small shared rooms that change rarely: a stage that needs a module of one depends on the room."""
+
+HARMLESS = {
+    "evenruler/__init__.py",
+    "evenruler/instruments/__init__.py",
+    "evenruler/lazy.py",
+    "evenruler/progress.py",
+    "stages/__init__.py",
+    *(f"{package.replace('.', '/')}/__init__.py" for package in LAZY),
+}
+"""They change what is printed or how a name is found, never what is written."""
 
 
 def graph() -> grimp.ImportGraph:
@@ -66,7 +76,7 @@ def _cover(folder: Path, files: set[str]) -> list[str]:
     below = [path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file()]
     below = [path for path in below if "__pycache__" not in path and path not in HARMLESS]
     inside = [path for path in below if path in files]
-    if inside == below and below:
+    if below and (inside == below or (inside and folder.as_posix() in WHOLE)):
         return [folder.as_posix()]
     here = [path for path in inside if Path(path).parent == folder]
     deeper = sorted({Path(*Path(path).parts[: len(folder.parts) + 1]) for path in inside} - set(map(Path, here)))
