@@ -55,7 +55,7 @@ def compared(cells: Sequence[Cells], settings: Disparities, scale: Scale, level:
     tables = []
     for i, each in enumerate(cells):
         metrics = _metrics(each, settings)
-        ends = intervals(each.lines, metrics, as_they_are(groups), resamples, level) if several else None
+        ends = intervals(each.summary, metrics, as_they_are(groups), resamples, level) if several else None
         names = each.names()
         for place, metric in enumerate(metrics):
             own = None if ends is None else (ends[0][place], ends[1][place])
@@ -77,14 +77,14 @@ def _tests(cells: Sequence[Cells], settings: Disparities, scale: Scale, seed: in
     tests: dict[int, Permuted] = {}
     for (n, metrics), places in alike.items():
         draws = shuffled(cells[0].layout, groups, n, seed)
-        found = permutation_p([cells[place].lines for place in places], metrics, as_they_are(groups), draws)
+        found = permutation_p([cells[place].summary for place in places], metrics, as_they_are(groups), draws)
         tests |= dict(zip(places, found, strict=True))
     return tests
 
 
 def _metrics(cells: Cells, settings: Disparities) -> list[str]:
     """The metrics that mean something of a statistic."""
-    rates = cells.kind == "selection_rate"
+    rates = cells.summary.kind == "selection_rate"
     return [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
 
 
