@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.refusals import is_empty, is_refusal
 from evenruler.instruments.saged.requests import asked_prompts, asked_replies
 from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
+from evenruler.text.refusals import is_empty, is_refusal
 from stages.running import BUILT, GENERATIONS, run
 
 if TYPE_CHECKING:
