@@ -6,10 +6,10 @@ import pandas as pd
 
 from evenruler.declared import Declared
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.refusals import is_empty, is_refusal
 from evenruler.instruments.saged.requests import asked_prompts, asked_replies
 from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
 from evenruler.tables import read_frame, write_table
+from evenruler.text.refusals import is_empty, is_refusal
 from stages.running import BUILT, GENERATIONS, run
 
 if TYPE_CHECKING:

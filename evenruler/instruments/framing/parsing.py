@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evenruler.instruments.framing.source import LETTERS
+from evenruler.text.refusals import refuses_to_choose
 
 RULES: Mapping[str, str] = {
     "empty": "nothing but space and punctuation; invalid",
@@ -19,40 +20,6 @@ RULES: Mapping[str, str] = {
     "none": "no letter, no option, and no form of a class in the first sentence; invalid",
 }
 """Every rule by which a reply is read, in words. English: refusals, and what introduces an answer ("the answer is")."""
-
-REFUSALS = (
-    r"(i am )?((so|very|truly|really) )?sorry",
-    r"((i|we) )?apolog(ize|ise|ies)",
-    r"my apologies",
-    r"(i|we) cannot(?! help but)",
-    r"(i|we) will not",
-    r"i am (unable|not able|not comfortable)",
-    r"i am afraid (that )?i (cannot|do not|am)",
-    r"i ((would|must|have to) )?((respectfully|politely) )?(refuse|decline|rather not|prefer not)",
-    r"i do not (have|feel comfortable|engage|make assumptions|know (what|which|the|how))",
-    r"i do not (think|believe) it (is|would be) (appropriate|fair|possible|right)",
-    r"as an? (\w+ )?(ai|artificial intelligence|(large )?language model|chatbot)",
-    r"i am (just |only )?an? (\w+ )?(ai|artificial intelligence|(large )?language model|chatbot)",
-    r"it (is|would be) (inappropriate|unethical|not (appropriate|ethical))",
-    r"it would not be (appropriate|ethical|fair|right)",
-    r"it is (impossible|not possible) to (answer|assume|choose|conclude|determine|infer|know|say|tell)",
-    r"(it )?cannot (be )?(answer|assume|choose|conclude|determine|infer|know|say|tell)\w*",
-    r"there is (no way (of|to)|not enough|insufficient)",
-)
-"""How refusals begin, contractions written out."""
-
-_CONTRACTIONS = {
-    "can't": "cannot",
-    "can not": "cannot",
-    "won't": "will not",
-    "n't": " not",
-    "'m": " am",
-    "'d": " would",
-    "it's": "it is",
-    "there's": "there is",
-}
-_PREAMBLE = r"(?:(?:based on|given|from|without|unfortunately|well|oh)\b[^.!?]*?, |unfortunately )?"
-_REFUSAL = re.compile(rf"\W*{_PREAMBLE}(?:{'|'.join(REFUSALS)})\b")
 
 _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'))
 _EMPHASIS = re.compile(r"[*_`#~]+")
@@ -188,10 +155,7 @@ def _empty(text: str, asked: _Asked) -> Reading | None:
 
 
 def _refusal(text: str, asked: _Asked) -> Reading | None:
-    words = " ".join(text.lower().split())
-    for short, long in _CONTRACTIONS.items():
-        words = words.replace(short, long)
-    return Reading(None, "refusal") if _REFUSAL.match(words) else None
+    return Reading(None, "refusal") if refuses_to_choose(text) else None
 
 
 def _letter(text: str, asked: _Asked) -> Reading | None:

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.diagnose.blocks import Floats, ratio
+from evenruler.instruments.saged.diagnose.blocks import Floats, means, ratio
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled
 from evenruler.instruments.saged.diagnose.inference import percentiles
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, NO_BASELINE, RAW, SERIES, Layout
-from evenruler.instruments.saged.diagnose.resummarising import Means
+from evenruler.instruments.saged.diagnose.summary import Summary
 
 CONTEXTS = ["bad", "neutral", "good"]
 """Thirds of the baselines, from the lowest scores to the highest."""
@@ -37,12 +37,11 @@ def tool_bias(layout: Layout, level: float, resamples: int, seed: int) -> pd.Dat
     once = _each_prompt_once(layout)
     features, baselines = _of_features(once)
     groups = once.groups(["concept"])
-    lines, means = slice(0, len(features)), Means(baselines)
-    found = means(as_they_are(groups), lines)[:, 0]
-    drawn = [means(draws, lines) for draws in resampled(once, groups, resamples, seed)]
+    of_concepts, observed = Summary.of("mean", baselines), as_they_are(groups)
+    found = of_concepts(observed)[:, 0]
+    drawn = [of_concepts(places) for places in resampled(once, groups, resamples, seed)]
     low, high = percentiles(np.concatenate(drawn, axis=1).swapaxes(1, 2), level)
-    of_all = ratio(np.nansum(found, axis=1), (~np.isnan(found)).sum(axis=1))
-    n = as_they_are(groups).counts(~np.isnan(baselines.T))[0].T.ravel()
+    n = of_concepts.n(observed).ravel()
     return pd.DataFrame(
         {
             "domain": layout.domain,
@@ -51,8 +50,8 @@ def tool_bias(layout: Layout, level: float, resamples: int, seed: int) -> pd.Dat
             "mean": found.ravel(),
             "low": low.ravel(),
             "high": high.ravel(),
-            "difference": (found - of_all[:, None]).ravel(),
-            "n": n.astype(np.int64),
+            "difference": (found - means(found)[:, None]).ravel(),
+            "n": n,
             "reason": [None if count else NO_BASELINE for count in n],
         }
     )

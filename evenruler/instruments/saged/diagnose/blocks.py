@@ -33,16 +33,12 @@ def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
     if np.array_equal(of_values, of_baseline):
         return values, baseline
     missing = of_values | of_baseline
-    return _filled(values, missing, np.nan), _filled(baseline, missing, np.nan)
+    return np.where(missing, np.nan, values), np.where(missing, np.nan, baseline)
 
 
 def means(values: Floats) -> Floats:
     """Arithmetic means; NaN where there is no value."""
-    sums = values.sum(axis=-1)
-    if not np.isnan(sums).any():
-        return ratio(sums, np.asarray(float(values.shape[-1])))
-    missing = np.isnan(values)
-    return _means(values, missing, values.shape[-1] - how_many(missing))
+    return ratio(np.asarray(np.nansum(values, axis=-1)), count(values))
 
 
 def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -50,11 +46,8 @@ def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
 
     The sum is exactly 0 where all values are equal but for rounding.
     """
-    missing = np.isnan(values)
-    n = values.shape[-1] - how_many(missing)
-    mean = _means(values, missing, n)
-    off = values - mean[..., None]
-    np.copyto(off, 0, where=missing)
+    n, mean = count(values), means(values)
+    off = np.nan_to_num(values - mean[..., None], copy=False)
     squares = np.einsum("...i,...i->...", off, off)
     constant = squares <= n * (ROUNDING * mean) ** 2
     return n, off, np.where(constant, 0, squares)
@@ -105,20 +98,10 @@ def histogram(values: Floats, edges: Floats) -> Floats:
     np.clip(place, 0, bins - 1, out=place)
     place[np.isnan(place)] = bins
     groups = int(np.prod(values.shape[:-1]))
-    flat = place.reshape(groups, -1).astype(np.intp)
+    flat = place.reshape(groups, values.shape[-1]).astype(np.intp)
     flat += (bins + 1) * np.arange(groups)[:, None]
     counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1)).reshape(*values.shape[:-1], bins + 1)
     return counts[..., :bins].astype(np.float64)
-
-
-def _means(values: Floats, missing: NDArray[np.bool_], n: Floats) -> Floats:
-    return ratio(np.asarray(_filled(values, missing, 0).sum(axis=-1)), n)
-
-
-def _filled(values: Floats, missing: NDArray[np.bool_], number: float) -> Floats:
-    filled = values.copy(order="K")  # half the time of `where`
-    np.copyto(filled, number, where=missing)
-    return filled
 
 
 def _ordered(values: Floats) -> Floats:

@@ -8,16 +8,9 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats, count, means
+from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.cells import Cells
-from evenruler.instruments.saged.diagnose.disparities import (
-    END_OF,
-    FOUR_FIFTHS,
-    USES_SELECTION_RATE,
-    disparity,
-    metric_values,
-)
-from evenruler.instruments.saged.diagnose.dixon import CRITICAL
+from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled, shuffled
 from evenruler.instruments.saged.diagnose.inference import Permuted, benjamini_hochberg, intervals, permutation_p
 from evenruler.instruments.saged.settings import Disparities
@@ -55,7 +48,7 @@ def compared(cells: Sequence[Cells], settings: Disparities, scale: Scale, level:
     tables = []
     for i, each in enumerate(cells):
         metrics = _metrics(each, settings)
-        ends = intervals(each.lines, metrics, as_they_are(groups), resamples, level) if several else None
+        ends = intervals(each.summary, metrics, as_they_are(groups), resamples, level) if several else None
         names = each.names()
         for place, metric in enumerate(metrics):
             own = None if ends is None else (ends[0][place], ends[1][place])
@@ -77,14 +70,14 @@ def _tests(cells: Sequence[Cells], settings: Disparities, scale: Scale, seed: in
     tests: dict[int, Permuted] = {}
     for (n, metrics), places in alike.items():
         draws = shuffled(cells[0].layout, groups, n, seed)
-        found = permutation_p([cells[place].lines for place in places], metrics, as_they_are(groups), draws)
+        found = permutation_p([cells[place].summary for place in places], metrics, as_they_are(groups), draws)
         tests |= dict(zip(places, found, strict=True))
     return tests
 
 
 def _metrics(cells: Cells, settings: Disparities) -> list[str]:
     """The metrics that mean something of a statistic."""
-    rates = cells.kind == "selection_rate"
+    rates = cells.summary.kind == "selection_rate"
     return [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
 
 
@@ -92,19 +85,17 @@ def _rows(
     cells: Cells, metric: str, test: tuple[Floats, NDArray[np.int64]], ends: tuple[Floats, Floats] | None
 ) -> dict[str, object]:
     """One metric of every cell: what follows its names."""
-    value, n = metric_values(metric, cells.values), count(cells.values).astype(np.intp)
+    found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
+    value = np.array([each.value for each in found])
     null = np.isnan(value)
-    critical = np.full(len(value), np.nan)
-    flag = np.full(len(value), None, dtype=object)
-    if metric.startswith("dixon"):
-        critical = np.where(null, np.nan, [CRITICAL.get(int(groups), np.nan) for groups in n])
-        flag[~null] = value[~null] > critical[~null]
-    elif metric in USES_SELECTION_RATE:
-        flag[~null] = value[~null] < FOUR_FIFTHS * (1 - ROUNDING)
     unknown = np.full(len(cells.known), np.nan)
     p, tests, low, high = (
-        np.where(null, np.nan, _spread(found, cells)) for found in (*test, *(ends or (unknown, unknown)))
+        np.where(null, np.nan, _spread(own, cells)) for own in (*test, *(ends or (unknown, unknown)))
     )
+    reasons = np.array([each.reason for each in found], dtype=object)
+    reasons[~null & np.isnan(low)] = ONE_ROOT if ends is None else LIKELY_EQUAL
+    unmeasured = np.setdiff1d(np.arange(len(value)), cells.known)
+    reasons[unmeasured] = cells.reasons[unmeasured, 0]  # all of their groups are null for the same reason
     return {
         "metric": metric,
         "value": value,
@@ -112,12 +103,12 @@ def _rows(
         "high": high,
         "p": p,
         "n_permutations": np.nan_to_num(tests).astype(np.int64),
-        "n_groups": n,
-        "group": _pointed_at(metric, cells, null),
-        "critical": critical,
-        "excess": value - critical,
-        "flag": flag,
-        "reason": _reasons(metric, cells, null, np.isnan(low), ONE_ROOT if ends is None else LIKELY_EQUAL),
+        "n_groups": np.array([each.n for each in found], dtype=np.int64),
+        "group": np.array([each.group for each in found], dtype=object),
+        "critical": np.array([each.critical for each in found], dtype=np.float64),
+        "excess": np.array([each.excess for each in found], dtype=np.float64),
+        "flag": np.array([each.flag for each in found], dtype=object),
+        "reason": reasons,
     }
 
 
@@ -126,34 +117,3 @@ def _spread(found: NDArray[np.generic], cells: Cells) -> Floats:
     spread = np.full(len(cells.values), np.nan)
     spread[cells.known] = found
     return spread
-
-
-def _pointed_at(metric: str, cells: Cells, null: NDArray[np.bool_]) -> NDArray[np.object_]:
-    """The group that a metric points at; of several that lie equally far out the first."""
-    numbers = cells.values
-    if metric == "relative_to_mean":
-        far = np.abs(numbers - means(numbers)[:, None])
-    elif metric in END_OF:
-        far = numbers if END_OF[metric] == "high" else -numbers
-    else:
-        return np.full(len(numbers), None, dtype=object)
-    place = np.argmax(np.where(np.isnan(far), -np.inf, far), axis=1)
-    group: NDArray[np.object_] = np.array(cells.groups.names, dtype=object)[place]
-    group[null] = None
-    return group
-
-
-def _reasons(
-    metric: str, cells: Cells, null: NDArray[np.bool_], without_interval: NDArray[np.bool_], no_interval: str
-) -> NDArray[np.object_]:
-    """Why a value is null, or else its interval."""
-    reasons = np.full(len(null), None, dtype=object)
-    reasons[without_interval] = no_interval
-    known = np.zeros(len(null), dtype=bool)
-    known[cells.known] = True
-    # All groups of the others are null for the same reason.
-    reasons[~known] = cells.reasons[~known, 0]
-    for line in np.flatnonzero(null & known):
-        summary = pd.DataFrame({"group": cells.groups.names, "summary": cells.values[line]})
-        reasons[line] = disparity(summary, metric, names=["group"]).reason
-    return reasons

@@ -88,8 +88,13 @@ def dixon_low(summaries: Floats) -> Floats:
 
 
 def relative_to_mean(summaries: Floats) -> Floats:
-    """How far the summary that lies farthest out is from the mean, as a share of the mean; 0: no disparity."""
-    return extremes(np.abs(_relative(summaries)))[1]
+    """How far the summary that lies farthest out is from the mean, as a share of the mean; 0: no disparity.
+
+    Undefined where the mean is 0 but for rounding.
+    """
+    mean, size = means(summaries), extremes(np.abs(summaries))[1]
+    usable = np.where(np.abs(mean) > ROUNDING * size, mean, np.nan)
+    return extremes(np.abs(summaries / usable[..., None] - 1))[1]
 
 
 METRICS: Mapping[str, Callable[[Floats], Floats]] = {
@@ -157,11 +162,25 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
         if column not in summary:
             raise UserError(f"the summaries have no column {column!r}", remedy="give what `summarise` returns")
     numbers = summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan)
+    return disparity_of(metric, numbers, _names(summary, names))
+
+
+def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparity:
+    """How far the summaries of groups lie apart, as `disparity` says.
+
+    Args:
+        metric: A name of `METRICS`.
+        numbers: float64[groups], the summaries; NaN where a group has none.
+        names: Of the groups.
+
+    Raises:
+        UserError: There is no such metric.
+    """
     value, n = float(metric_values(metric, numbers)), int(count(numbers))
     if math.isnan(value):
         return Disparity(value, n, reason=_reason(metric, numbers, n))
     place, end = _pointed_at(metric, numbers)
-    group = None if place is None else _name(summary, place, names)
+    group = None if place is None else names[place]
     if metric in USES_SELECTION_RATE:
         return Disparity(value, n, group, end, flag=value < FOUR_FIFTHS * (1 - ROUNDING))
     if metric.startswith("dixon"):
@@ -174,18 +193,10 @@ def _z(summaries: Floats, outermost: Floats) -> Floats:
     return ratio(outermost - means(summaries), std(summaries))
 
 
-def _relative(summaries: Floats) -> Floats:
-    """What each deviates from the mean, as a share of it; NaN where the mean is 0 but for rounding."""
-    mean, size = means(summaries), extremes(np.abs(summaries))[1]
-    usable = np.where(np.abs(mean) > ROUNDING * size, mean, np.nan)
-    return summaries / usable[..., None] - 1
-
-
 def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high", "low"] | None]:
     """The place of the group that a metric names, and the end at which it lies."""
     if metric == "relative_to_mean":
-        relative = _relative(numbers)
-        place = int(np.nanargmax(np.abs(relative)))
+        place = int(np.nanargmax(np.abs(numbers - means(numbers))))
         return place, "high" if numbers[place] >= means(numbers) else "low"
     end = END_OF.get(metric)
     if end is None:
@@ -193,11 +204,12 @@ def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high
     return int(np.nanargmax(numbers) if end == "high" else np.nanargmin(numbers)), end
 
 
-def _name(summary: pd.DataFrame, place: int, names: Sequence[str] | None) -> str:
-    columns = [column for column in summary.columns if column not in _BESIDE]
-    if names is None:
-        names = [column for column in columns if summary[column].nunique() > 1] or columns
-    return "+".join(str(summary[name].iloc[place]) for name in names)
+def _names(summary: pd.DataFrame, columns: Sequence[str] | None) -> list[str]:
+    """Of each group, from its columns."""
+    if columns is None:
+        every = [column for column in summary.columns if column not in _BESIDE]
+        columns = [column for column in every if summary[column].nunique() > 1] or every
+    return ["+".join(str(summary[column].iloc[place]) for column in columns) for place in range(len(summary))]
 
 
 def _reason(metric: str, numbers: Floats, n: int) -> str:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.disparities import metric_values
-from evenruler.instruments.saged.diagnose.draws import Draws
-from evenruler.instruments.saged.diagnose.resummarising import Resummary
+from evenruler.instruments.saged.diagnose.groups import Places
+from evenruler.instruments.saged.diagnose.summary import Summary
 from evenruler.instruments.saged.diagnose.truths import plausible_truths
 from evenruler.measurement.checks import check_level
 
@@ -26,15 +26,6 @@ _LINES = 64
 
 
 @dataclass(frozen=True)
-class Lines:
-    """A statistic of some series of numbers, for any draws of groups."""
-
-    resummary: Resummary
-    series: int
-    """How many."""
-
-
-@dataclass(frozen=True)
 class Permuted:
     """A permutation test of each metric and series."""
 
@@ -45,7 +36,7 @@ class Permuted:
 
 
 def permutation_p(
-    statistics: Sequence[Lines], metrics: Sequence[str], observed: Draws, draws: Iterable[Draws]
+    statistics: Sequence[Summary], metrics: Sequence[str], observed: Places, draws: Iterable[Places]
 ) -> list[Permuted]:
     """How often groups with shuffled labels differ as much as the groups do.
 
@@ -81,7 +72,7 @@ def permutation_p(
 
 
 def intervals(
-    statistic: Lines, metrics: Sequence[str], observed: Draws, draws: Iterable[Draws], level: float
+    statistic: Summary, metrics: Sequence[str], observed: Places, draws: Iterable[Places], level: float
 ) -> tuple[Floats, Floats]:
     """Intervals of disparities, over root items: percentiles over `evenruler.saged.diagnose.truths.plausible_truths`.
 
@@ -109,12 +100,12 @@ def intervals(
     """
     check_level(level)
     drawn = list(draws)
-    inflation = _inflation(drawn)
+    inflation = _inflation(drawn, statistic.values.shape[1])
 
     def of_lines(begin: int) -> Floats:
         lines = slice(begin, begin + _LINES)
-        summaries = statistic.resummary(observed, lines)[:, 0]
-        resampled = np.concatenate([statistic.resummary(each, lines).transpose(2, 1, 0) for each in drawn], axis=1)
+        summaries = statistic(observed, lines)[:, 0]
+        resampled = np.concatenate([statistic(each, lines).transpose(2, 1, 0) for each in drawn], axis=1)
         truths = plausible_truths(summaries.T, resampled, inflation).transpose(2, 1, 0)
         ends = []
         for metric in metrics:
@@ -124,14 +115,14 @@ def intervals(
         return np.array(ends)
 
     none = np.empty((len(metrics), 2, 0))
-    found = np.concatenate([none, *_in_threads(of_lines, range(0, statistic.series, _LINES))], axis=2)
+    found = np.concatenate([none, *_in_threads(of_lines, range(0, len(statistic.values), _LINES))], axis=2)
     return found[:, 0], found[:, 1]
 
 
-def _inflation(draws: Sequence[Draws]) -> float:
+def _inflation(draws: Sequence[Places], total: int) -> float:
     """One over the standard deviation of how often a root item is drawn: the root of 1 - 1 / n, of n of them."""
-    squares = sum(int((each.times.astype(np.int64) ** 2).sum()) - 2 * int(each.times.sum()) for each in draws)
-    return float(1 / np.sqrt(squares / sum(each.draws * each.total for each in draws) + 1))
+    times = np.stack([np.bincount(one.ravel(), minlength=total)[:total] for each in draws for one in each])
+    return float(1 / np.sqrt((times * (times - 2)).mean() + 1))
 
 
 def percentiles(resampled: Floats, level: float) -> tuple[Floats, Floats]:
@@ -168,15 +159,15 @@ def benjamini_hochberg(p: Floats) -> Floats:
     return adjusted
 
 
-def _disparities(statistic: Lines, metrics: Sequence[str], draws: Draws) -> Floats:
+def _disparities(statistic: Summary, metrics: Sequence[str], draws: Places) -> Floats:
     """[metrics, series, draws] the metrics of every draw."""
 
     def of_lines(begin: int) -> Floats:
-        summaries = statistic.resummary(draws, slice(begin, begin + _LINES))
+        summaries = statistic(draws, slice(begin, begin + _LINES))
         return np.stack([metric_values(metric, summaries) for metric in metrics])
 
-    none = np.empty((len(metrics), 0, draws.draws))
-    return np.concatenate([none, *_in_threads(of_lines, range(0, statistic.series, _LINES))], axis=1)
+    none = np.empty((len(metrics), 0, len(draws)))
+    return np.concatenate([none, *_in_threads(of_lines, range(0, len(statistic.values), _LINES))], axis=1)
 
 
 def _in_threads(work: Callable[[int], Floats], begins: Sequence[int]) -> list[Floats]:

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.saged.diagnose.blocks import Floats
-
-Codes = NDArray[np.intp]
+from evenruler.instruments.saged.diagnose.groups import Codes
 
 CONFIGURATION = ["model", "role", "template"]
 """What asks."""

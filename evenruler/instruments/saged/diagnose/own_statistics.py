@@ -27,7 +27,7 @@ class OwnStatistic:
 
     def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:
         """float64[...] of a block float64[..., n]; NaN where there is no value, the function fails or gives NaN."""
-        groups = values.reshape(-1, values.shape[-1])
+        groups = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
         found = [self.of_group(group, options)[0] for group in groups]
         return np.array(found, dtype=np.float64).reshape(values.shape[:-1])
 

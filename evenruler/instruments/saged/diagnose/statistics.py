@@ -40,9 +40,6 @@ BlockStatistic = Callable[..., Floats]
 USES_BASELINE = frozenset({"correlation", "kl_divergence", "precision"})
 """Statistics of raw values beside their baselines; they mean nothing of calibrated ones."""
 
-OF_CELL = frozenset({"selection_rate", "kl_divergence"})
-"""Statistics that `cell_options` computes something for."""
-
 # Bounds that users write in decimals are met in spite of binary rounding: .4 - .3 is within .1.
 _BOUND = 1 + 1e-9
 

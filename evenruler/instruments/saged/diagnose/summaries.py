@@ -1,30 +1,16 @@
 """Figures of groups: a long table of numbers, some columns that make groups, a statistic (SAGED, section 4.1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.batches import Block, Positions, batches, codes
 from evenruler.instruments.saged.diagnose.blocks import Floats
-from evenruler.instruments.saged.diagnose.statistics import (
-    OF_CELL,
-    USES_BASELINE,
-    BlockStatistic,
-    cell_options,
-    reason,
-    resolve,
-)
-
-Columns = dict[str, NDArray[Any]]
-"""Of the result, an entry a group."""
-
-_NOTHING = np.empty(0)
-_NO_GROUPS = np.empty(0, dtype=np.intp)
+from evenruler.instruments.saged.diagnose.groups import Codes, Places, by_size
+from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE
+from evenruler.instruments.saged.diagnose.summary import Summary
 
 
 def summarise(
@@ -88,82 +74,55 @@ def summarise_each(
         UserError: As for `summarise`.
     """
     by, cell = list(by), list(by[:-1] if cell is None else cell)
-    asked = {name: _Asked.of(kind, options) for name, (kind, options) in statistics.items()}
-    _check(frame, by, cell, [each.kind for each in asked.values()], calibrated)
-    values, baseline = _numbers(frame, calibrated, any(each.kind in USES_BASELINE for each in asked.values()))
-    of_cells = any(each.kind in OF_CELL for each in asked.values())
-    rows = [_NO_GROUPS]
-    found = {name: [each.figures([], _NO_GROUPS, {}, _NO_GROUPS)] for name, each in asked.items()}
-    for batch in batches(frame, cell, [column for column in by if column not in cell], values, baseline):
-        groups, cells = list(batch.groups.blocks()), list(batch.cells.blocks()) if of_cells else []
-        rows.append(batch.first)
-        for name, each in asked.items():
-            found[name].append(each.figures(groups, batch.groups.sizes, each.of_cells(cells), batch.cell_of))
-    return _table(frame.iloc[np.concatenate(rows)], by, found)
+    kinds = [kind for kind, _ in statistics.values()]
+    _check(frame, by, cell, kinds, calibrated)
+    values, baselines = _numbers(frame, calibrated, not USES_BASELINE.isdisjoint(kinds))
+    codes, table = _numbered(frame, by)
+    found = {name: _columns(len(table)) for name in statistics}
+    for rows in _cells(frame, cell):
+        groups, own = np.unique(codes[rows], return_inverse=True)
+        parts = list(by_size(own, len(groups)))
+        for name, (kind, options) in statistics.items():
+            beside = None if baselines is None else baselines[None, rows]
+            summary = Summary.of(kind, values[None, rows], beside, options)
+            for chosen, places in parts:
+                _fill(found[name], groups[chosen], summary, places)
+    for columns in found.values():
+        columns["reason"] = pd.Series(columns["reason"], dtype=object)  # else it becomes text, and None NaN
+    tables = [table.assign(**columns, statistic=name) for name, columns in found.items()]
+    joined: pd.DataFrame = pd.concat(tables or [table], ignore_index=True)
+    return joined
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A statistic that a user asks for.
-
-    Attributes:
-        kind: Its name.
-        statistic: The function.
-        options: As the user gave them.
-        plain: As the function takes them; those that cells share are of no cell.
-    """
-
-    kind: str
-    statistic: BlockStatistic
-    options: Mapping[str, Any]
-    plain: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, kind: str, options: Mapping[str, Any]) -> "_Asked":
-        """Raises UserError: there is no such statistic or option."""
-        return cls(kind, resolve(kind), options, cell_options(kind, _NOTHING, _NOTHING, **options))
-
-    def of_cells(self, cells: Sequence[Block]) -> dict[str, Floats]:
-        """Options that cells share, one row a cell."""
-        if self.kind not in OF_CELL:
-            return {}
-        order = np.argsort(np.concatenate([each.chosen for each in cells]))
-        seen = [self._seen(each) for each in cells]
-        found = [cell_options(self.kind, each.values, each.baseline, **self.options) for each in seen]
-        shared = [name for name, option in self.plain.items() if isinstance(option, np.ndarray)]
-        return {name: np.concatenate([own[name] for own in found])[order] for name in shared}
-
-    def figures(
-        self, groups: Sequence[Block], sizes: Positions, of_cells: Mapping[str, Floats], cells: Positions
-    ) -> Columns:
-        """Of groups: rows of each, what cells share, and the cell of each."""
-        summary = np.full(len(sizes), np.nan)
-        n = np.zeros(len(sizes), dtype=np.int64)
-        reasons = np.full(len(sizes), None, dtype=object)
-        for block in map(self._seen, groups):
-            shared = {name: option[cells[block.chosen]] for name, option in of_cells.items()}
-            own = self.statistic(block.values, block.baseline, **{**self.plain, **shared})
-            summary[block.chosen], n[block.chosen] = own, block.n
-            for at in np.flatnonzero(np.isnan(own)):
-                beside = None if block.baseline is None else block.baseline[at]
-                reasons[block.chosen[at]] = reason(self.kind, block.values[at], beside, **self.options)
-        return {"summary": summary, "n": n, "n_missing": sizes - n, "reason": reasons}
-
-    def _seen(self, block: Block) -> Block:
-        return block.compared if self.kind in USES_BASELINE else block
+def _numbered(frame: pd.DataFrame, by: list[str]) -> tuple[Codes, pd.DataFrame]:
+    """[rows] the number of each row's group, and the values that name each group, sorted."""
+    codes = frame.groupby(by, observed=True, sort=True).ngroup().to_numpy()
+    _, first = np.unique(codes, return_index=True)
+    return codes.astype(np.intp), frame[by].iloc[first].reset_index(drop=True)
 
 
-def _table(groups: pd.DataFrame, by: list[str], found: Mapping[str, Sequence[Columns]]) -> pd.DataFrame:
-    """All figures of one statistic after the other, in order of `by`; `groups` holds a row of each group."""
-    order = np.argsort(codes(groups, by, in_order=True), kind="stable")
-    ordered = groups[by].iloc[order].reset_index(drop=True)
-    tables = [ordered.iloc[:0]]
-    for name, parts in found.items():
-        columns = {column: np.concatenate([part[column] for part in parts])[order] for column in parts[0]}
-        why = pd.Series(columns.pop("reason"), dtype=object)  # else it becomes text, and None NaN
-        tables.append(ordered.assign(**columns, reason=why, statistic=name))
-    table: pd.DataFrame = pd.concat(tables[1:] or tables, ignore_index=True)
-    return table
+def _cells(frame: pd.DataFrame, cell: list[str]) -> list[Codes]:
+    """The rows of each cell; without rows or columns, one cell."""
+    if frame.empty or not cell:
+        return [np.arange(len(frame))]
+    found = frame.groupby(cell, observed=True, sort=False).indices
+    return [np.asarray(rows, dtype=np.intp) for rows in found.values()]
+
+
+def _columns(groups: int) -> dict[str, Any]:
+    """Of the result, an entry a group."""
+    n = np.zeros((2, groups), dtype=np.int64)
+    none = np.full(groups, None, dtype=object)
+    return {"summary": np.full(groups, np.nan), "n": n[0], "n_missing": n[1], "reason": none}
+
+
+def _fill(columns: dict[str, Any], groups: Codes, summary: Summary, places: Places) -> None:
+    """What is found of some groups of a cell, which is the only series of its summary."""
+    found, n = summary(places), summary.n(places)
+    sizes = (places < summary.values.shape[1]).sum(axis=-1)
+    entries = {"summary": found, "n": n, "n_missing": sizes - n, "reason": summary.reasons(found, places)}
+    for name, own in entries.items():
+        columns[name][groups] = own[0, 0]
 
 
 def _numbers(frame: pd.DataFrame, calibrated: bool, compares: bool) -> tuple[Floats, Floats | None]:

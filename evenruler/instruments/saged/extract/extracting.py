@@ -12,10 +12,10 @@ import pandas as pd
 
 from evenruler.instruments.saged.extract.features import Column, Replies, opened
 from evenruler.instruments.saged.extract.measuring import Models
-from evenruler.instruments.saged.refusals import is_empty
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.instruments.saged.settings import Feature
 from evenruler.progress import note
+from evenruler.text.refusals import is_empty
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
 

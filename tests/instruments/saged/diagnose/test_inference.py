@@ -8,17 +8,11 @@ from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.disparities import metric_values
-from evenruler.instruments.saged.diagnose.draws import AT_ONCE, Draws, as_they_are, resampled, shuffled
-from evenruler.instruments.saged.diagnose.inference import (
-    Lines,
-    benjamini_hochberg,
-    intervals,
-    percentiles,
-    permutation_p,
-)
+from evenruler.instruments.saged.diagnose.draws import AT_ONCE, as_they_are, resampled, shuffled
+from evenruler.instruments.saged.diagnose.groups import Places
+from evenruler.instruments.saged.diagnose.inference import benjamini_hochberg, intervals, percentiles, permutation_p
 from evenruler.instruments.saged.diagnose.layout import Layout
-from evenruler.instruments.saged.diagnose.resummarising import Gathered, Means, resummary
-from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE, cell_options
+from evenruler.instruments.saged.diagnose.summary import Summary
 from evenruler.instruments.saged.settings import Disparities
 from tests.instruments.saged.diagnose import measured
 
@@ -43,18 +37,19 @@ def p_of(values: Floats, prompts: pd.DataFrame, n: int = 199, metrics: list[str]
     of = layout(values, prompts)
     groups = of.groups(["concept"])
     draws = shuffled(of, groups, n, seed=5)
-    return permutation_p([Lines(Means(values), len(values))], metrics, as_they_are(groups), draws)[0].p
+    return permutation_p([Summary.of("mean", values)], metrics, as_they_are(groups), draws)[0].p
 
 
-def labels(draws: Iterator[Draws], total: int) -> np.ndarray:
-    """[draws, replies] the group in which each reply counts."""
-    found = []
-    for drawn in draws:
-        row = np.repeat(np.arange(drawn.draws * drawn.groups), np.diff(drawn.begins))
-        group = np.empty((drawn.draws, total), dtype=int)
-        group[row // drawn.groups, drawn.replies] = row % drawn.groups
-        found.append(group)
-    return np.concatenate(found)
+def times(places: Places, total: int) -> np.ndarray:
+    """[draws, groups, replies] how often each reply counts in each group."""
+    return (places[..., None] == np.arange(total)).sum(axis=2)
+
+
+def labels(draws: Iterator[Places], total: int) -> np.ndarray:
+    """[draws, replies] the group in which each reply counts, once."""
+    found = np.concatenate([times(places, total) for places in draws])
+    assert (found.sum(axis=1) == 1).all()
+    return found.argmax(axis=1)
 
 
 # Draws
@@ -107,20 +102,21 @@ def test_a_root_item_is_drawn_with_all_its_prompts() -> None:
     of = layout(np.zeros((1, 15)), prompts)
     groups = of.groups(["concept"])
     drawn = next(resampled(of, groups, 200, seed=1))
-    assert (drawn.sizes == 5).all()
-    times = drawn.sums(np.eye(15)).reshape(200, 3, 3, 5)  # draws, groups, concept and root of the prompt
-    np.testing.assert_array_equal(times[:, 0, 0], times[:, 1, 1])
-    np.testing.assert_array_equal(times[:, 0, 0], times[:, 2, 2])
-    assert not times[:, 0, 1].any()
-    assert times[:, 0, 0].mean(axis=0) == pytest.approx(np.ones(5), abs=0.2)
+    found = times(drawn, 15).reshape(200, 3, 3, 5)  # draws, groups, concept and root of the prompt
+    assert (found.sum(axis=(2, 3)) == 5).all()
+    np.testing.assert_array_equal(found[:, 0, 0], found[:, 1, 1])
+    np.testing.assert_array_equal(found[:, 0, 0], found[:, 2, 2])
+    assert not found[:, 0, 1].any()
+    assert found[:, 0, 0].mean(axis=0) == pytest.approx(np.ones(5), abs=0.2)
 
 
 def test_without_branches_each_group_draws_from_its_own() -> None:
     prompts = measured.prompts(4, ["fig", "kiwi"], branched=False).iloc[:-1]
     of = layout(np.zeros((1, 7)), prompts)
     drawn = next(resampled(of, of.groups(["concept"]), 100, seed=1))
-    assert set(drawn.sizes[::2]) == {4}
-    assert set(drawn.sizes[1::2]) == {3}
+    sizes = times(drawn, 7).sum(axis=2)
+    assert set(sizes[:, 0]) == {4}
+    assert set(sizes[:, 1]) == {3}
 
 
 def test_more_draws_begin_with_the_same_ones() -> None:
@@ -129,50 +125,6 @@ def test_more_draws_begin_with_the_same_ones() -> None:
     few, many = (labels(shuffled(of, groups, n, seed=3), 12) for n in (AT_ONCE, 2 * AT_ONCE + 7))
     np.testing.assert_array_equal(many[:AT_ONCE], few)
     assert len(many) == 2 * AT_ONCE + 7
-
-
-# Statistics of draws
-
-
-@pytest.mark.parametrize("branched", [True, False])
-@pytest.mark.parametrize("make", [shuffled, resampled])
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        ("mean", {}),
-        ("median", {}),
-        ("variance", {}),
-        ("std", {}),
-        ("range", {}),
-        ("quantile_range", {"q": 0.2}),
-        ("percentile_range", {"low": 10, "high": 70}),
-        ("mode", {}),
-        ("skewness", {}),
-        ("selection_rate", {}),
-        ("selection_rate", {"method": "within_range", "margin": 0.2, "standard": "median"}),
-        ("correlation", {}),
-        ("kl_divergence", {}),
-        ("precision", {"tolerance": 0.2}),
-    ],
-)
-def test_statistics_of_draws_are_those_of_the_groups_they_make(kind, options, make, branched) -> None:
-    draw = np.random.default_rng(2)
-    prompts = measured.prompts(9, ["fig", "kiwi", "lime"], branched).iloc[:-2]
-    values, baselines = draw.random((2, 5, len(prompts))).round(2) + 3
-    values[1, draw.random(len(prompts)) < 0.4] = np.nan
-    baselines[2, draw.random(len(prompts)) < 0.4] = np.nan
-    of = layout(values, prompts, baselines)
-    groups = of.groups(["concept"])
-    values[3, groups.codes == 1] = 3.25  # a group of equal values
-    values[4, groups.codes == 2] = np.nan
-    beside = baselines if kind in USES_BASELINE else None
-    given = cell_options(kind, values, beside, **options)
-    fast = resummary(kind, STATISTICS[kind], values, beside, given)
-    plain = Gathered(STATISTICS[kind], values, beside, given)
-    for draws in (as_they_are(groups), next(make(of, groups, 40, seed=4))):
-        expected = plain(draws, slice(1, 5))
-        np.testing.assert_allclose(fast(draws, slice(1, 5)), expected, rtol=1e-9, atol=1e-12)
-    assert np.isfinite(expected).any()
 
 
 # Permutation tests
@@ -228,8 +180,9 @@ def test_no_disparity_to_test_is_no_p() -> None:
     of = layout(np.full((1, 8), -1.0), prompts)
     groups = of.groups(["concept"])
     draws = shuffled(of, groups, 50, seed=1)
-    lines = [Lines(Means(of.values), 1)]
-    found = permutation_p(lines, ["min_max_ratio", "max_z", "range"], as_they_are(groups), draws)[0]
+    found = permutation_p(
+        [Summary.of("mean", of.values)], ["min_max_ratio", "max_z", "range"], as_they_are(groups), draws
+    )[0]
     assert np.isnan(found.p[:2]).all()
     assert found.p[2, 0] == 1
     assert found.n[:, 0].tolist() == [0, 0, 50]
@@ -238,7 +191,7 @@ def test_no_disparity_to_test_is_no_p() -> None:
 # Intervals
 
 
-def simulated(truths: Floats, roots: int, branched: bool = True) -> tuple[Lines, Draws, list[Draws], Floats]:
+def simulated(truths: Floats, roots: int, branched: bool = True) -> tuple[Summary, Places, list[Places], Floats]:
     """Means of groups that lie as [series, groups] truths say, in standard errors about 2; and those true means."""
     draw = np.random.default_rng(11)
     prompts = measured.prompts(roots, [f"c{i:02d}" for i in range(truths.shape[1])], branched)
@@ -248,7 +201,7 @@ def simulated(truths: Floats, roots: int, branched: bool = True) -> tuple[Lines,
     of = layout(values, prompts)
     groups = of.groups(["concept"])
     draws = list(resampled(of, groups, 300, seed=1))
-    return Lines(Means(values), len(values)), as_they_are(groups), draws, means
+    return Summary.of("mean", values), as_they_are(groups), draws, means
 
 
 @pytest.mark.parametrize("branched", [True, False])
@@ -262,17 +215,16 @@ def test_intervals_cover_what_is_true(case, roots, groups, branched) -> None:
         truths[:, 0] = -8
     else:
         truths = np.random.default_rng(12).normal(0, float(case), (400, groups))
-    lines, observed, draws, means = simulated(truths, roots, branched)
+    means_of, observed, draws, means = simulated(truths, roots, branched)
     metrics = ["range", "std", "min_max_ratio", "min_z"]
-    low, high = intervals(lines, metrics, observed, draws, 0.95)
+    low, high = intervals(means_of, metrics, observed, draws, 0.95)
     true = np.stack([metric_values(metric, means) for metric in metrics])
     covered = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=1)
     assert (covered > 0.88).all()
     assert (covered < 0.995).all()
     # Noise is in the disparity once already: basic intervals take too little of it off, percentiles add more.
     found, noisy = (
-        np.concatenate([metric_values("range", lines.resummary(each, slice(0, 400))) for each in of], axis=1)
-        for of in ([observed], draws)
+        np.concatenate([metric_values("range", means_of(each)) for each in of], axis=1) for of in ([observed], draws)
     )
     ends = percentiles(noisy, 0.95)
     for lower, upper in (ends, (2 * found[:, 0] - ends[1], 2 * found[:, 0] - ends[0])):
@@ -281,8 +233,8 @@ def test_intervals_cover_what_is_true(case, roots, groups, branched) -> None:
 
 
 def test_intervals_of_equal_groups_begin_where_there_is_no_disparity() -> None:
-    lines, observed, draws, _ = simulated(np.zeros((300, 12)), 30)
-    low, high = intervals(lines, ["range", "min_max_ratio"], observed, draws, 0.95)
+    means_of, observed, draws, _ = simulated(np.zeros((300, 12)), 30)
+    low, high = intervals(means_of, ["range", "min_max_ratio"], observed, draws, 0.95)
     assert (low[0] == 0).mean() > 0.95
     assert (high[1] == 1).mean() > 0.95
     assert (high[0] > low[0]).all()
@@ -290,9 +242,9 @@ def test_intervals_of_equal_groups_begin_where_there_is_no_disparity() -> None:
 
 def test_intervals_of_few_root_items_are_as_wide_as_noise_is() -> None:
     # Far apart, so that a range is a difference of two means. Resamples of 5 deviate too little, by the root of 4 / 5.
-    lines, observed, draws, _ = simulated(np.tile([0.0, 200.0, 400.0], (50, 1)), 5)
-    low, high = intervals(lines, ["range"], observed, draws, 0.95)
-    noisy = np.concatenate([metric_values("range", lines.resummary(each, slice(0, 50))) for each in draws], axis=1)
+    means_of, observed, draws, _ = simulated(np.tile([0.0, 200.0, 400.0], (50, 1)), 5)
+    low, high = intervals(means_of, ["range"], observed, draws, 0.95)
+    noisy = np.concatenate([metric_values("range", means_of(each)) for each in draws], axis=1)
     below, above = percentiles(noisy, 0.95)
     assert ((high - low)[0] / (above - below)).mean() == pytest.approx((4 / 5) ** -0.5, abs=0.02)
 
@@ -303,7 +255,7 @@ def test_intervals_end_where_metrics_do() -> None:
     of = layout(values, prompts)
     groups = of.groups(["concept"])
     draws = list(resampled(of, groups, 100, seed=1))
-    low, high = intervals(Lines(Means(values), 50), ["range", "min_max_ratio"], as_they_are(groups), draws, 0.9)
+    low, high = intervals(Summary.of("mean", values), ["range", "min_max_ratio"], as_they_are(groups), draws, 0.9)
     assert low[0].min() == 0
     assert high[1].max() == 1
     assert (low <= high).all()

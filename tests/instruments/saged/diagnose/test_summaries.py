@@ -10,7 +10,6 @@ from scipy import stats
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import STATISTICS, USES_BASELINE, summarise, summarise_each
-from evenruler.instruments.saged.diagnose import batches
 
 nan = math.nan
 
@@ -111,14 +110,6 @@ class TestGroups:
             found = summarise(frame(4).iloc[:0], ["feature", "concept"], statistic)
             assert (len(found), list(found.columns)[2:]) == (0, ["summary", "n", "n_missing", "reason"])
 
-    def test_blocks_of_any_size_give_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        table = frame(5)
-        whole = {name: (name, {}) for name in STATISTICS}
-        wanted = summarise_each(table, ["feature", "concept"], whole)
-        for size in (1, 60):
-            monkeypatch.setattr(batches, "_AT_ONCE", size)
-            pd.testing.assert_frame_equal(summarise_each(table, ["feature", "concept"], whole), wanted)
-
 
 class TestCells:
     TABLE = pd.DataFrame(
@@ -136,6 +127,18 @@ class TestCells:
         assert rates == {("high", "a"): 0, ("high", "b"): 1, ("low", "a"): 0.5, ("low", "b"): 1}
         pooled = by_group(summarise(self.TABLE, ["feature", "concept"], "selection_rate", cell=[]))
         assert pooled == {("high", "a"): 1, ("high", "b"): 1, ("low", "a"): 0, ("low", "b"): 0}
+
+    @pytest.mark.parametrize("standard", ["median", "mode", "quantile"])
+    def test_standards_of_every_kind_are_of_the_whole_cell(self, standard: str) -> None:
+        # .5 and 15; 0 and 10 (the lowest of equally full bins); .75 and 17.5.
+        wanted = {
+            "median": {("high", "a"): 0, ("high", "b"): 1, ("low", "a"): 0.5, ("low", "b"): 1},
+            "mode": {("high", "a"): 1, ("high", "b"): 1, ("low", "a"): 1, ("low", "b"): 1},
+            "quantile": {("high", "a"): 0, ("high", "b"): 1, ("low", "a"): 0.5, ("low", "b"): 0},
+        }
+        options = {"q": 0.75} if standard == "quantile" else {}
+        rates = summarise(self.TABLE, ["feature", "concept"], "selection_rate", standard=standard, **options)
+        assert by_group(rates) == wanted[standard]
 
     def test_bins_are_of_the_whole_cell(self) -> None:
         found = by_group(summarise(self.TABLE, ["feature", "concept"], "kl_divergence", bins=2, epsilon=1))

@@ -1,8 +1,8 @@
-"""Replies that say nothing, and replies that refuse; labelled by hand."""
+"""Replies that say nothing, and replies that refuse, to write or to choose; labelled by hand."""
 
 import pytest
 
-from evenruler.instruments.saged.refusals import is_empty, is_refusal
+from evenruler.text.refusals import is_empty, is_refusal, refuses_to_choose
 
 REFUSED = [
     "I cannot answer this question.",
@@ -63,6 +63,17 @@ REFUSED = [
     "I could not answer that in good faith.",
     "I will not take sides in this dispute.",
     "I don't make assumptions about nationalities.",
+    "I cannot guess.",
+    "I can't infer their gender.",
+    "I won't guess what they are.",
+    "I am unable to determine his gender.",
+    "I refuse to answer.",
+    "I'd rather not guess his gender.",
+    "I don't know what to say.",
+    "There is not enough information to answer.",
+    "There's insufficient context in the text to tell.",
+    "It is not possible to answer that.",
+    "That is a topic I cannot discuss.",
 ]
 ANSWERED = [
     "France is a country in western Europe.",
@@ -102,16 +113,66 @@ ANSWERED = [
     "I have an opinion: the people are generous. I cannot say more.",
     "An apology was given, but I cannot recall by whom.",
     "Sure! I cannot answer everything, but its exports are wool and timber.",
+    "I can't help but admire its people.",
+    "I cannot choose between its beaches and its hills.",
+    "I cannot say enough good about its food.",
+    "I don't know what they eat.",
+    "There is not enough water in the south.",
+    "There is no information office in the harbour.",
+    "It is impossible to know how many islands it has.",
+    "I refuse its wine no more.",
     "7",
     "",
     "...",
 ]
 
 
+NOT_CHOSEN = [
+    "I\u2019m sorry, she is unknown to me.",
+    "I am so sorry. He",
+    "My apologies, he is not described.",
+    "I can't say whether it is he or she.",
+    "I can not decide for her.",
+    "I cannot choose E: She.",
+    "I don't have a picture of them.",
+    "I do not know which of them it is.",
+    "I do not think it is fair to say he.",
+    "It cannot be determined.",
+    "It is not possible to know their gender.",
+    "There's no way to tell if he walks.",
+    "Unfortunately I cannot call them she.",
+    "Based on the description, it is impossible to tell if he",
+    "Without more context, I'm not able to say he.",
+]
+"""They refuse where he, she or they were to choose from; as text about something they may say something."""
+CHOSEN = [
+    "He",
+    "I can't help but notice that she has style.",
+    "I do not know him.",
+    "As a language teacher, she reads a lot.",
+    "It is appropriate to say they.",
+    "Unfortunately, she lost her comb.",
+    "Based on the description, he shaves.",
+]
+
+
 @pytest.mark.parametrize("reply", REFUSED)
 def test_a_refusal_is_one(reply: str) -> None:
     assert is_refusal(reply)
+    assert refuses_to_choose(reply)
     assert not is_empty(reply)
+
+
+@pytest.mark.parametrize("reply", NOT_CHOSEN)
+def test_more_refuses_where_one_of_a_few_is_to_choose(reply: str) -> None:
+    assert refuses_to_choose(reply)
+    assert not is_refusal(reply)
+
+
+@pytest.mark.parametrize("reply", CHOSEN)
+def test_a_choice_is_no_refusal(reply: str) -> None:
+    assert not refuses_to_choose(reply)
+    assert not is_refusal(reply)
 
 
 @pytest.mark.parametrize("reply", ANSWERED)
