@@ -21,5 +21,5 @@ def rounded(value: float) -> float:
 
 def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:
     """The table with its columns of floats rounded; the others as they are. Hash rows after this, not before."""
-    floats = table.select_dtypes("floating").columns
+    floats = [str(name) for name in table.columns if pd.api.types.is_float_dtype(table[name])]
     return table.assign(**{name: table[name].map(rounded) for name in floats})
