@@ -23,8 +23,7 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 	@touch $(READY)
 
 repro: setup ## Check the declaration, then build whatever is out of date
-	@evenruler check
-	dvc repro
+	@evenruler repro
 
 test: setup ## Run the tests but the slow ones
 	python -m pytest -m "not slow" --numprocesses 2

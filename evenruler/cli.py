@@ -29,6 +29,18 @@ def check() -> None:
         typer.echo(line)
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+def repro(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[STAGE]...", help="As of `dvc repro`: stages, --force and so on.")
+    ] = None,
+) -> None:
+    """Check, then build whatever is out of date with `dvc repro`: a line for every stage, and where the report is."""
+    from evenruler.project.repro import repro as build
+
+    raise typer.Exit(build(Path(), words or []))
+
+
 @app.command()
 def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
     """Set the scale: write into params.yaml which models are in use."""
@@ -160,6 +172,20 @@ def diff(
         typer.echo(json.dumps(showing.as_json(difference), indent=2, ensure_ascii=False))
     else:
         typer.echo(showing.as_markdown(difference), nl=False)
+
+
+@app.command()
+def rebuilt() -> None:
+    """Compare every benchmark with git's HEAD. Status 1 if one says something else than before."""
+    from evenruler.publish.rebuilt import beside_head
+
+    differing = []
+    for one in beside_head(Path()):
+        typer.echo(f"{one.name}: {one.said}")
+        differing += [one.name] if one.differs else []
+    if differing:
+        typer.echo(f"other than in git's HEAD: {', '.join(differing)}", err=True)
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from evenruler.errors import as_program
+from evenruler.errors import UserError, as_program
 
 # Threads that spin while they wait make a model many times slower beside any other busy process. Read when torch
 # is loaded, which stages do last.
@@ -27,15 +27,18 @@ SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("b
 
 def run(main: Callable[..., None]) -> None:
     """Run a stage with the words of its command line; a mistake of the user is one line and status 2."""
-    end_with_dvc()
+    as_program(end_with_dvc)
     as_program(lambda: main(*sys.argv[1:]))
 
 
 def end_with_dvc() -> None:
-    """Under DVC, end this process as soon as the process that started it is gone.
+    """Under DVC, end this process as soon as one of those that started it is gone, up to DVC itself.
 
     `kill -9` of `dvc` would otherwise leave the stage running, and paying, beside the one that the next
     `dvc repro` starts. DVC may start a stage through a shell, so the shells between are watched too.
+
+    Raises:
+        UserError: DVC is gone already: the process was handed on to another one, such as that of number 1.
     """
     if "DVC_STAGE" not in os.environ:
         return
@@ -44,6 +47,9 @@ def end_with_dvc() -> None:
         watched.append(ancestor)
         if ancestor.name() not in SHELLS:
             break
+    if not watched or not _is_dvc(watched[-1]):
+        remedy = "run `make repro` again; by hand, unset DVC_STAGE"
+        raise UserError("the dvc that started it is gone", where=os.environ["DVC_STAGE"], remedy=remedy)
 
     def look() -> None:
         while all(map(_alive, watched)):
@@ -51,6 +57,15 @@ def end_with_dvc() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=look, daemon=True, name="end-with-dvc").start()
+
+
+def _is_dvc(process: psutil.Process) -> bool:
+    """Whether it is `dvc`, or Python running it."""
+    try:
+        words = [process.name(), *process.cmdline()]
+    except psutil.Error:
+        return False
+    return any(Path(word).name in ("dvc", "dvc.exe") for word in words)
 
 
 def _alive(process: psutil.Process) -> bool:

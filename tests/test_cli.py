@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,12 @@ def record(root: Path, name: str, recipe: dict[str, Any]) -> None:
     path = root / "data/adapters" / name / "training.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
+
+
+def track(root: Path) -> None:
+    """Have git know all that is there."""
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
 
 
 def edit(path: Path, *changes: tuple[str, str]) -> str:
@@ -153,6 +160,7 @@ def test_check_removes_interventions_of_models_that_are_adapted_no_more(reposito
     for name in [kept, *gone]:
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).touch()
+    track(repository)
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
     assert [line for line in out.splitlines() if line.startswith("removed")] == [
@@ -302,6 +310,7 @@ def test_check_removes_what_is_declared_no_more_and_nothing_else(repository, mon
     for name in kept + gone:
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).touch()
+    track(repository)
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
     assert [line for line in out.splitlines() if line.startswith("removed")] == [
@@ -364,7 +373,7 @@ def test_a_new_questionnaire_passes_the_checks(repository, monkeypatch, capsys) 
 
 
 def test_check_removes_undeclared_benchmarks_and_nothing_else(repository, monkeypatch, capsys) -> None:
-    for name in ("probes-gone", "nli-gone", ".probes-occupation-gender.old", "mine"):
+    for name in ("probes-gone", "nli-gone", ".probes-occupation-gender.old", "mine"):  # empty
         (repository / "benchmarks" / name).mkdir(parents=True)
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
@@ -374,3 +383,67 @@ def test_check_removes_undeclared_benchmarks_and_nothing_else(repository, monkey
     ]
     assert (repository / "benchmarks/.probes-occupation-gender.old").is_dir()
     assert (repository / "benchmarks/mine").is_dir()
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    paths = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
+
+
+ONE_STAGE = """\
+schema: '2.0'
+stages:
+  old:
+    cmd: python -m stages.old
+    outs:
+    - path: data/scores/probes/old.parquet
+      hash: md5
+      md5: d41d8cd98f00b204e9800998ecf8427e
+      size: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("dvc.lock", "<<<<<<< HEAD\nschema: '2.0'\n=======\n>>>>>>> theirs\n", "dvc.lock: holds the marks of a merge"),
+        ("dvc.lock", "", "dvc.lock: empty, as a kill of DVC leaves it; delete it"),
+        ("dvc.lock", ONE_STAGE.replace("size: 1", "size: one"), "dvc.lock: DVC cannot list the stages"),
+        ("dvc.yaml", "stages: [", "dvc.yaml: line 1: "),
+        ("dvc.yaml", "stages:\n  old: {comand: x}\n", "dvc.yaml: DVC cannot list the stages"),
+        ("benchmarks/saged-theirs/README.md", "theirs", "benchmarks/saged-theirs: not declared, and neither git nor"),
+    ],
+)
+def test_nothing_is_written_or_removed_before_everything_is_read(
+    repository, monkeypatch, capsys, file, text, said
+) -> None:
+    """Where there would be something to remove, and `active` to be brought in step."""
+    (repository / ".dvc").mkdir()
+    (repository / "dvc.lock").write_text(ONE_STAGE)
+    old = repository / "data/scores/probes/old.parquet"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    (listed,) = [line for line in Path("params.yaml").read_text().splitlines() if line.startswith("  entailment: [")]
+    edit(repository / "params.yaml", (f"{listed}\n", ""))
+    (repository / file).parent.mkdir(parents=True, exist_ok=True)
+    (repository / file).write_text(text)
+    if file == "dvc.lock":  # and git knows what is there
+        subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
+        subprocess.run(["git", "add", "data"], cwd=repository, check=True)
+    before = files_of(repository)
+    status, out, err = run(monkeypatch, capsys, "check")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {said}")
+    assert files_of(repository) == before
+
+
+def test_check_puts_a_cut_lock_back_and_takes_out_what_is_gone(repository, monkeypatch, capsys) -> None:
+    (repository / ".dvc").mkdir()
+    (repository / ".cache").mkdir()
+    (repository / ".cache/dvc.lock").write_text(ONE_STAGE)
+    (repository / "dvc.lock").write_text(ONE_STAGE[:40])
+    status, out, _ = run(monkeypatch, capsys, "check")
+    assert status == 0
+    assert "dvc.lock was cut in the middle of a line: put back from .cache/dvc.lock\n" in out
+    assert "removed old from dvc.lock\n" in out
+    assert (repository / "dvc.lock").read_text() == "schema: '2.0'\nstages: {}\n"

@@ -1,14 +1,9 @@
 """What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
 
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import get_args
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.declared import Active
@@ -17,29 +12,24 @@ from evenruler.files import replace
 from evenruler.instruments.framing.source import load_contrast
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.probes.criterion import read_criterion
-from evenruler.instruments.probes.evolve.settings import probe_sets, require_start
+from evenruler.instruments.probes.evolve.settings import require_start
 from evenruler.instruments.probes.source import load_probe_source
 from evenruler.instruments.questionnaires.corpora import load_corpus
 from evenruler.instruments.questionnaires.settings import corpora_at
 from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.instruments.saged.source import DomainSource, load_domain, require_fitting
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
-from evenruler.project import artifacts
+from evenruler.project import artifacts, lock, prune
 from evenruler.project.files import params_yaml
 from evenruler.project.params import Params, load_params, require_models
+from evenruler.project.pipeline import stage_names
 from evenruler.project.uses import uses
 from evenruler.publish.versions import load_changelog
-
-BENCHMARK_PREFIXES = ("probes", "nli", "framing", "saged")
-"""What the names of benchmark folders begin with, by family."""
+from evenruler.strict import read_yaml
 
 IGNORED = "# Written by `evenruler check`: benchmarks that hold text of others are in DVC's cache."
 
-INTERVENTIONS = "data/scores/interventions"
-CONTRASTS, FRAMING = "data/built/framing", "data/scores/framing"
-DOMAINS, GENERATIONS, FEATURES = "data/built/saged", "data/generations", "data/features"
-
-WANTED = (INTERVENTIONS, CONTRASTS, FRAMING, DOMAINS)
+WANTED = (prune.INTERVENTIONS, prune.CONTRASTS, prune.FRAMING, prune.DOMAINS)
 """What DVC wants to see, also where nothing is declared that would be in it, and they are empty."""
 
 
@@ -55,15 +45,23 @@ def check(root: Path) -> list[str]:
     Raises:
         UserError: The first mistake found; nothing has been written or removed then.
     """
-    params = load_params(root / "params.yaml", in_step=False)
+    path = root / "params.yaml"
+    params = load_params(path, in_step=False)
     _check_sources(root, params)
     _check_adapters(root, params)
-    lines = _bring_in_step(root / "params.yaml", params, params.active.scale)
-    params = load_params(root / "params.yaml")
+    active = _active(root, params, params.active.scale)
+    text = _in_step(path, params, active)
+    params = params.model_copy(update={"active": active})
+    read_yaml(root / "dvc.yaml")
+    locked, stale = lock.examine(root), prune.stale(root, params)
+    stages = _stages(root, text, locked)
+
+    lines = _write_in_step(path, active, text)
     lines += artifacts.bring_in_step(root, params)
     lines += _keep_out_of_git(root, params)
-    lines += [f"removed {path}" for path in _prune_files(root, params)]
-    lines += [f"removed {stage} from dvc.lock" for stage in _prune_lock(root)]
+    prune.remove(root, stale)
+    lines += [f"removed {path}" for path in stale]
+    lines += _bring_lock_in_step(root, locked, stages)
     for folder in WANTED:
         (root / folder).mkdir(parents=True, exist_ok=True)
     counted = {
@@ -92,7 +90,10 @@ def set_scale(root: Path, name: str) -> list[str]:
     path = root / "params.yaml"
     params = load_params(path, in_step=False)
     require_models(params, chosen, path)
-    return _bring_in_step(path, params, chosen) or [f"params.yaml is at the scale {chosen} already"]
+    active = _active(root, params, chosen)
+    return _write_in_step(path, active, _in_step(path, params, active)) or [
+        f"params.yaml is at the scale {chosen} already"
+    ]
 
 
 def _check_sources(root: Path, params: Params) -> None:
@@ -152,11 +153,15 @@ def _check_adapters(root: Path, params: Params) -> None:
             )
 
 
-def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
-    """Write what a scale uses into `active`, comments and order of the file kept."""
-    wanted = Active(scale=scale, **params.in_use_at(scale), uses=uses(path.parent, params, scale))
+def _active(root: Path, params: Params, scale: Scale) -> Active:
+    """What `active` says at a scale."""
+    return Active(scale=scale, **params.in_use_at(scale), uses=uses(root, params, scale))
+
+
+def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
+    """The text of params.yaml with what a scale uses in `active`, comments and order kept; None where it says so."""
     if params.active.model_dump(exclude_unset=True) == wanted.model_dump():  # DVC wants to see every key
-        return []
+        return None
     yaml = params_yaml()
     document = yaml.load(path.read_text(encoding="utf-8"))
     for place, (key, value) in enumerate(wanted):
@@ -166,9 +171,16 @@ def _bring_in_step(path: Path, params: Params, scale: Scale) -> list[str]:
             document["active"].insert(place, key, _laid_out(value))
     text = StringIO()
     yaml.dump(document, text)
-    replace(path, text.getvalue())
-    everything = dict.fromkeys([*wanted.models, *wanted.entailment])
-    return [f"params.yaml: active is now {scale}: {', '.join(everything)}"]
+    return text.getvalue()
+
+
+def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:
+    if text is None:
+        return []
+    replace(path, text)
+    return [
+        f"params.yaml: active is now {active.scale}: {', '.join(dict.fromkeys([*active.models, *active.entailment]))}"
+    ]
 
 
 def _laid_out(value: object) -> object:
@@ -194,58 +206,21 @@ def _keep_out_of_git(root: Path, params: Params) -> list[str]:
     return [f"benchmarks/.gitignore: text of others stays out of git: {', '.join(params.active.others) or 'none'}"]
 
 
-def _prune_files(root: Path, params: Params) -> Iterator[Path]:
-    """Remove what stages made for models and domains that are declared no more.
-
-    DVC leaves such files behind, and they would change the hash of the folder that they lie in.
-    """
-    made = {
-        "data/built/probes": set(probe_sets(params.probes, params.active.evolved)),
-        "data/scores/probes": {f"{model}.parquet" for model in params.active.models},
-        "data/built/questionnaires": set(params.questionnaires),
-        "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
-        INTERVENTIONS: set(params.active.interventions),
-        CONTRASTS: set(params.contrasts),
-        FRAMING: set(params.active.models),
-        "data/sentences": set(params.domains),
-        DOMAINS: set(params.domains),
-        GENERATIONS: {f"{model}.parquet" for model in params.active.models},
-        FEATURES: set(params.active.models),
-    }
-    stale = [path for folder, keep in made.items() for path in (root / folder).glob("*") if path.name not in keep]
-    # By our own prefixes: what else lies there, as the old folder that a killed card stage left, is not ours to remove.
-    ours = [path for prefix in BENCHMARK_PREFIXES for path in (root / "benchmarks").glob(f"{prefix}-*")]
-    stale += [path for path in ours if path.name not in params.benchmarks]
-    for path in sorted(stale):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-        yield path.relative_to(root)
+def _stages(root: Path, text: str | None, locked: lock.Lock | None) -> list[str] | None:
+    """The stages of dvc.yaml once params.yaml has that text; None where DVC was never set up."""
+    if not (root / ".dvc").is_dir():
+        return None
+    params = text if text is not None else (root / "params.yaml").read_text(encoding="utf-8")
+    pipeline = (root / "dvc.yaml").read_text(encoding="utf-8")
+    return stage_names(pipeline, params, locked.text if locked else None)
 
 
-def _prune_lock(root: Path) -> list[str]:
-    """Remove the entries of dvc.lock whose stage dvc.yaml has no more; DVC keeps them for ever."""
-    path = root / "dvc.lock"
-    if not path.exists():
+def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] | None) -> list[str]:
+    """Put dvc.lock back where it was cut, take out stages that dvc.yaml has no more, which DVC keeps for ever."""
+    if locked is None:
+        lock.keep(root)
         return []
-    yaml = YAML()
-    document = yaml.load(path.read_text(encoding="utf-8"))
-    stages = _stage_names(root)
-    gone = [name for name in document["stages"] if name not in stages]
-    for name in gone:
-        del document["stages"][name]
-    if gone:
-        text = StringIO()
-        yaml.dump(document, text)
-        replace(path, text.getvalue())
-    return gone
-
-
-def _stage_names(root: Path) -> set[str]:
-    command = [sys.executable, "-m", "dvc", "stage", "list", "--name-only"]
-    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    if listed.returncode:
-        reason = listed.stderr.strip().split("\n")[-1]
-        raise UserError(f"dvc cannot list the stages ({reason})", where="dvc.yaml", remedy="mend it")
-    return set(listed.stdout.split())
+    gone = [name for name in locked.stages if stages is not None and name not in stages]
+    lock.write(root, locked.without(gone) if gone else locked)
+    lines = [f"dvc.lock was {locked.wrong}: put back from {lock.KEPT}"] if locked.wrong else []
+    return lines + [f"removed {name} from dvc.lock" for name in gone]

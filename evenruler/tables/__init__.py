@@ -1,7 +1,18 @@
-"""Tables: ids, schemas, reading and writing Parquet."""
+"""Tables: ids, schemas, rounding, reading and writing Parquet."""
 
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.parquet import read_frame, read_table, write_table
+from evenruler.tables.rounding import rounded, without_last_bits
 from evenruler.tables.units import asked_units, evenly_spread
 
-__all__ = ["asked_units", "content_sha256", "evenly_spread", "read_frame", "read_table", "row_id", "write_table"]
+__all__ = [
+    "asked_units",
+    "content_sha256",
+    "evenly_spread",
+    "read_frame",
+    "read_table",
+    "rounded",
+    "row_id",
+    "without_last_bits",
+    "write_table",
+]

@@ -100,6 +100,39 @@ def probes(*rows, **more):
     return {"configs": {"probes": list(rows)}} | more
 
 
+def hashed(value, text="any"):
+    """A row whose content hash is that of its text and of all the bits of a number."""
+    content = hashlib.sha256(f"{text} {value!r}".encode()).hexdigest()
+    return row("1", text, value=value) | {"content_sha256": content}
+
+
+class TestHashesOfLastBits:
+    def test_they_ask_for_nothing(self, compared):
+        old, new = 0.3, 0.3 + 3e-15
+        assert hashed(old)["content_sha256"] != hashed(new)["content_sha256"]
+        found = compared(probes(hashed(old)), probes(hashed(new)))
+        assert (found.needs, found.configs) == ("none", [ConfigDifference("probes", 1, 1)])
+
+    def test_without_tolerance_they_do(self, compared):
+        found = compared(probes(hashed(0.3)), probes(hashed(0.3 + 3e-15)), tolerance=0)
+        assert (found.needs, found.configs[0].recontented) == ("major", 1)
+
+    def test_another_text_still_asks_for_a_major_version(self, compared):
+        found = compared(probes(hashed(0.3)), probes(hashed(0.3 + 3e-15, "other")))
+        assert (found.needs, found.configs[0].by_column) == ("major", {"content_sha256": 1, "text": 1})
+
+    def test_neither_do_checksums_of_rows_in_croissant(self, compared):
+        files = [
+            FILES | {"croissant.json": f'{{"name": "{name}", "sha256": "{digit * 64}"}}'}
+            for name, digit in (("jobs", "a"), ("jobs", "b"), ("other", "b"))
+        ]
+        assert compared({"files": files[0]}, {"files": files[1]}).needs == "none"
+
+    def test_another_croissant_does(self, compared):
+        files = [FILES | {"croissant.json": f'{{"name": "{name}"}}'} for name in ("jobs", "other")]
+        assert compared({"files": files[0]}, {"files": files[1]}).reasons == [("patch", "croissant.json changed")]
+
+
 class TestRows:
     def test_by_hand(self, compared):
         old = [row("1"), row("2"), row("3", "a"), row("4"), row("5", "b"), row("6", "c"), row("7")]

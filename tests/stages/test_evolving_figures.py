@@ -130,14 +130,14 @@ class TestFigures:
             raw = rows[list(WEIGHTS)]
             spread = raw.max() - raw.min()
             assert (spread > 0).all()
-            np.testing.assert_allclose(rows["fitness"], ((raw - raw.min()) / spread) @ pd.Series(WEIGHTS))
+            np.testing.assert_allclose(rows["fitness"], ((raw - raw.min()) / spread) @ pd.Series(WEIGHTS), atol=1e-4)
 
     def test_what_a_template_adds_to_alpha_is_minus_that_of_the_others(self, evolving: Evolving) -> None:
         for generation in range(GENERATIONS + 1):
             matrix = matrix_of(evolving, "guided", generation)
             rows = evolving.history().query("generation == @generation")
             expected = [-np.clip(alpha(matrix.drop(columns=slug)), -1, 1) for slug in rows["template"]]
-            np.testing.assert_allclose(rows["alpha_contribution"], expected)
+            np.testing.assert_allclose(rows["alpha_contribution"], expected, atol=1e-4)  # of rounded numbers
 
     def test_generations_have_the_figures_of_their_populations(self, evolving: Evolving) -> None:
         generations = evolving.table(f"{DIAGNOSIS}/generations")

@@ -1,3 +1,4 @@
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -526,6 +527,8 @@ class TestInTheRepository:
         for folder in kept + gone:
             (repository / folder).mkdir(parents=True)
             (repository / folder / "rows.parquet").touch()
+        for command in (["init", "-q"], ["add", "-A"]):  # git knows them
+            subprocess.run(["git", *command], cwd=repository, check=True)
         assert [line for line in check(repository) if line.startswith("removed")] == [
             f"removed {name}" for name in gone
         ]

@@ -1,4 +1,4 @@
-"""Generations as lines of text, and as tables."""
+"""Generations as lines of text, bit by bit, and as tables, whose numbers are rounded."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -12,6 +12,7 @@ from evenruler.instruments.probes.evolve.fitness import hotspot
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Try
 from evenruler.instruments.probes.evolve.schemas import GRADIENTS
 from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.rounding import without_last_bits
 from evenruler.tables.schemas import BARE
 
 _GENERATION: TypeAdapter[Generation] = TypeAdapter(Generation)
@@ -107,7 +108,7 @@ def gradients(run: Run) -> pd.DataFrame:
         for slug, measured in run.measured()
         for place, word in enumerate(measured.gradients, start=1)
     ]
-    return pd.DataFrame(rows, columns=GRADIENTS.names)
+    return without_last_bits(pd.DataFrame(rows, columns=GRADIENTS.names))
 
 
 def biases(run: Run, attributes: Sequence[str]) -> pd.DataFrame:
@@ -117,11 +118,12 @@ def biases(run: Run, attributes: Sequence[str]) -> pd.DataFrame:
         for slug, measured in run.measured()
         for attribute, bias in zip(attributes, measured.biases, strict=True)
     ]
-    return pd.DataFrame(rows)
+    return without_last_bits(pd.DataFrame(rows))
 
 
 def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:
-    """The table with names and checksums of its rows."""
+    """The table, its numbers rounded, with names and checksums of its rows."""
+    table = without_last_bits(table)
     values = table.astype(object).where(table.notna(), None).to_dict("records")
     ids = [row_id(family="probes", benchmark=benchmark, **{key: str(row[key]) for key in identity}) for row in values]
     checksums = [content_sha256(*(row[key] for key in content)) for row in values]

@@ -1,0 +1,103 @@
+"""What stages made of models and sources that are declared no more.
+
+DVC leaves such files behind, and they would change the hash of the folder that they lie in. Only what git or dvc.lock
+knows is ours to remove; anything else of such a name is a person's, who is told.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from evenruler.errors import UserError
+from evenruler.instruments.probes.evolve.settings import probe_sets
+from evenruler.project import lock
+from evenruler.project.params import Params
+
+INTERVENTIONS = "data/scores/interventions"
+CONTRASTS, FRAMING, DOMAINS = "data/built/framing", "data/scores/framing", "data/built/saged"
+BENCHMARKS = "benchmarks"
+
+BENCHMARK_PREFIXES = ("probes", "nli", "framing", "saged")
+"""What the names of benchmark folders begin with. What else lies there, as the old folder that a killed card stage
+left, is nobody's that is declared no more."""
+
+PARTIAL = ".partial"
+"""How the names of files end that are still being written."""
+
+
+def made(params: Params) -> dict[str, set[str]]:
+    """What belongs into each folder of made data, by the folder."""
+    tables = {f"{model}.parquet" for model in params.active.models}
+    return {
+        "data/built/probes": set(probe_sets(params.probes, params.active.evolved)),
+        "data/scores/probes": tables,
+        "data/built/questionnaires": set(params.questionnaires),
+        "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
+        INTERVENTIONS: set(params.active.interventions),
+        CONTRASTS: set(params.contrasts),
+        FRAMING: set(params.active.models),
+        "data/sentences": set(params.domains),
+        DOMAINS: set(params.domains),
+        "data/generations": tables,
+        "data/features": set(params.active.models),
+    }
+
+
+def stale(root: Path, params: Params) -> list[Path]:
+    """What lies in folders of made data, or as a benchmark, and is not declared; relative to the repository, sorted.
+
+    Raises:
+        UserError: Something there is known neither to git nor to dvc.lock, so it may be somebody's own.
+    """
+    found = [path for folder, keep in made(params).items() for path in _others(root / folder, keep)]
+    ours = tuple(f"{prefix}-" for prefix in BENCHMARK_PREFIXES)
+    found += [path for path in _others(root / BENCHMARKS, set(params.benchmarks)) if path.name.startswith(ours)]
+    paths = sorted(path.relative_to(root) for path in found)
+    if paths:
+        _require_ours(root, paths)
+    return paths
+
+
+def remove(root: Path, paths: Iterable[Path]) -> None:
+    """Remove files, folders with all that is in them, and links, of which what they lead to stays."""
+    for path in paths:
+        if (root / path).is_dir() and not (root / path).is_symlink():
+            shutil.rmtree(root / path)
+        else:
+            (root / path).unlink()
+
+
+def _others(folder: Path, keep: set[str]) -> list[Path]:
+    return [path for path in folder.glob("*") if path.name not in keep]
+
+
+def _require_ours(root: Path, paths: list[Path]) -> None:
+    known = lock.known_outs(root) | _tracked(root, paths)
+    unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known)]
+    if unknown:
+        first, *rest = unknown
+        more = f" (and {', '.join(rest)})" if rest else ""
+        raise UserError(
+            f"not declared, and neither git nor dvc.lock knows it{more}",
+            where=first,
+            remedy="declare it, move it away or delete it; nothing was removed",
+        )
+
+
+def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
+    """Whether it is known, holds or lies in what is, is a file that was never finished, or an empty folder."""
+    name, place = path.as_posix(), root / path
+    if path.suffix == PARTIAL or (place.is_dir() and not place.is_symlink() and not any(place.iterdir())):
+        return True
+    return any(one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in known)
+
+
+def _tracked(root: Path, paths: list[Path]) -> set[str]:
+    """The files in git's index at or below some paths; none where there is no git."""
+    command = ["git", "ls-files", "-z", "--", *map(str, paths)]
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
+    except OSError:
+        return set()
+    return set(filter(None, done.stdout.split("\0"))) if done.returncode == 0 else set()

@@ -1,0 +1,197 @@
+"""A lock that a kill of DVC cut, at the end of every line and at many places between."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.project import lock
+
+MADE = {"card@age": "a"}
+"""The outs of stages that have not two of them."""
+
+STAGES = ("compile@age", "score@tiny", "diagnose", "report")
+
+
+def entry(name: str, version: int, outs: str = "ab") -> str:
+    md5 = f"{version:032x}"
+    made = "".join(
+        f"    - path: data/{name}/{out}\n      hash: md5\n      md5: {md5}.dir\n      size: 1234\n      nfiles: 12\n"
+        for out in outs
+    )
+    return (
+        f"  {name}:\n    cmd: python -m stages.{name}\n    deps:\n"
+        f"    - path: data/sources/{name}.yaml\n      hash: md5\n      md5: {md5}\n      size: 4321\n"
+        f"    params:\n      params.yaml:\n        active.scale: quick\n        models.tiny:\n          kind: causal\n"
+        f"    outs:\n{made}"
+    )
+
+
+def text_of(**versions: int) -> str:
+    return lock.HEADER + "".join(entry(name, version, MADE.get(name, "ab")) for name, version in versions.items())
+
+
+OLD = text_of(**dict.fromkeys(STAGES, 1))
+NEW = text_of(**{**dict.fromkeys(STAGES, 1), "score@tiny": 2})
+"""As DVC writes it once one stage has run."""
+NEWER = text_of(**{**dict.fromkeys(STAGES, 1), "score@tiny": 2, "diagnose": 2, "card@age": 2})
+"""Two ran, and one for the first time, after the copy was made."""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a copy of the old lock, and everything in place that it says was made."""
+    for name in STAGES:
+        for out in ("a", "b"):
+            (tmp_path / f"data/{name}/{out}").mkdir(parents=True)
+    (tmp_path / lock.NAME).write_text(OLD)
+    lock.keep(tmp_path)
+    return tmp_path
+
+
+def entries(text: str) -> dict[str, dict]:
+    return YAML(typ="safe").load(text)["stages"]
+
+
+@pytest.mark.parametrize("new", [NEW, NEWER], ids=["one ran", "three ran"])
+def test_cut_anywhere_every_entry_is_the_new_one_or_the_old_one(root: Path, new: str) -> None:
+    old_entries, new_entries = entries(OLD), entries(new)
+    ends = [place + more for place, letter in enumerate(new) if letter == "\n" for more in (0, 1)]
+    for length in sorted({*range(0, len(new), 41), *range(40), *ends} - {len(new)}):
+        (root / lock.NAME).write_text(new[:length])
+        found = lock.examine(root)
+        assert found is not None
+        for name, one in entries(found.text).items():
+            assert one in (old_entries.get(name), new_entries[name]), (length, name)
+        assert set(entries(found.text)) >= set(STAGES), length
+        if found.text != new[:length]:
+            assert found.wrong, length
+
+
+def test_an_entry_that_is_whole_and_newer_than_the_copy_stays(root: Path) -> None:
+    cut = NEWER[: NEWER.index("  report:") + 20]
+    (root / lock.NAME).write_text(cut)
+    found = lock.examine(root)
+    assert found is not None
+    assert {name: one["outs"][0]["md5"][31] for name, one in entries(found.text).items()} == {
+        "compile@age": "1",
+        "score@tiny": "2",
+        "diagnose": "2",
+        "report": "1",
+    }
+
+
+def test_put_back_it_is_whole_and_the_copy_is_the_same(root: Path) -> None:
+    (root / lock.NAME).write_text("")
+    found = lock.examine(root)
+    assert found is not None
+    assert found.wrong == "empty"
+    lock.write(root, found)
+    assert (root / lock.NAME).read_text() == (root / lock.KEPT).read_text() == OLD
+    assert lock.examine(root) == lock.Lock(OLD)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("", "empty"),
+        ("sch", "cut"),
+        (OLD[:-7], "cut in the middle of a line"),
+        (lock.HEADER, "cut before its first stage"),
+        (lock.HEADER + entry("compile@age", 1), "cut: 3 of 4 stages are missing"),
+        (lock.HEADER + "".join(entry(name, 1) for name in STAGES[:-1]) + entry("report", 2, "a"), "cut inside the"),
+        (lock.HEADER + "  compile@age:\n    cmd: x\n", "cut inside the entry of compile@age"),
+        ("\0\0\0\0\n", "not as DVC writes it"),
+        (lock.HEADER + '  a: "\n', "not YAML"),
+    ],
+)
+def test_a_copy_is_not_made_of_what_was_cut(root: Path, text: str, wrong: str) -> None:
+    (root / lock.NAME).write_text(text)
+    lock.keep(root)
+    assert (root / lock.KEPT).read_text() == OLD
+    found = lock.examine(root)
+    assert found is not None
+    assert (found.wrong or "").startswith(wrong)
+
+
+def test_fewer_stages_are_no_cut_where_nothing_of_them_is_in_place_or_dvc_ended_of_itself(root: Path) -> None:
+    fewer = text_of(**dict.fromkeys(STAGES[:3], 1))
+    (root / lock.NAME).write_text(fewer)
+    lock.keep(root, sure=True)
+    assert lock.examine(root) == lock.Lock(fewer)
+    (root / lock.KEPT).write_text(OLD)
+    assert lock.examine(root) == lock.Lock(OLD, "cut: 1 of 4 stages are missing")
+    for out in ("a", "b"):
+        (root / "data/report" / out).rmdir()
+    assert lock.examine(root) == lock.Lock(fewer)
+
+
+def test_a_stage_taken_from_the_middle_is_no_cut(root: Path) -> None:
+    text = text_of(**dict.fromkeys([STAGES[0], *STAGES[2:]], 1))
+    (root / lock.NAME).write_text(text)
+    assert lock.examine(root) == lock.Lock(text)
+
+
+def git(root: Path, *words: str) -> None:
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("text", ["", OLD[:300], lock.HEADER + entry("compile@age", 1)])
+def test_without_a_copy_the_right_file_is_named(root: Path, text: str) -> None:
+    git(root, "init", "-q")
+    git(root, "add", lock.NAME)
+    git(root, "commit", "-qm", "built")
+    (root / lock.KEPT).unlink()
+    (root / lock.NAME).write_text(text)
+    with pytest.raises(UserError) as raised:
+        lock.examine(root)
+    assert str(raised.value).startswith("dvc.lock: ")
+    assert str(raised.value).endswith("as a kill of DVC leaves it; run `git checkout dvc.lock`")
+    git(root, "checkout", lock.NAME)
+    assert lock.examine(root) == lock.Lock(OLD)
+
+
+def test_what_git_has_is_whole_whatever_was_kept(root: Path) -> None:
+    """As after `git checkout` of a commit with fewer stages."""
+    fewer = text_of(**dict.fromkeys(STAGES[:3], 1))
+    (root / lock.NAME).write_text(fewer)
+    git(root, "init", "-q")
+    git(root, "add", lock.NAME)
+    git(root, "commit", "-qm", "before")
+    assert lock.examine(root) == lock.Lock(fewer)
+
+
+def test_marks_of_a_merge_are_one_line(root: Path) -> None:
+    (root / lock.NAME).write_text(f"{lock.HEADER}<<<<<<< HEAD\n{entry('a', 1)}=======\n{entry('a', 2)}>>>>>>> other\n")
+    with pytest.raises(UserError, match="holds the marks of a merge that nobody resolved") as raised:
+        lock.examine(root)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_lock_no_copy(root: Path) -> None:
+    (root / lock.NAME).unlink()
+    assert lock.examine(root) is None
+    lock.keep(root)
+    assert not (root / lock.KEPT).exists()
+
+
+def test_without_some_stages_the_rest_is_byte_for_byte() -> None:
+    assert lock.Lock(OLD).without(["diagnose"]).text == text_of(**dict.fromkeys([*STAGES[:2], STAGES[3]], 1))
+    assert lock.Lock(OLD).without(STAGES).text == "schema: '2.0'\nstages: {}\n"
+
+
+def test_outs_of_the_lock_and_of_the_copy_are_known(root: Path) -> None:
+    (root / lock.NAME).write_text(text_of(other=1))
+    assert lock.known_outs(root) == {f"data/{name}/{out}" for name in ("other", *STAGES) for out in ("a", "b")}
+
+
+def test_the_lock_of_the_repository_is_read_as_dvc_writes_it() -> None:
+    path = Path(__file__).parents[2] / lock.NAME
+    found = lock.Lock(path.read_text())
+    assert found.without([]).text == found.text
+    stages = YAML(typ="safe").load(found.text)["stages"]
+    assert found.stages == list(stages)
+    assert {out["path"] for one in stages.values() for out in one["outs"]} <= lock.known_outs(path.parent)

@@ -1,0 +1,58 @@
+"""Benchmarks beside git's HEAD, as CI compares them once it has built everything."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenruler import cli
+from tests.publish.test_difference import hashed, probes, row, write
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With two benchmarks in git, and a third that is ignored."""
+    for name, written in (("jobs", probes(hashed(0.3))), ("ages", {}), ("theirs", {})):
+        write(tmp_path / "benchmarks" / name, **written)
+    (tmp_path / "benchmarks/.gitignore").write_text("/theirs\n")
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "built"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-m", "dvc", "init", "-q"], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def again(root: Path, name: str, **written: object) -> None:
+    folder = root / "benchmarks" / name
+    subprocess.run(["rm", "-r", str(folder)], check=True)
+    write(folder, **written)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], str]:
+    monkeypatch.setattr(sys, "argv", ["evenruler", "rebuilt"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out.splitlines(), err
+
+
+def test_other_last_bits_are_the_same_benchmark(repository, monkeypatch, capsys) -> None:
+    again(repository, "jobs", **probes(hashed(0.3 + 3e-15)))
+    said = ["ages: needs none", "jobs: needs none", "theirs: skipped: not in git's HEAD"]
+    assert run(monkeypatch, capsys) == (0, said, "")
+
+
+def test_those_that_differ_are_named(repository, monkeypatch, capsys) -> None:
+    again(repository, "jobs", **probes(hashed(0.3, "other")))
+    subprocess.run(["rm", "-r", "benchmarks/ages"], check=True)
+    status, out, err = run(monkeypatch, capsys)
+    assert (status, err) == (1, "other than in git's HEAD: ages, jobs\n")
+    assert out[:2] == ["ages: not built", "jobs: needs major: 1 rows of probes say something else"]
+
+
+def test_a_row_more_is_another_benchmark(repository, monkeypatch, capsys) -> None:
+    again(repository, "ages", configs={"probes": [row(str(i)) for i in range(1, 5)]})
+    status, out, _ = run(monkeypatch, capsys)
+    assert (status, out[0]) == (1, "ages: needs minor: 1 rows of probes are new")

@@ -1,0 +1,90 @@
+"""A stage does not outlive the DVC that started it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a signal")
+
+SLOW_IMPORT = "import stages, time; open({mark!r}, 'w').close(); time.sleep(60)"
+"""A stage that comes no further than its imports: nothing watches yet."""
+
+STAGE = "from stages.running import run; run(lambda: print('asked'))"
+
+
+def start(code: str, env: dict[str, str]) -> "subprocess.Popen[str]":
+    """Python as somebody's child."""
+    script = f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {code!r}]))"
+    return subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=os.environ | env, text=True)
+
+
+@LINUX
+def test_killed_during_its_imports_nothing_is_left(tmp_path: Path) -> None:
+    mark = tmp_path / "imported"
+    parent = start(SLOW_IMPORT.format(mark=str(mark)), {"DVC_STAGE": "slow"})
+    deadline = time.monotonic() + 60
+    while not mark.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    (stage,) = psutil.Process(parent.pid).children()
+    parent.kill()
+    parent.wait()
+    stage.wait(timeout=5)
+
+
+def run_under(name: str, stage: str | None, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
+    """A stage run by a program of some name, through a shell, as DVC may."""
+    program = tmp_path / name
+    command = ["sh", "-c", f'"{sys.executable}" -c "$CODE"; exit $?']
+    program.write_text(f"import subprocess, sys\nsys.exit(subprocess.call({command!r}))\n")
+    env = {key: value for key, value in os.environ.items() if key != "DVC_STAGE"} | {"CODE": STAGE}
+    return subprocess.run(
+        [sys.executable, str(program)],
+        cwd=ROOT,
+        env=env | ({"DVC_STAGE": stage} if stage else {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("name", "stage"), [("dvc", "score@tiny"), ("other", None)])
+def test_under_dvc_and_by_hand_it_runs(tmp_path: Path, name: str, stage: str | None) -> None:
+    done = run_under(name, stage, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "asked\n", "")
+
+
+def test_handed_on_to_another_process_it_asks_nothing(tmp_path: Path) -> None:
+    done = run_under("init", "score@tiny", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: score@tiny: the dvc that started it is gone; run `make repro` again; by hand, unset DVC_STAGE\n"
+    )
+
+
+@LINUX
+def test_dvc_gone_while_a_shell_stands_between(tmp_path: Path) -> None:
+    """The shell lives on; the stage that it started ends."""
+    mark = tmp_path / "running"
+    code = f"from stages.running import run; import time; run(lambda: (open({str(mark)!r}, 'w'), time.sleep(60)))"
+    program = tmp_path / "dvc"
+    command = ["sh", "-c", f'"{sys.executable}" -c "$CODE"; exit $?']
+    program.write_text(f"import subprocess\nsubprocess.call({command!r})\n")
+    env = os.environ | {"CODE": code, "DVC_STAGE": "slow"}
+    dvc = subprocess.Popen([sys.executable, str(program)], cwd=ROOT, env=env)
+    deadline = time.monotonic() + 60
+    while not mark.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    below = psutil.Process(dvc.pid).children(recursive=True)
+    os.kill(dvc.pid, signal.SIGKILL)
+    dvc.wait()
+    psutil.wait_procs(below, timeout=10)
+    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in below)
