@@ -58,7 +58,7 @@ def draft_terms(
     """Propose terms for the items of a questionnaire: YAML to read and to paste. Nothing is written into a file."""
     from evenruler.instruments.questionnaires import drafting
     from evenruler.instruments.questionnaires.source import load_questionnaire
-    from evenruler.models import load_causal
+    from evenruler.models import load
     from evenruler.project.params import load_params
 
     path = Path("data/sources/questionnaires") / f"{questionnaire}.yaml"
@@ -66,7 +66,7 @@ def draft_terms(
     items = drafting.chosen(source, item, path)
     params = load_params(in_step=False)
     name = model or drafting.first_that_chats(params)
-    drafts = drafting.draft(load_causal(name, params), source, scale, items, n)
+    drafts = drafting.draft(load(name, params), source, scale, items, n)
     typer.echo(drafting.as_yaml(drafts, source, path, name), nl=False)
 
 

@@ -55,9 +55,9 @@ def _asked(
         from evenruler.instruments.saged.assemble.rulemade import questions  # spaCy takes seconds
 
         return questions(sentences, keywords)
-    from evenruler.models import load_causal
+    from evenruler.models import load
 
-    model = load_causal(name, params)
+    model = load(name, params)
     return ask(sentences, keywords, lambda prompt: model.generate([prompt])[0])
 
 

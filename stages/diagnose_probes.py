@@ -25,12 +25,12 @@ FOLDER = DIAGNOSIS / "probes"
 
 def main() -> None:
     """Write the tables of the diagnosis, the tracked figures, and the data of the plots."""
-    from evenruler.models import load_embedder
+    from evenruler.models import load
 
     params = load_params()
     templates = _built("templates", params.probe_sets)
     history = _built("history", _evolved(params))
-    embedder = load_embedder(params.diagnosis.embedder, params)
+    embedder = load(params.diagnosis.embedder, params)
     texts = sorted({probes.without_slots(text) for table in (templates, history) for text in table["text"]})
     embeddings = dict(zip(texts, embedder.embed(texts), strict=True))
     resampling = Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed)

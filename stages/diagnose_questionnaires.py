@@ -72,24 +72,24 @@ def _answers(files: list[Path]) -> pd.DataFrame:
 
 
 def _embeddings(params: Params, prompts: pd.DataFrame, items: pd.DataFrame) -> dict[str, NDArray[np.float32]]:
-    from evenruler.models import load_embedder
+    from evenruler.models import load
 
     texts = sorted({*items["original"], *questionnaires.source_prompts(prompts)["whole"]})
-    return dict(zip(texts, load_embedder(params.diagnosis.embedder, params).embed(texts), strict=True))
+    return dict(zip(texts, load(params.diagnosis.embedder, params).embed(texts), strict=True))
 
 
 def _acceptability(params: Params, prompts: pd.DataFrame) -> pd.DataFrame | None:
     """How acceptable the sentences are, by a causal model or a classifier, where one is named."""
-    from evenruler.models import load_causal, load_classifier
+    from evenruler.models import load
 
     judge = params.diagnosis.acceptability
     if judge is None:
         return None
     texts = questionnaires.sentences(prompts)
-    if params.models[judge].kind == "causal":
-        values = load_causal(judge, params).slor(texts)
+    if params.can(judge, "slor"):
+        values = load(judge, params).slor(texts)
         return questionnaires.acceptability(prompts, dict(zip(texts, values, strict=True)), questionnaires.SLOR)
-    classifier = load_classifier(judge, params)
+    classifier = load(judge, params)
     shares = questionnaires.probability_of_acceptable(classifier.classify(texts), classifier.labels, judge)
     return questionnaires.acceptability(prompts, dict(zip(texts, shares, strict=True)), questionnaires.ACCEPTABILITY)
 

@@ -58,12 +58,12 @@ def main(domain: str) -> None:
 
 def runs_of(domain: str, params: Params, source: ProbeSource) -> list[Run]:
     """The guided run, and the one that replaces any word where the scale asks for it."""
-    from evenruler.models import load_causal, load_embedder, load_writer  # takes seconds
+    from evenruler.models import load  # takes seconds
     from evenruler.models.store import cache_root
 
     settings, scale = params.evolve[domain], params.active.scale
-    model, writer = load_causal(settings.model[scale], params), load_writer(settings.operator[scale], params)
-    embedder = load_embedder(params.diagnosis.embedder, params)
+    model, writer = load(settings.model[scale], params), load(settings.operator[scale], params)
+    embedder = load(params.diagnosis.embedder, params)
     article = params.probes[domain].article_of(settings.start)
     ruler = Ruler(model, source, article, settings.gradient_attributes[scale])
     operator = ModelOperator(writer, settings.new_tokens, settings.shots[scale])

@@ -1,4 +1,4 @@
-"""Let one causal model answer the prompts of every domain: `data/built/saged/` -> `data/generations/{m}.parquet`."""
+"""Let one model answer the prompts of every domain: `data/built/saged/` -> `data/generations/{m}.parquet`."""
 
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,10 @@ from evenruler.instruments.saged.refusals import is_empty, is_refusal
 from evenruler.instruments.saged.requests import asked_prompts, asked_replies
 from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame, write_table
-from stages.running import BUILT, GENERATIONS, run
+from stages.running import BUILT, GENERATIONS, leave_out, run
 
 if TYPE_CHECKING:
-    from evenruler.models.answering import StoredCausal
+    from evenruler.models import Model
 
 
 def main(name: str) -> None:
@@ -20,10 +20,11 @@ def main(name: str) -> None:
     params = load_params()
     asked = {domain: _asked(params, name, domain) for domain in params.domains}
 
-    from evenruler.models import load_causal  # takes seconds: after what a user may have to mend
+    from evenruler.models import load  # takes seconds: after what a user may have to mend
 
-    model = load_causal(name, params)
-    found = [_replies(model, params, domain, rows) for domain, rows in asked.items()]
+    model = load(name, params)
+    leave_out(model, "generate", "replies")
+    found = [_replies(model, params, domain, rows) for domain, rows in asked.items() if model.can("generate")]
     replies = pd.concat([pd.DataFrame(columns=schemas.GENERATIONS.names), *found])
     write_table(
         replies.assign(model=name, lineage=params.lineage(name)),
@@ -42,7 +43,7 @@ def _asked(params: Params, name: str, domain: str) -> pd.DataFrame:
     asked = asked_prompts(prompts, settings.items[scale], settings.concepts[scale])
     few = asked_prompts(asked, params.brittleness.domains[scale], settings.concepts[scale])
     roles = params.saged.roles_at(scale)
-    if not params.models[name].chat:
+    if not params.models[name].chats:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
     return asked_replies(
         asked,
@@ -54,7 +55,7 @@ def _asked(params: Params, name: str, domain: str) -> pd.DataFrame:
     )
 
 
-def _replies(model: "StoredCausal", params: Params, domain: str, asked: pd.DataFrame) -> pd.DataFrame:
+def _replies(model: "Model", params: Params, domain: str, asked: pd.DataFrame) -> pd.DataFrame:
     replies = model.generate(
         asked["text"].tolist(),
         sampling=model.sampling(params.domains[domain].new_tokens[params.active.scale]),

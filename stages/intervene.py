@@ -51,7 +51,7 @@ def main(name: str) -> None:
 def _course(chat: bool, state: Any) -> Iterator[dict[str, Any]]:
     """How the adaptation goes: plain pairs answered right, and a chat model's reply to a message."""
     from evenruler.models import LABELS, Sampling
-    from evenruler.models.entailment import labelled_sample
+    from evenruler.models.backends.nli import labelled_sample
 
     sample = labelled_sample()
     said = state.entailment([pair for pair, _ in sample]).argmax(axis=1)

@@ -1,30 +1,27 @@
-"""What a stage asks of a model: likelihoods, words in place, generations, entailment, embeddings; never paid twice."""
+"""What one can ask of a model: likelihoods, words, replies, entailment, labels, embeddings; never paid twice."""
 
-from evenruler.models.catalogue import (
-    load,
-    load_causal,
-    load_classifier,
-    load_embedder,
-    load_entailment,
-    load_masked,
-    load_writer,
+from evenruler.models.catalogue import load
+from evenruler.models.model import Model
+from evenruler.models.records import (
+    LABELS,
+    CausalModel,
+    Embedder,
+    LogLikelihoods,
+    Placed,
+    Reply,
+    Sampling,
+    WordLikelihoods,
 )
-from evenruler.models.entailment import LABELS
-from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Placed, Sampling, WordLikelihoods
 
 __all__ = [
     "LABELS",
     "CausalModel",
     "Embedder",
     "LogLikelihoods",
+    "Model",
     "Placed",
+    "Reply",
     "Sampling",
     "WordLikelihoods",
     "load",
-    "load_causal",
-    "load_classifier",
-    "load_embedder",
-    "load_entailment",
-    "load_masked",
-    "load_writer",
 ]

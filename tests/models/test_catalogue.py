@@ -1,8 +1,8 @@
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.models import load, load_causal, load_embedder
-from evenruler.models.answering import StoredCausal, StoredEmbedder
+from evenruler.models import load
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
 from tests.tiny import tiny_params
@@ -12,19 +12,19 @@ def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, err
     assert error_of(load, "gemma-3-270", shipped_params, store=store) == (
         "params.yaml: models: no model 'gemma-3-270'; mend the name (did you mean 'gemma-3-270m'?) or add an entry"
     )
-    assert error_of(load_embedder, "all-minilm", shipped_params, store=store) == (
+    assert error_of(load, "all-minilm", shipped_params, store=store) == (
         "params.yaml: models: no embedder model 'all-minilm'; "
         "mend the name (did you mean 'all-minilm-l6-v2'?) or add an entry"
     )
 
 
 def test_a_model_of_another_kind_is_none_of_this_kind(shipped_params, store, error_of) -> None:
-    line = error_of(load_causal, "all-minilm-l6-v2", shipped_params, store=store)
+    line = error_of(load, "all-minilm-l6-v2", shipped_params, store=store)
     assert line.startswith("params.yaml: models: no causal model 'all-minilm-l6-v2'; mend the name (known: ")
     assert "gemma-3-270m, " in line
     assert line.endswith(") or add an entry")
 
-    line = error_of(load_embedder, "gemma-3-270m", shipped_params, store=store)
+    line = error_of(load, "gemma-3-270m", shipped_params, store=store)
     assert line == (
         "params.yaml: models: no embedder model 'gemma-3-270m'; mend the name (known: all-minilm-l6-v2) or add an entry"
     )
@@ -33,7 +33,7 @@ def test_a_model_of_another_kind_is_none_of_this_kind(shipped_params, store, err
 def test_a_model_is_named_but_not_loaded(llama_folder, store) -> None:
     model = load("tiny", tiny_params({"tiny": llama_folder}), store=store)
 
-    assert isinstance(model, StoredCausal)
+    assert isinstance(model, Model)
     assert (model.name, model.asked, model._backend) == ("tiny", 0, None)
 
 
@@ -41,9 +41,9 @@ def test_params_and_store_are_those_here_by_default(monkeypatch, tmp_path) -> No
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
 
-    embedder = load_embedder("all-minilm-l6-v2")
+    embedder = load("all-minilm-l6-v2")
 
-    assert isinstance(embedder, StoredEmbedder)
+    assert isinstance(embedder, Model)
     assert embedder._store.root == tmp_path
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.models import Sampling
-from evenruler.models.endpoint import AT_ONCE, KEY, URL, StoredChat
+from evenruler.models.endpoint import AT_ONCE, KEY, URL, Model
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from tests.loopback_chat import ScriptedServer, running
@@ -23,9 +23,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
         yield scripted
 
 
-def chat(store: RowStore, revision: str | None = None) -> StoredChat:
+def chat(store: RowStore, revision: str | None = None) -> Model:
     entry = ModelEntry(kind="chat", source="endpoint:big-one", licence="by its terms", origin="x", revision=revision)
-    return StoredChat("big", entry, store)
+    return Model("big", entry, store)
 
 
 def test_asks_what_was_asked_and_keeps_the_replies(server: ScriptedServer, store: RowStore) -> None:

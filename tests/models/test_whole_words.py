@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from evenruler.models import asking, causal, load
-from evenruler.models.causal import Capacity, Request
+from evenruler.models.backends.causal import Capacity, Request
 from evenruler.models.store import Keys, RowStore
 from tests.models.conftest import raw_token_nats, tiny_word_ends
 from tests.tiny import KINDS, tiny_params
@@ -87,7 +87,7 @@ class TestAgainstPlainLogits:
 
     def test_a_vocabulary_in_slices_is_masked_slice_by_slice(self, tiny, monkeypatch) -> None:
         """Slices of 20 tokens: some hold letters alone, some none."""
-        monkeypatch.setattr("evenruler.models.likelihood.VOCABULARY_CHUNK", 20)
+        monkeypatch.setattr("evenruler.models.backends.likelihood.VOCABULARY_CHUNK", 20)
         model = tiny()
         ends = tiny_word_ends(model.backend.tokenizer)
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from evenruler.instruments.questionnaires.source import load_questionnaire
-from evenruler.models.answering import StoredEntailment
-from evenruler.models.classification import CAPACITY, packs
-from evenruler.models.entailment import LABELS, Pair, TransformersEntailment
+from evenruler.models.backends.classifier import CAPACITY, packs
+from evenruler.models.backends.nli import LABELS, Nli, Pair
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import matmul_peak
@@ -42,16 +42,16 @@ def prompts(params: Params) -> list[list[Pair]]:
     return list(items.values())
 
 
-def load(name: str, params: Params, folder: Path) -> StoredEntailment:
-    from evenruler.models import load_entailment
+def load(name: str, params: Params, folder: Path) -> Model:
+    from evenruler.models import load
 
-    model = load_entailment(name, params, store=RowStore(folder))
-    if not isinstance(model, StoredEntailment):
+    model = load(name, params, store=RowStore(folder))
+    if not isinstance(model, Model):
         raise SystemExit(f"{name} has no head for pairs of its own; name another model")
     return model
 
 
-def called(backend: TransformersEntailment, batches: Items) -> np.ndarray:
+def called(backend: Nli, batches: Items) -> np.ndarray:
     """[n, 3] logits, one call of transformers a batch."""
     import torch
 
@@ -63,9 +63,7 @@ def called(backend: TransformersEntailment, batches: Items) -> np.ndarray:
     return np.concatenate(found)[:, list(backend._order)].astype(np.float64)
 
 
-def contest(
-    name: str, params: Params, backend: TransformersEntailment, items: Items
-) -> dict[str, tuple[float, np.ndarray]]:
+def contest(name: str, params: Params, backend: Nli, items: Items) -> dict[str, tuple[float, np.ndarray]]:
     """Seconds and logits of one turn of each contender."""
     pairs = [pair for item in items for pair in item]
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +86,7 @@ def contest(
     return found
 
 
-def tokens(backend: TransformersEntailment, items: Items) -> dict[str, int]:
+def tokens(backend: Nli, items: Items) -> dict[str, int]:
     """Tokens that go through the model, by contender, padding included."""
     pairs = list(dict.fromkeys(pair for item in items for pair in item))
     ids = dict(zip(pairs, backend._encode(pairs)["input_ids"], strict=True))
@@ -104,7 +102,7 @@ def tokens(backend: TransformersEntailment, items: Items) -> dict[str, int]:
     }
 
 
-def weights(backend: TransformersEntailment) -> int:
+def weights(backend: Nli) -> int:
     """Numbers that each token is multiplied with; what only the first token meets is left out."""
     import torch
 

@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evenruler.models import load_causal, trie
-from evenruler.models.answering import StoredCausal
-from evenruler.models.causal import Request, TransformersCausal
-from evenruler.models.likelihood import padded
+from evenruler.models import load, trie
+from evenruler.models.backends.causal import Causal, Request
+from evenruler.models.backends.likelihood import padded
+from evenruler.models.backends.words import word_tokens
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore, cache_root
-from evenruler.models.words import word_tokens
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import BATCHES
 
@@ -64,17 +64,17 @@ def pairs(every: int) -> Pairs:
     return [prompt for prompt, _ in both], [form for _, form in both]
 
 
-def load(name: str, params: Params, folder: Path) -> StoredCausal:
+def opened(name: str, params: Params, folder: Path) -> Model:
     (folder / "models").symlink_to((cache_root() / "models").resolve())
-    return load_causal(name, params, store=RowStore(folder))
+    return load(name, params, store=RowStore(folder))
 
 
-def ours(model: StoredCausal, asked: Pairs) -> np.ndarray:
+def ours(model: Model, asked: Pairs) -> np.ndarray:
     found = model.whole_words(*asked)
     return np.stack([found.nats, found.ends], axis=1)
 
 
-def each_alone(backend: TransformersCausal, asked: Pairs, batch: int) -> np.ndarray:
+def each_alone(backend: Causal, asked: Pairs, batch: int) -> np.ndarray:
     """[n, 2] nats of the word and of its end, by batches of sequences of like length."""
     sequences = [((backend._start, *p, *w), len(p) + 1) for p, w in word_tokens(backend.tokenizer, *asked)]
     order = sorted(range(len(sequences)), key=lambda i: len(sequences[i][0]))
@@ -93,7 +93,7 @@ def each_alone(backend: TransformersCausal, asked: Pairs, batch: int) -> np.ndar
     return found
 
 
-def best_batch(backend: TransformersCausal, asked: Pairs) -> int:
+def best_batch(backend: Causal, asked: Pairs) -> int:
     """The size that does best on a sample."""
     every = max(1, len(asked[0]) // SAMPLE)
     sample = asked[0][::every], asked[1][::every]
@@ -106,7 +106,7 @@ def best_batch(backend: TransformersCausal, asked: Pairs) -> int:
 
 
 def contest(
-    name: str, params: Params, backend: TransformersCausal, asked: Pairs, batch: int
+    name: str, params: Params, backend: Causal, asked: Pairs, batch: int
 ) -> dict[str, tuple[float, np.ndarray]]:
     """Seconds and answers of one turn of each contender."""
     with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +127,7 @@ def contest(
     return found
 
 
-def tokens(backend: TransformersCausal, asked: Pairs, batch: int) -> dict[str, int]:
+def tokens(backend: Causal, asked: Pairs, batch: int) -> dict[str, int]:
     """Tokens that go through the model, by contender, padding included."""
     cut = word_tokens(backend.tokenizer, *asked)
     sequences = [trie.TokenSequence((backend._start, *p, *w), len(p) + 1, open=True) for p, w in cut]

@@ -37,7 +37,7 @@ def backend(name: str):
 
 def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     from evenruler.models import trie
-    from evenruler.models.causal import Request
+    from evenruler.models.backends.causal import Request
 
     model = backend(name)
     requests = [Request(text) for text in texts]
@@ -138,7 +138,7 @@ def matmul_peak() -> float:
 def warm_store(name: str, texts: list[str]) -> float:
     """Texts/s that a store which has them answers, the model not loaded."""
     from evenruler.models import load
-    from evenruler.models.answering import LIKELIHOOD
+    from evenruler.models.model import LIKELIHOOD
     from evenruler.models.store import RowStore, cache_root
 
     many = [f"{text} {i}" for i in range(-(-20_000 // len(texts))) for text in texts]

@@ -80,7 +80,7 @@ class Workplace:
 
     def generate(self, write: Write) -> None:
         with self._inside(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evenruler.models, "load_causal", lambda name, params: Scripted(write))
+            patch.setattr(evenruler.models, "load", lambda name, params: Scripted(write))
             generate.main(MODEL)
 
     def extract(self) -> None:

@@ -410,7 +410,7 @@ class TestCommand:
             asked.append(name)
             return ScriptedModel({"calm, at ease, composed": ["serene, unhurried\n"]})
 
-        monkeypatch.setattr(models, "load_causal", scripted)
+        monkeypatch.setattr(models, "load", scripted)
         before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
 
         status, out, err = run("gad-7", "--item", "item-1-nervous", "--n", "1")

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from evenruler.errors import UserError
 from evenruler.measurement.checks import Floats
-from evenruler.models import Embedder, Sampling, load_causal, load_classifier, load_embedder
+from evenruler.models import Embedder, Sampling, load
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 
@@ -65,10 +65,10 @@ class FromCatalogue:
         Raises:
             UserError: There is no such model, it is none of single texts, or its files are missing.
         """
-        found = load_classifier(name, self._params, store=self._store)
-        if self._params.entails(name):
+        found = load(name, self._params, store=self._store)
+        if not found.can("classify"):
             raise UserError(
-                f"{name} classifies pairs of premise and hypothesis, no single texts",
+                f"{name} (kind {found.kind}) does not classify single texts",
                 where=f"params.yaml: models.{name}",
                 remedy="name another classifier",
             )
@@ -81,7 +81,7 @@ class FromCatalogue:
         Raises:
             UserError: There is no such embedder, or its files are missing.
         """
-        found = load_embedder(name or self._params.diagnosis.embedder, self._params, store=self._store)
+        found = load(name or self._params.diagnosis.embedder, self._params, store=self._store)
         self._opened.append(found)
         return found
 
@@ -91,7 +91,7 @@ class FromCatalogue:
         Raises:
             UserError: There is no such model, or its files are missing.
         """
-        model = load_causal(name, self._params, store=self._store)
+        model = load(name, self._params, store=self._store)
         self._opened.append(model)
         sampling = Sampling(max_new_tokens=NEW_TOKENS, temperature=0)
         return lambda prompts: model.generate(prompts, sampling=sampling)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.models.trie import Tokens
+from evenruler.models.backends.trie import Tokens
 
 LINE = "\n"
 """Stands before a word that is cut into tokens alone: some tokenizers put a space before the first word of a text."""

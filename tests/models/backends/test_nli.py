@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from evenruler.models import LABELS, load, load_entailment
-from evenruler.models.answering import StoredCausal, StoredEmbedder, StoredEntailment
-from evenruler.models.entailment import Pair, TransformersEntailment, labelled_sample, order_of
+from evenruler.models import LABELS, load
+from evenruler.models.backends.nli import Nli, Pair, labelled_sample, order_of
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -81,11 +81,11 @@ def folder(tmp_path) -> Path:
 
 
 @pytest.fixture
-def loaded(tmp_path) -> Callable[..., StoredEntailment]:
+def loaded(tmp_path) -> Callable[..., Model]:
     """Loads the classifier of a folder; from a store that is empty unless one is given."""
     made = itertools.count()
 
-    def make(folder: Path, store: RowStore | None = None, **entry: Any) -> StoredEntailment:
+    def make(folder: Path, store: RowStore | None = None, **entry: Any) -> Model:
         params = tiny_params({"tiny": folder}, kind="nli", **entry)
         return load("tiny", params, store=store or RowStore(tmp_path / f"store-{next(made)}"))
 
@@ -218,7 +218,7 @@ class AnswersThatAreGiven:
         """By label, the columns that its pairs get in turn."""
         turns = {label: itertools.cycle(of_label) for label, of_label in columns.items()}
         said = {pair: next(turns[label]) for pair, label in labelled_sample()}
-        monkeypatch.setattr(TransformersEntailment, "logits", lambda _, pairs: np.eye(3)[[said[p] for p in pairs]])
+        monkeypatch.setattr(Nli, "logits", lambda _, pairs: np.eye(3)[[said[p] for p in pairs]])
 
 
 class TestDetection:
@@ -258,7 +258,7 @@ class TestDetection:
         assert self.REFUSED in error_of(loaded(unnamed).entailment, PAIRS[:1])
 
     def test_names_are_believed_unasked(self, folder, loaded, monkeypatch) -> None:
-        monkeypatch.setattr(TransformersEntailment, "logits", lambda *_: pytest.fail("the model was asked"))
+        monkeypatch.setattr(Nli, "logits", lambda *_: pytest.fail("the model was asked"))
         assert loaded(folder).backend._order == (0, 1, 2)
 
     def test_the_sample_has_some_of_each(self) -> None:
@@ -367,15 +367,15 @@ class TestCatalogue:
         params = tiny_params({"nli": folder}, kind="nli")
         causal = tiny_params({"causal": save_tiny(tmp_path / "causal")})
 
-        assert type(load("nli", params, store=store)) is StoredEntailment
-        assert type(load_entailment("nli", params, store=store)) is StoredEntailment
-        assert type(load("causal", causal, store=store)) is StoredCausal
-        assert type(load_entailment("causal", causal, store=store)) is StoredCausal
-        assert type(load("minilm", params, store=store)) is StoredEmbedder
+        assert type(load("nli", params, store=store)) is Model
+        assert type(load("nli", params, store=store)) is Model
+        assert type(load("causal", causal, store=store)) is Model
+        assert type(load("causal", causal, store=store)) is Model
+        assert type(load("minilm", params, store=store)) is Model
 
     def test_an_embedder_entails_nothing(self, folder, store, error_of) -> None:
         params = tiny_params({"tiny": folder}, kind="nli")
-        line = error_of(load_entailment, "minilm", params, store=store)
+        line = error_of(load, "minilm", params, store=store)
         assert line.startswith("params.yaml: models: no nli model 'minilm'; ")
 
     def test_a_causal_model_has_no_head_for_pairs(self, tmp_path, loaded, error_of) -> None:

@@ -1,4 +1,4 @@
-"""The sentence-transformers backend for embedders."""
+"""Sentence embedders by sentence-transformers."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
-from evenruler.models.loading import loading
+from evenruler.models.loading import loading, quiet
 
 BATCH = 32
 
 
-class TransformersEmbedder:
+class SentenceEmbedder:
     """A sentence embedder in memory."""
 
     def __init__(self, name: str, folder: Path, device: str) -> None:
@@ -24,16 +24,16 @@ class TransformersEmbedder:
         """
         from sentence_transformers import SentenceTransformer
 
-        with loading(name, str(folder)):
-            self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        with quiet(), loading(name, str(folder)):
+            self._model: Any = SentenceTransformer(
+                str(folder), device=device, local_files_only=True, trust_remote_code=False
+            )
         if lacking := _lacking(self._model[0].auto_model, folder):
             raise UserError(
                 f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
             )
 
-    def embeddings(
-        self, texts: Sequence[str], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, NDArray[np.float32]]]]:
+    def embed(self, texts: Sequence[str], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float32]]]]:
         """Embed every batch of texts that holds a wanted one, whole.
 
         Yields:

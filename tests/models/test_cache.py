@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from evenruler.models import asking, causal, load
-from evenruler.models.answering import StoredCausal
-from evenruler.models.causal import Capacity
-from evenruler.models.protocol import Sampling
-from evenruler.models.slots import Slots
+from evenruler.models.backends.causal import Capacity
+from evenruler.models.backends.slots import Slots
+from evenruler.models.model import Model
+from evenruler.models.records import Sampling
 from evenruler.models.store import Keys, RowStore
 from tests.tiny import tiny_params
 
@@ -29,10 +29,10 @@ def _small_packs(monkeypatch) -> None:
 
 
 @pytest.fixture
-def open_model(llama_folder, tmp_path) -> Callable[..., StoredCausal]:
+def open_model(llama_folder, tmp_path) -> Callable[..., Model]:
     """Opens the same model on a store in a folder, as another process would."""
 
-    def opened(where: str = "store") -> StoredCausal:
+    def opened(where: str = "store") -> Model:
         return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
 
     return opened
@@ -48,7 +48,7 @@ def must_not_load(device: str) -> None:
     raise AssertionError("the model was loaded")
 
 
-def break_after(model: StoredCausal, packs: int, monkeypatch) -> list[int]:
+def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
     """Makes the model's scorer die after so many packs; returns the list that it notes their sizes in."""
     scorer, sizes = model.backend._scorer, []
     score = scorer.score

@@ -5,8 +5,8 @@ from scipy import stats
 from transformers import GenerationConfig
 
 from evenruler.models import Sampling, load
-from evenruler.models.causal import Request
-from evenruler.models.generation import RowSampler, draw, generate_batch, random_numbers
+from evenruler.models.backends.causal import Request
+from evenruler.models.backends.sampling import RowSampler, draw, generate_batch, random_numbers
 from tests.tiny import save_tiny, tiny_params
 
 PROMPTS = ["The man", "x", "", "the theatre is", "A girl and a boy", "é", "the man is a", "ab", "one", "The", "No!"]

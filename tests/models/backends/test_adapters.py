@@ -11,11 +11,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from evenruler.models import LABELS, load, load_classifier, load_entailment
-from evenruler.models.adapters import Adapter, head_of, load_adapted, load_with_head, require_all
-from evenruler.models.answering import StoredClassifier, StoredEntailment
-from evenruler.models.entailment import Pair
+from evenruler.models import LABELS, load
+from evenruler.models.backends.adapters import Adapter, head_of, load_adapted, load_with_head, require_all
+from evenruler.models.backends.nli import Pair
 from evenruler.models.loading import quiet
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.training.finetuning import finetune
@@ -68,7 +68,7 @@ def plain(pairs: Sequence[Pair], order: Sequence[str]) -> np.ndarray:
 
 class TestLogits:
     def test_are_those_of_transformers_and_peft(self, here, store) -> None:
-        model = load_entailment("tiny", params(PAIRS), store=store)
+        model = load("tiny", params(PAIRS), store=store)
 
         found = model.entailment(SAID)
 
@@ -85,12 +85,12 @@ class TestLogits:
         monkeypatch.chdir(workshop(tmp_path, kind))
         declared = params(PAIRS, fit="head", **SHORT)
         finetune("tiny", declared, store=store)
-        found = load_entailment("tiny", declared, store=store).entailment(SAID)
+        found = load("tiny", declared, store=store).entailment(SAID)
         assert found == pytest.approx(plain(SAID, OWN_ORDER), abs=1e-5)
         assert (np.ptp(found, axis=0) > 1e-3).all()
 
     def test_merging_adds_the_product_to_the_encoders_weights(self, here, store) -> None:
-        merged = load_entailment("tiny", params(PAIRS), store=store).backend.model.state_dict()
+        merged = load("tiny", params(PAIRS), store=store).backend.model.state_dict()
 
         base, saved = load_file("encoder/model.safetensors"), load_file(ADAPTER / "adapter_model.safetensors")
         a = [name for name in saved if name.endswith(".lora_A.weight")]
@@ -123,28 +123,28 @@ class TestLogits:
 
 class TestCatalogue:
     def test_what_an_encoder_answers_depends_on_its_labels(self, here, store) -> None:
-        assert type(load("tiny", params(PAIRS), store=store)) is StoredEntailment
+        assert type(load("tiny", params(PAIRS), store=store)) is Model
         finetune("tiny", params(MOODS, **SHORT), store=store)
-        assert type(load("tiny", params(MOODS), store=store)) is StoredClassifier
+        assert type(load("tiny", params(MOODS), store=store)) is Model
 
     def test_what_is_fitted_on_other_labels_entails_nothing(self, here, store, error_of) -> None:
         finetune("tiny", params(MOODS, **SHORT), store=store)
-        model = load_entailment("tiny", params(MOODS), store=store)
+        model = load("tiny", params(MOODS), store=store)
         assert error_of(model.entailment, SAID) == "encoder: tiny has 2 labels, expected 3; see its `source`"
 
     def test_nothing_is_asked_twice(self, here, store, monkeypatch) -> None:
-        first = load_entailment("tiny", params(PAIRS), store=store)
+        first = load("tiny", params(PAIRS), store=store)
         found = first.entailment(SAID)
-        again = load_entailment("tiny", params(PAIRS), store=store)
+        again = load("tiny", params(PAIRS), store=store)
         monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
         assert (again.entailment(SAID) == found).all()
         assert (first.asked, again.asked) == (len(SAID), 0)
 
     def test_answers_of_another_adapter_are_others(self, here, store) -> None:
-        old = load_entailment("tiny", params(PAIRS), store=store)
+        old = load("tiny", params(PAIRS), store=store)
         before = old.entailment(SAID)
         finetune("tiny", params(PAIRS, seed=1, **SHORT), store=store)
-        new = load_entailment("tiny", params(PAIRS), store=store)
+        new = load("tiny", params(PAIRS), store=store)
         assert abs(new.entailment(SAID) - before).max() > 1e-2
         assert new.asked == len(SAID)
         assert new.entailment(SAID) == pytest.approx(plain(SAID, OWN_ORDER), abs=1e-5)
@@ -156,11 +156,11 @@ class TestWhatIsRefused:
         """The line that answers a question."""
 
         def ask(declared: Params | None = None) -> str:
-            return error_of(lambda: load_entailment("tiny", declared or params(PAIRS), store=store).entailment(SAID))
+            return error_of(lambda: load("tiny", declared or params(PAIRS), store=store).entailment(SAID))
 
         return ask
 
-    @pytest.mark.parametrize("loader", [load, load_entailment, load_classifier])
+    @pytest.mark.parametrize("loader", [load, load, load])
     def test_an_encoder_without_adapter(self, loader, here, store, error_of) -> None:
         shutil.rmtree(ADAPTER)
         line = error_of(loader, "tiny", params(PAIRS), store=store)
@@ -173,7 +173,7 @@ class TestWhatIsRefused:
 
     def test_the_same_weights_elsewhere_are_no_others(self, here, store) -> None:
         Path("encoder").rename("moved")
-        found = load_entailment("tiny", params(PAIRS, "moved"), store=store).entailment(SAID)
+        found = load("tiny", params(PAIRS, "moved"), store=store).entailment(SAID)
         Path("moved").rename("encoder")
         assert found == pytest.approx(plain(SAID, OWN_ORDER), abs=1e-5)
 
@@ -260,7 +260,7 @@ class TestQuiet:
         logger = logging.getLogger("transformers")
         logger.addHandler(caplog.handler)
         try:
-            load_entailment("tiny", params(PAIRS), store=store).backend  # noqa: B018
+            load("tiny", params(PAIRS), store=store).backend  # noqa: B018
         finally:
             logger.removeHandler(caplog.handler)
         assert (capfd.readouterr(), caplog.records) == (("", ""), [])

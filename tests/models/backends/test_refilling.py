@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from evenruler.models import Sampling, refilling
-from evenruler.models.causal import Request
-from evenruler.models.generation import generate_batch
-from evenruler.models.refilling import Writer
-from evenruler.models.slots import Slots, read
+from evenruler.models.backends.causal import Request
+from evenruler.models.backends.refilling import Writer
+from evenruler.models.backends.sampling import generate_batch
+from evenruler.models.backends.slots import Slots, read
 from tests.tiny import KINDS
 
 SLOTTED = [kind for kind in KINDS if kind != "mamba"]

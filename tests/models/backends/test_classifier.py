@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import load, load_classifier
-from evenruler.models.adapters import load_with_head
-from evenruler.models.answering import StoredClassifier
-from evenruler.models.classification import longest, packs
+from evenruler.models import load
+from evenruler.models.backends.adapters import load_with_head
+from evenruler.models.backends.classifier import longest, packs
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.training.finetuning import finetune
 from tests.tiny import tiny_params
@@ -47,11 +47,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> Callable[..., StoredClassifier]:
+def loaded(tmp_path: Path) -> Callable[..., Model]:
     """Loads the classifier of a folder; from a store that is empty unless one is given."""
     made = itertools.count()
 
-    def make(folder: Path, store: RowStore | None = None) -> StoredClassifier:
+    def make(folder: Path, store: RowStore | None = None) -> Model:
         declared = tiny_params({"tiny": folder}, kind="classifier")
         return load("tiny", declared, store=store or RowStore(tmp_path / f"store-{next(made)}"))
 
@@ -66,7 +66,7 @@ class TestLogits:
         model = loaded(folder)
         found = model.classify(TEXTS)
 
-        assert type(model) is StoredClassifier
+        assert type(model) is Model
         assert found == pytest.approx(plain(folder, TEXTS), abs=1e-5)
         assert (found.shape, found.dtype) == ((len(TEXTS), 4), np.float64)
         assert (np.ptp(found, axis=0) > 0.1).all()
@@ -131,7 +131,7 @@ class TestStore:
         model = load("tiny", params(MOODS), store=store)
         found = model.classify(["w5 w0 w6", "w5 w1 w6", "w1", "w0"])
 
-        assert type(model) is StoredClassifier
+        assert type(model) is Model
         assert [["sad", "glad"][i] for i in found.argmax(axis=1)] == ["sad", "glad", "glad", "sad"]
         assert (model.labels, found.shape, model.asked) == (["sad", "glad"], (4, 2), 4)
         again = load("tiny", params(MOODS), store=store)
@@ -143,7 +143,7 @@ class TestStore:
 class TestCatalogue:
     def test_another_kind_is_no_classifier(self, folder, store, error_of) -> None:
         declared = tiny_params({"tiny": folder}, kind="nli")
-        line = error_of(load_classifier, "tiny", declared, store=store)
+        line = error_of(load, "tiny", declared, store=store)
         assert line.startswith("params.yaml: models: no classifier model 'tiny'; ")
 
     def test_a_classifier_entails_nothing(self, folder) -> None:

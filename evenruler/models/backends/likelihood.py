@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from evenruler.models import trie
-from evenruler.models.trie import Tokens, TokenSequence, Trie
+from evenruler.models.backends import trie
+from evenruler.models.backends.trie import Tokens, TokenSequence, Trie
 
 VOCABULARY_CHUNK = 8192
 """Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""

@@ -1,4 +1,4 @@
-"""What a stage may ask of a model, whatever answers."""
+"""What is asked of a model and what it answers, as plain records, whatever backend answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,12 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+LABELS = ("entailment", "neutral", "contradiction")
+"""The order of all numbers that say what a premise and a hypothesis have to do with each other."""
+
+Pair = tuple[str, str]
+"""Premise and hypothesis."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,46 @@ class Sampling:
         # 2 and 2.0 are the same setting, so they must be the same key.
         object.__setattr__(self, "temperature", float(self.temperature))
         object.__setattr__(self, "top_p", float(self.top_p))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A text whose likelihood is asked, after a prompt or from the start token on."""
+
+    text: str
+    prompt: str = ""
+
+
+@dataclass(frozen=True)
+class WordRequest(Request):
+    """A whole word whose likelihood is asked."""
+
+    chat: bool = False
+    """Whether the prompt is put into the chat template."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a reply is asked to."""
+
+    text: str
+    sampling: Sampling
+    seed: int
+    """Seeds the reply's own generator."""
+    system: str | None = None
+    chat: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What was written after a prompt, or why there is nothing."""
+
+    text: str | None
+    """Without special tokens; None where the prompt was refused."""
+    reason: str | None = None
+    """Why there is no text; None where there is one. A model on this machine never refuses."""
+    finish: str | None = None
+    """How it ended, in the words of who wrote it: "stop", "length" (as long as was allowed); None where unknown."""
 
 
 class CausalModel(Protocol):

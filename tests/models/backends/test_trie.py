@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.models.trie import TokenSequence, build, plan
+from evenruler.models.backends.trie import TokenSequence, build, plan
 
 # Four sequences, start token 0:    nodes                      edges that leave them (numbered as they come up)
 #   a: 0 1 2 3                      n0 = 0       (depth 0)     e0: n0 -> 1    e6: n0 -> 6

@@ -1,4 +1,4 @@
-"""The transformers backend for causal models: a loaded model, asked pack by pack."""
+"""Causal models by transformers: a loaded model, asked pack by pack."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,22 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
+from evenruler.models.backends.likelihood import LikelihoodScorer, padded
+from evenruler.models.backends.refilling import Writer
+from evenruler.models.backends.sampling import end_tokens
+from evenruler.models.backends.trie import Tokens, TokenSequence
+from evenruler.models.backends.words import word_ends, word_tokens
 from evenruler.models.engine import Dtype
-from evenruler.models.generation import Prompt
-from evenruler.models.likelihood import LikelihoodScorer, padded
-from evenruler.models.loading import complete, loading
-from evenruler.models.refilling import Writer
-from evenruler.models.trie import Tokens, TokenSequence
-from evenruler.models.words import word_ends, word_tokens
+from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
-
-
-@dataclass(frozen=True)
-class Request:
-    """A text whose likelihood is asked, after a prompt or from the start token on."""
-
-    text: str
-    prompt: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ CAPACITY = {
 }
 
 
-class TransformersCausal:
+class Causal:
     """A causal model in memory."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
@@ -61,10 +54,10 @@ class TransformersCausal:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-        with loading(name, str(folder)):
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+        with quiet(), loading(name, str(folder)):
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=getattr(torch, dtype), output_loading_info=True
+                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
             )
         model = complete(loaded, name, str(folder))
         self.model: Any = model.to(device).eval()
@@ -86,7 +79,7 @@ class TransformersCausal:
         """Whether likelihoods compute shared beginnings once."""
         return self._scorer.plain_because is None
 
-    def loglikelihoods(
+    def loglikelihood(
         self, requests: Sequence[Request], wanted: frozenset[int]
     ) -> Iterator[list[tuple[int, float, int]]]:
         """Score every pack that holds a wanted request, whole.
@@ -109,13 +102,12 @@ class TransformersCausal:
             ]
 
     def words(
-        self, requests: Sequence[Request], chat: bool, wanted: frozenset[int]
+        self, requests: Sequence[WordRequest], wanted: frozenset[int]
     ) -> Iterator[list[tuple[int, float, float, float, int]]]:
         """Score whole words after their prompts, by every pack that holds a wanted one.
 
         Args:
             requests: Words and prompts that belong together; they alone determine the packs.
-            chat: Whether each prompt is put into the chat template.
             wanted: Indices of those that must be answered.
 
         Yields:
@@ -125,8 +117,9 @@ class TransformersCausal:
             ValueError: A word has no token.
             UserError: Prompt and word are longer than the model's context, or there is no chat template.
         """
-        rendered = {prompt: self._rendered(prompt, None, chat) for prompt in {request.prompt for request in requests}}
-        prompts, texts = [rendered[request.prompt] for request in requests], [request.text for request in requests]
+        asked = [(request.prompt, None, request.chat) for request in requests]
+        rendered = {key: self._rendered(*key) for key in dict.fromkeys(asked)}
+        prompts, texts = [rendered[key] for key in asked], [request.text for request in requests]
         sequences = []
         for text, (prompt, word) in zip(texts, word_tokens(self.tokenizer, prompts, texts), strict=True):
             if not word:
@@ -150,7 +143,7 @@ class TransformersCausal:
         size = self.model.config.get_text_config().vocab_size
         return torch.from_numpy(word_ends(self.tokenizer, size)).to(self.model.device)
 
-    def generations(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, str]]]:
+    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
         """Continue every wave of prompts that holds a wanted one; nothing in a reply depends on which these are.
 
         Args:
@@ -163,6 +156,7 @@ class TransformersCausal:
 
         Raises:
             UserError: Prompt and reply are longer than the model's context, or there is no chat template.
+            FloatingPointError: What tokens would be drawn from is not a number.
         """
         if not prompts:
             return
@@ -174,7 +168,14 @@ class TransformersCausal:
             written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling)
             ended = [reply for replies in written for reply in replies]
             texts = self.tokenizer.batch_decode([tokens for _, tokens in ended], skip_special_tokens=True)
-            yield [(wave[place], text) for (place, _), text in zip(ended, texts, strict=True)]
+            yield [
+                (wave[place], Reply(text, None, "stop" if tokens[-1] in self._ends else "length"))
+                for (place, tokens), text in zip(ended, texts, strict=True)
+            ]
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        return end_tokens(self.model)
 
     def _prompted(self, prompts: Sequence[Prompt]) -> list[Tokens]:
         """Tokens of each prompt as the model reads it, start token first."""

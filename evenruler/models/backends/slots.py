@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
-from evenruler.models import trie
-from evenruler.models.trie import Tokens, TokenSequence, Trie
+from evenruler.models.backends import trie
+from evenruler.models.backends.trie import Tokens, TokenSequence, Trie
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The transformers backend for natural-language inference."""
+"""Natural-language inference by transformers: what a premise and a hypothesis have to do with each other."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,18 +10,13 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.models.adapters import Adapter
-from evenruler.models.classification import TransformersClassifier
+from evenruler.models.backends.adapters import Adapter
+from evenruler.models.backends.classifier import Classifier
 from evenruler.models.engine import Dtype
-
-LABELS = ("entailment", "neutral", "contradiction")
-"""The order of all logits that leave this module."""
-
-Pair = tuple[str, str]
-"""Premise and hypothesis."""
+from evenruler.models.records import LABELS, Pair
 
 
-class TransformersEntailment(TransformersClassifier):
+class Nli(Classifier):
     """A classifier of premise and hypothesis with three labels, in memory."""
 
     def __init__(
@@ -53,9 +48,7 @@ class TransformersEntailment(TransformersClassifier):
             )
         self._order = order_of(labels or self.labels) or self._detected()
 
-    def entailments(
-        self, pairs: Sequence[Pair], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
+    def entail(self, pairs: Sequence[Pair], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
         """Classify every batch of pairs that holds a wanted one, whole.
 
         Yields:
@@ -94,6 +87,6 @@ def order_of(names: Sequence[str]) -> tuple[int, int, int] | None:
 
 def labelled_sample() -> list[tuple[Pair, str]]:
     """Pairs whose answer is plain, with it; ours."""
-    text = resources.files("evenruler.models").joinpath("entailment_sample.yaml").read_text(encoding="utf-8")
+    text = resources.files("evenruler.models.backends").joinpath("entailment_sample.yaml").read_text(encoding="utf-8")
     sample: Mapping[str, list[list[str]]] = YAML(typ="safe", pure=True).load(text)
     return [((premise, hypothesis), label) for label in LABELS for premise, hypothesis in sample[label]]

@@ -1,4 +1,4 @@
-"""The transformers backend for classifiers of one text or of two."""
+"""Classifiers of one text or of two, by transformers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
-from evenruler.models.adapters import Adapter, load_adapted
+from evenruler.models.backends.adapters import Adapter, load_adapted
 from evenruler.models.engine import Dtype
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.progress import note
@@ -26,7 +26,7 @@ COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longforme
 """Models whose first position comes after that of padding."""
 
 
-class TransformersClassifier:
+class Classifier:
     """A sequence classifier in memory."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
@@ -49,11 +49,11 @@ class TransformersClassifier:
             adapter.require_weights(name)
             folder, adapter = adapter.folder, None
         with quiet(), loading(name, str(folder)):
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         if adapter is None:
             with quiet(), loading(name, str(folder)):
                 loaded: Any = AutoModelForSequenceClassification.from_pretrained(
-                    folder, dtype=getattr(torch, dtype), output_loading_info=True
+                    folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
                 )
             model = complete(loaded, name, str(folder))
         else:
@@ -64,6 +64,25 @@ class TransformersClassifier:
         names = self.model.config.id2label
         self.labels: list[str] = [str(names[i]) for i in range(int(self.model.config.num_labels))]
         """What the outputs mean, as the configuration says."""
+
+    def classify(self, texts: Sequence[str], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
+        """Classify every batch of single texts that holds a wanted one, whole; `batches`."""
+        return self.batches([(text,) for text in texts], wanted)
+
+    def classify_whole(
+        self, texts: Sequence[str], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, NDArray[np.float64] | None]]]:
+        """The same of texts that are never cut: None for one that is longer than the model takes."""
+        if not texts:
+            return
+        with quiet():  # it warns of texts that are too long
+            lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
+        fits = lengths <= self._longest
+        yield [(int(i), None) for i in np.flatnonzero(~fits)]
+        taken = np.flatnonzero(fits).tolist()
+        places = frozenset(place for place, i in enumerate(taken) if i in wanted)
+        for batch in self.classify([texts[i] for i in taken], places):
+            yield [(taken[place], logits) for place, logits in batch]
 
     def batches(
         self, texts: Sequence[Texts], wanted: frozenset[int]
@@ -78,28 +97,19 @@ class TransformersClassifier:
         encoded = self._encode(texts)
         for batch in packs(encoded["input_ids"], texts, CAPACITY[self._device]):
             if not wanted.isdisjoint(batch):
-                yield list(zip(batch, self._classify(texts, encoded, batch), strict=True))
+                yield list(zip(batch, self._classify(encoded, batch), strict=True))
 
     def logits(self, texts: Sequence[Texts]) -> NDArray[np.float64]:
-        """[n, k] logits of one batch.
+        """[n, k] logits of one batch."""
+        return self._classify(self._encode(texts), range(len(texts)))
 
-        Raises:
-            UserError: One is not a number.
-        """
-        return self._classify(texts, self._encode(texts), range(len(texts)))
-
-    def _classify(self, texts: Sequence[Texts], encoded: Encoded, batch: Sequence[int]) -> NDArray[np.float64]:
+    def _classify(self, encoded: Encoded, batch: Sequence[int]) -> NDArray[np.float64]:
         import torch
 
         rows = {name: [values[i] for i in batch] for name, values in encoded.items()}
         padded = self.tokenizer.pad(rows, return_tensors="pt").to(self._device)
         with torch.inference_mode():
             logits: NDArray[np.float64] = self.model(**padded).logits.double().cpu().numpy()
-        if not np.isfinite(logits).all():
-            broken = texts[batch[int(np.flatnonzero(~np.isfinite(logits).all(axis=1))[0])]]
-            raise UserError(
-                f"{self._name} answers with what is no number", where=repr(broken), remedy="take another dtype or model"
-            )
         return logits
 
     def _encode(self, texts: Sequence[Texts]) -> Encoded:

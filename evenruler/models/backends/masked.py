@@ -1,4 +1,4 @@
-"""The transformers backend for masked language models: the likelihood of a word in its place."""
+"""Masked language models by transformers: the likelihood of a word in its place."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
-from evenruler.models.classification import Encoded, longest, packs
+from evenruler.models.backends.classifier import Encoded, longest, packs
 from evenruler.models.engine import Dtype
 from evenruler.models.loading import complete, loading, quiet
-from evenruler.models.protocol import Placed
+from evenruler.models.records import Placed
 
 CAPACITY = {"cpu": 512, "cuda": 4096}
 """Tokens of a batch, padding included: each has a logit for every word of the vocabulary."""
@@ -20,7 +20,7 @@ Scored = tuple[int, float, int]
 """Index, nats, number of tokens."""
 
 
-class TransformersMasked:
+class Masked:
     """A masked language model in memory."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
@@ -33,9 +33,9 @@ class TransformersMasked:
         from transformers import AutoModelForMaskedLM, AutoTokenizer
 
         with quiet(), loading(name, str(folder)):
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
             loaded: Any = AutoModelForMaskedLM.from_pretrained(
-                folder, dtype=getattr(torch, dtype), output_loading_info=True
+                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
             )
         self.model: Any = complete(loaded, name, str(folder)).to(device).eval()
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
@@ -44,7 +44,7 @@ class TransformersMasked:
         self._name, self._device = name, device
         self._longest = longest(self.tokenizer, self.model.config)
 
-    def likelihoods(self, asked: Sequence[Placed], wanted: frozenset[int]) -> Iterator[list[Scored]]:
+    def in_place(self, asked: Sequence[Placed], wanted: frozenset[int]) -> Iterator[list[Scored]]:
         """Score every batch that holds a wanted one, whole; the texts alone determine the batches.
 
         The pseudo-likelihood of a word: the sum of the log-probabilities of its tokens, each with itself and the
@@ -55,7 +55,7 @@ class TransformersMasked:
             By batch: (index, nats, number of the word's tokens).
 
         Raises:
-            UserError: A text is longer than the model takes, or an answer is not a number.
+            UserError: A text is longer than the model takes.
         """
         if not asked:
             return
@@ -68,7 +68,6 @@ class TransformersMasked:
         for batch in packs(encoded["input_ids"], [(p.before, p.word, p.after) for p in asked], capacity):
             if not wanted.isdisjoint(batch):
                 nats = self._score(encoded, [places[i] for i in batch], batch)
-                self._require_numbers(nats, [asked[i] for i in batch])
                 yield [(i, float(value), len(places[i])) for i, value in zip(batch, nats, strict=True)]
 
     def _score(self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]) -> NDArray[np.float64]:
@@ -99,15 +98,6 @@ class TransformersMasked:
                     where=repr(placed.text[:40]),
                     remedy="shorten it",
                 )
-
-    def _require_numbers(self, nats: NDArray[np.float64], asked: Sequence[Placed]) -> None:
-        broken = np.flatnonzero(~np.isfinite(nats))
-        if len(broken):
-            raise UserError(
-                f"{self._name} answers with what is no number",
-                where=repr(asked[int(broken[0])].text),
-                remedy="take another dtype or model",
-            )
 
 
 def _tokens_of(placed: Placed, offsets: Sequence[tuple[int, int]]) -> list[int]:

@@ -8,8 +8,8 @@ from transformers import AutoModelForCausalLM
 from evenruler.instruments.probes import compile_domain
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import load_probe_source
-from evenruler.models.causal import Request
-from evenruler.models.likelihood import LikelihoodScorer, _log_probabilities, _logits
+from evenruler.models.backends.causal import Request
+from evenruler.models.backends.likelihood import LikelihoodScorer, _log_probabilities, _logits
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS
 from tests.tiny import KINDS, save_tiny
@@ -180,7 +180,7 @@ class TestKindsOfModel:
         assert scorer.plain_because is None
 
     def test_a_vocabulary_is_cut_into_chunks_of_any_size(self, tiny, plain_reference, monkeypatch) -> None:
-        monkeypatch.setattr("evenruler.models.likelihood.VOCABULARY_CHUNK", 100)  # 267 tokens: 100, 100, 67
+        monkeypatch.setattr("evenruler.models.backends.likelihood.VOCABULARY_CHUNK", 100)  # 267 tokens: 100, 100, 67
         model = tiny()
 
         assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)

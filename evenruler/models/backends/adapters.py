@@ -78,7 +78,7 @@ def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> 
     """
     from transformers import AutoModelForSequenceClassification
 
-    with loading(name, str(base)):
+    with quiet(), loading(name, str(base)):
         model, found = AutoModelForSequenceClassification.from_pretrained(
             base,
             dtype=dtype,
@@ -87,6 +87,7 @@ def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> 
             label2id={label: i for i, label in enumerate(labels)},
             ignore_mismatched_sizes=True,  # the head of another task
             output_loading_info=True,
+            trust_remote_code=False,
         )
     mismatched = [key if isinstance(key, str) else key[0] for key in found["mismatched_keys"]]
     return model, [*found["missing_keys"], *mismatched]

@@ -1,7 +1,7 @@
 import numpy as np
 
+from evenruler.models.backends.words import word_ends, word_tokens
 from evenruler.models.sources import locate
-from evenruler.models.words import word_ends, word_tokens
 from tests.models.conftest import tiny_word_ends
 from tests.tiny import tiny_tokenizer
 

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
-from evenruler.models.generation import draw, end_tokens, generate_batch, random_numbers
-from evenruler.models.protocol import Sampling
-from evenruler.models.slots import Begun, Slots, read
-from evenruler.models.trie import Tokens
+from evenruler.models.backends.sampling import draw, end_tokens, generate_batch, random_numbers
+from evenruler.models.backends.slots import Begun, Slots, read
+from evenruler.models.backends.trie import Tokens
+from evenruler.models.records import Sampling
 
 ROUNDS = 2
 """Prompts of a wave for each slot. More cost less, as slots stay empty at the end of a wave only (a twentieth of the

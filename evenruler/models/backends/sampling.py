@@ -1,7 +1,6 @@
 """Sampling where each row has random numbers of its own, so that batch and order do not matter; plain batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,20 +8,8 @@ import torch
 from numpy.typing import NDArray
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-from evenruler.models.protocol import Sampling
-from evenruler.models.trie import Tokens
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What is asked of a model that generates."""
-
-    text: str
-    sampling: Sampling
-    seed: int
-    """Seeds the row's own generator."""
-    system: str | None = None
-    chat: bool = False
+from evenruler.models.backends.trie import Tokens
+from evenruler.models.records import Sampling
 
 
 def random_numbers(seeds: Sequence[int], n: int) -> NDArray[np.float64]:
@@ -43,7 +30,12 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
 
     Returns:
         [rows] tokens.
+
+    Raises:
+        FloatingPointError: A row holds what is no number, or nothing that could be drawn.
     """
+    if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of all
+        raise FloatingPointError("logits that are no numbers")
     if sampling.temperature == 0:
         return [int(token) for token in logits.argmax(-1)]
     tokens = None
