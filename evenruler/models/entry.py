@@ -74,7 +74,8 @@ class ModelEntry(Strict):
     this or `forms` says so."""
     forms: list[Literal["verbaliser", "clm"]] | None = Field(default=None, min_length=1)
     """How a `causal` or `completions` model is asked. `verbaliser`, the default: yes, no or maybe; `clm`: the
-    probability of the intensifier after what stands before it. A `masked` model is asked for the intensifier in its place (`mlm`)."""
+    probability of the intensifier after what stands before it. A `masked` model is asked for the intensifier in its
+    place (`mlm`)."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None

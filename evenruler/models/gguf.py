@@ -66,5 +66,6 @@ def convert(path: Path, folder: Path, where: str) -> None:
         del model.config.quantization_config
     model.hf_quantizer = None
     model.is_quantized = False
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

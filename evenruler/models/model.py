@@ -160,8 +160,9 @@ class Model:
 
     def _require(self, operation: Operation) -> None:
         if not self.can(operation):
+            others = ", ".join(sorted(operations_of(self.kind)))
             raise UserError(
-                f"{self.name} (kind {self.kind}) cannot {operation}, only {', '.join(sorted(operations_of(self.kind)))}",
+                f"{self.name} (kind {self.kind}) cannot {operation}, only {others}",
                 where=f"params.yaml: models.{self.name}",
                 remedy=f"name a model that can {operation}",
             )

@@ -73,7 +73,7 @@ def make(name: str, kind: str, base: Path, folder: Path) -> None:
 def small(config: Any) -> Any:
     """The configuration with few and narrow layers; whatever else it says stays."""
     config = config.get_text_config()
-    layers: list[str] | None = getattr(config, "layer_types", None)
+    layers: list[str] | None = vars(config).get("layer_types")  # of some it follows from their other settings
     for size, value in SIZES.items():
         if getattr(config, size, None) is not None:
             setattr(config, size, value)

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenruler.models import asking, causal, load
+from evenruler.models import cache, engine, load
+from evenruler.models.backends import causal
 from evenruler.models.backends.causal import Capacity
 from evenruler.models.backends.slots import Slots
 from evenruler.models.model import Model
-from evenruler.models.records import Sampling
+from evenruler.models.records import Request, Sampling
 from evenruler.models.store import Keys, RowStore
 from tests.tiny import tiny_params
 
@@ -25,7 +26,7 @@ TEXTS = [
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
+    monkeypatch.setattr(engine, "device", lambda: "cpu")
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def unbroken(open_model) -> np.ndarray:
     return open_model("unbroken").loglikelihood(TEXTS).nats
 
 
-def must_not_load(device: str) -> None:
+def must_not_load() -> None:
     raise AssertionError("the model was loaded")
 
 
@@ -163,7 +164,7 @@ class TestInterruption:
         with pytest.raises(KeyboardInterrupt):
             killed.loglikelihood(TEXTS)
         assert len(sizes) == packs
-        assert RowStore(killed._store.root).count() == sum(sizes)
+        assert RowStore(killed._cache.store.root).count() == sum(sizes)
 
         resumed = open_model()
         nats = resumed.loglikelihood(TEXTS).nats
@@ -177,18 +178,18 @@ class TestInterruption:
         with pytest.raises(KeyboardInterrupt):
             killed.loglikelihood(TEXTS)
 
-        monkeypatch.setattr(asking, "note", lambda text: pytest.fail(text))
+        monkeypatch.setattr(cache, "note", lambda text: pytest.fail(text))
         open_model().loglikelihood(TEXTS[:1])
 
     @pytest.mark.parametrize("seed", range(3))
     def test_rows_that_are_lost_come_back_the_same(self, seed, open_model, unbroken) -> None:
         model = open_model()
         model.loglikelihood(TEXTS)
-        path = model._store.root / "rows.sqlite"
+        path = model._cache.store.root / "rows.sqlite"
         lost = np.random.default_rng(seed).choice(len(TEXTS), 5, replace=False).tolist()
         keys = Keys(model.engine, "likelihood/1")
         with sqlite3.connect(path) as connection:
-            connection.executemany("DELETE FROM answers WHERE key = ?", [(keys.key(["", TEXTS[i]]),) for i in lost])
+            connection.executemany("DELETE FROM kept WHERE key = ?", [(keys.key(["", TEXTS[i]]),) for i in lost])
         connection.close()
         assert RowStore(path.parent).count() == len(TEXTS) - 5
 
@@ -196,7 +197,7 @@ class TestInterruption:
         nats = again.loglikelihood(TEXTS).nats
 
         assert nats.tolist() == unbroken.tolist()  # bit by bit
-        packs = again.backend._scorer.packs([again.backend._encode(causal.Request(text)) for text in TEXTS])
+        packs = again.backend._scorer.packs([again.backend._encode(Request(text)) for text in TEXTS])
         assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
         assert RowStore(path.parent).count() == len(TEXTS)
 
@@ -218,7 +219,7 @@ class TestInterruption:
             patch.setattr(Slots, "step", dies)
             with pytest.raises(KeyboardInterrupt):
                 killed.generate(TEXTS, sampling=sampling, seeds=seeds)
-        assert RowStore(killed._store.root).count() == stored
+        assert RowStore(killed._cache.store.root).count() == stored
 
         resumed = open_model()
         assert resumed.generate(TEXTS, sampling=sampling, seeds=seeds) == unbroken
@@ -288,7 +289,7 @@ class TestLease:
             outcome["nats"] = model.loglikelihood(TEXTS).nats
             outcome["asked"] = model.asked
 
-        monkeypatch.setattr(asking, "note", noted)
+        monkeypatch.setattr(cache, "note", noted)
         thread = threading.Thread(target=ask)
         thread.start()
         return thread, waits, outcome
@@ -318,7 +319,7 @@ class TestLease:
         assert waits.wait(200)
 
         with sqlite3.connect(tmp_path / "unbroken" / "rows.sqlite") as connection:
-            found = connection.execute("SELECT key, answer FROM answers").fetchall()
+            found = connection.execute("SELECT key, answer FROM kept").fetchall()
         connection.close()
         RowStore(tmp_path / "store").put(found)
         holder.stdin.write("\n")
@@ -330,7 +331,7 @@ class TestLease:
 
     def test_what_the_store_has_needs_no_lease(self, open_model, tmp_path, monkeypatch) -> None:
         open_model().loglikelihood(TEXTS)
-        monkeypatch.setattr(asking, "FileLock", lambda path: pytest.fail("asked for the lease"))
+        monkeypatch.setattr(cache, "FileLock", lambda path: pytest.fail("asked for the lease"))
 
         open_model().loglikelihood(TEXTS)
 
@@ -339,4 +340,4 @@ def test_a_folder_of_leases_is_the_stores_own(open_model) -> None:
     model = open_model()
     model.loglikelihood(["x"])
 
-    assert [path.name for path in Path(model._store.root, "leases").iterdir()] == ["tiny.lock"]
+    assert [path.name for path in Path(model._cache.store.root, "leases").iterdir()] == ["tiny.lock"]

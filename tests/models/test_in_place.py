@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.models import Placed, load, masked
+from evenruler.models import Placed, load
+from evenruler.models.backends import masked
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.models.conftest import raw_token_nats
@@ -186,7 +187,7 @@ class TestStore:
         assert first.asked == len(ASKED)
 
         again = loaded(folder, store)
-        monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
+        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
         assert again.in_place(ASKED[::-1]).tolist() == answers[::-1].tolist()
         assert again.asked == 0
 
@@ -246,14 +247,3 @@ class TestWhatIsRefused:
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         line = error_of(loaded(folder).in_place, ASKED[:1])
         assert line == f"{folder}: tiny lacks 1 tensors, as cls.predictions.transform.dense.weight; see its `source`"
-
-
-class TestCatalogue:
-    def test_a_masked_model_has_its_class(self, tmp_path, store, error_of) -> None:
-        params = tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked")
-        assert type(load("tiny", params, store=store)) is Model
-        assert type(load("tiny", params, store=store)) is Model
-        assert error_of(load, "minilm", params, store=store).startswith(
-            "params.yaml: models: no masked model 'minilm'; "
-        )
-        assert error_of(load, "tiny", params, store=store).startswith("params.yaml: models: no nli model ")

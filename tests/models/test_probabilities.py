@@ -12,7 +12,7 @@ from evenruler.models import load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.training.finetuning import finetune
-from tests.models.test_classification import LABELS, plain, save_classifier
+from tests.models.backends.test_classifier import LABELS, plain, save_classifier
 from tests.tiny import tiny_params
 from tests.training.tiny import LONGEST, MOODS, WORDS, params, workshop
 
@@ -34,7 +34,7 @@ def opened(store: RowStore) -> Callable[..., Model]:
     return make
 
 
-def must_not_load(device: str) -> None:
+def must_not_load() -> None:
     raise AssertionError("the model was loaded")
 
 

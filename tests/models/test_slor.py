@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import asking, causal, load
+from evenruler.models import engine, load
+from evenruler.models.backends import causal
 from evenruler.models.backends.causal import Capacity
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -20,7 +21,7 @@ def _small_batches(monkeypatch) -> None:
     """So few positions go into a batch that the texts fill several, and the longest alone is more than one holds."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
+    monkeypatch.setattr(engine, "device", lambda: "cpu")
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def by_hand(model: Model, texts: list[str]) -> list[float]:
     return values
 
 
-def must_not_load(device: str) -> None:
+def must_not_load() -> None:
     raise AssertionError("the model was loaded")
 
 

@@ -18,8 +18,9 @@ import numpy as np
 
 from evenruler.instruments.questionnaires.source import load_questionnaire
 from evenruler.models.backends.classifier import CAPACITY, packs
-from evenruler.models.backends.nli import LABELS, Nli, Pair
+from evenruler.models.backends.nli import Nli
 from evenruler.models.model import Model
+from evenruler.models.records import LABELS, Pair
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import matmul_peak
@@ -42,11 +43,11 @@ def prompts(params: Params) -> list[list[Pair]]:
     return list(items.values())
 
 
-def load(name: str, params: Params, folder: Path) -> Model:
+def opened(name: str, params: Params, folder: Path) -> Model:
     from evenruler.models import load
 
     model = load(name, params, store=RowStore(folder))
-    if not isinstance(model, Model):
+    if model.kind != "nli":
         raise SystemExit(f"{name} has no head for pairs of its own; name another model")
     return model
 
@@ -67,7 +68,7 @@ def contest(name: str, params: Params, backend: Nli, items: Items) -> dict[str, 
     """Seconds and logits of one turn of each contender."""
     pairs = [pair for item in items for pair in item]
     with tempfile.TemporaryDirectory() as folder:
-        first, again = (load(name, params, Path(folder)) for _ in range(2))
+        first, again = (opened(name, params, Path(folder)) for _ in range(2))
         first._backend = backend  # again has none: it would have to load it
         contenders: dict[str, Callable[[], np.ndarray]] = {
             "ours": lambda: first.entailment(pairs),
@@ -121,7 +122,7 @@ def main() -> None:
     params = load_params(arguments.params, in_step=False)
     name, items = arguments.model, prompts(params)[:: arguments.every]
     with tempfile.TemporaryDirectory() as folder:
-        backend = load(name, params, Path(folder)).backend
+        backend = opened(name, params, Path(folder)).backend
     contest(name, params, backend, items[:2])  # warm-up
     peak = matmul_peak()
     turns = [contest(name, params, backend, items) for _ in range(TURNS)]

@@ -29,10 +29,12 @@ from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource, load_probe_source
-from evenruler.models import LogLikelihoods, load, trie
-from evenruler.models.backends.causal import Causal, Request
+from evenruler.models import LogLikelihoods, load
+from evenruler.models.backends import trie
+from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import padded
 from evenruler.models.model import Model
+from evenruler.models.records import Request
 from evenruler.models.store import RowStore, cache_root
 from evenruler.project.params import load_params
 from evenruler.tables import evenly_spread
@@ -216,7 +218,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
         model = load(arguments.model, load_params(), store=RowStore(Path(folder)))
-        list(model.backend.loglikelihoods([Request(f"{article_for('warm')} warm word.")], frozenset([0])))
+        list(model.backend.loglikelihood([Request(f"{article_for('warm')} warm word.")], frozenset([0])))
         rows = contest(model, source, arguments)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
     part = f"; every {arguments.every}. plain batch computed" if arguments.every > 1 else ""

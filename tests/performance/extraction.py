@@ -41,7 +41,7 @@ class Opened(FromCatalogue):
     def __init__(self, params: Params, folder: Path, classifier: str) -> None:
         store = RowStore(folder)
         super().__init__(params, store)
-        self.own = load(classifier, params, store=store)  # of pairs as well, for want of another
+        self.own = load(classifier, params, store=store)
         found = super().embedder(None)
         assert isinstance(found, Model)
         self.vectors = found

@@ -19,11 +19,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evenruler.models import load, trie
-from evenruler.models.backends.causal import Causal, Request
+from evenruler.models import load
+from evenruler.models.backends import trie
+from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import padded
 from evenruler.models.backends.words import word_tokens
 from evenruler.models.model import Model
+from evenruler.models.records import Request
 from evenruler.models.store import RowStore, cache_root
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import BATCHES
@@ -110,7 +112,7 @@ def contest(
 ) -> dict[str, tuple[float, np.ndarray]]:
     """Seconds and answers of one turn of each contender."""
     with tempfile.TemporaryDirectory() as folder:
-        model = load(name, params, Path(folder))
+        model = opened(name, params, Path(folder))
         model._backend = backend
         contenders: dict[str, Callable[[], np.ndarray]] = {
             "ours": lambda: ours(model, asked),
@@ -148,7 +150,7 @@ def main() -> None:
     arguments = parser.parse_args()
     params, name, asked = load_params(in_step=False), arguments.model, pairs(arguments.every)
     with tempfile.TemporaryDirectory() as folder:
-        backend = load(name, params, Path(folder)).backend
+        backend = opened(name, params, Path(folder)).backend
     if not backend.shares_prefixes:
         raise SystemExit(f"{name} takes no tree mask; name another model")
     list(backend.words([Request(" he", "x")], False, frozenset([0])))  # warm-up, and which tokens end a word

@@ -20,7 +20,8 @@ import torch
 from evenruler.models import Sampling, load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.refilling import Writer
-from evenruler.models.backends.sampling import Prompt, generate_batch
+from evenruler.models.backends.sampling import generate_batch
+from evenruler.models.records import Prompt
 from evenruler.project.params import load_params
 
 ROLES = [

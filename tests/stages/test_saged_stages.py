@@ -12,7 +12,7 @@ import pytest
 
 from evenruler.instruments.saged.schemas import PROMPTS
 from evenruler.tables import write_table
-from tests.models.test_classification import save_classifier
+from tests.models.backends.test_classifier import save_classifier
 from tests.stages.scripted import MODEL, ROOT, Workplace
 from tests.tiny import tiny_declaration
 

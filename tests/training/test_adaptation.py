@@ -14,7 +14,7 @@ from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.training import adaptation
 from evenruler.training.adaptation import Adapted, Recipe
-from tests.models.test_entailment import save_classifier
+from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
 PAIRS = [
@@ -300,7 +300,7 @@ class TestEncoders:
 
         fitted = adaptation._Training("tiny", backend, [*GLOOM, *DULL])
 
-        now = dict(answer for batch in backend.entailments(PAIRS, frozenset(range(3))) for answer in batch)
+        now = dict(answer for batch in backend.entail(PAIRS, frozenset(range(3))) for answer in batch)
         assert np.array_equal([now[i] for i in range(3)], expected)
         after = weights(untouched)
         assert all(np.array_equal(before[name], after[name]) for name in before)

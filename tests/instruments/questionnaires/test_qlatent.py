@@ -14,7 +14,7 @@ import pytest
 from evenruler.instruments.questionnaires import entailment_share, item_score, two_way
 from evenruler.models import load
 from evenruler.models.store import RowStore
-from tests.models.test_entailment import save_classifier
+from tests.models.backends.test_nli import save_classifier
 from tests.tiny import tiny_params
 
 abstract = pytest.importorskip("qlatent.qabstract.qabstract")

@@ -13,9 +13,9 @@ from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
 from evenruler.models.backends.adapters import Adapter, head_of, load_adapted, load_with_head, require_all
-from evenruler.models.backends.nli import Pair
 from evenruler.models.loading import quiet
 from evenruler.models.model import Model
+from evenruler.models.records import Pair
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.training.finetuning import finetune
@@ -136,7 +136,7 @@ class TestCatalogue:
         first = load("tiny", params(PAIRS), store=store)
         found = first.entailment(SAID)
         again = load("tiny", params(PAIRS), store=store)
-        monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
+        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
         assert (again.entailment(SAID) == found).all()
         assert (first.asked, again.asked) == (len(SAID), 0)
 
@@ -160,7 +160,7 @@ class TestWhatIsRefused:
 
         return ask
 
-    @pytest.mark.parametrize("loader", [load, load, load])
+    @pytest.mark.parametrize("loader", [load])
     def test_an_encoder_without_adapter(self, loader, here, store, error_of) -> None:
         shutil.rmtree(ADAPTER)
         line = error_of(loader, "tiny", params(PAIRS), store=store)

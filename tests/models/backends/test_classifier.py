@@ -114,7 +114,7 @@ class TestStore:
         assert (found[-1] == found[0]).all()
 
         again = loaded(folder, store)
-        monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
+        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
         assert (again.classify(TEXTS[::-1]) == found[: len(TEXTS)][::-1]).all()
         assert again.asked == 0
 
@@ -135,7 +135,7 @@ class TestStore:
         assert [["sad", "glad"][i] for i in found.argmax(axis=1)] == ["sad", "glad", "glad", "sad"]
         assert (model.labels, found.shape, model.asked) == (["sad", "glad"], (4, 2), 4)
         again = load("tiny", params(MOODS), store=store)
-        monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
+        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
         assert (again.classify(["w0", "w5 w0 w6"]) == found[[3, 0]]).all()
         assert again.asked == 0
 

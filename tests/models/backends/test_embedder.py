@@ -5,7 +5,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from evenruler.models import load, sources
-from evenruler.models.backends.embedder import Embedder
+from evenruler.models.backends.embedder import SentenceEmbedder
 from evenruler.models.store import RowStore
 
 NAME = "all-minilm-l6-v2"
@@ -49,7 +49,7 @@ def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tm
     raw = SentenceTransformer(str(tmp_path), device="cpu", local_files_only=True).encode(texts)
     assert abs(np.linalg.norm(raw[0]) - 1) > 0.1
 
-    (batch,) = Embedder(NAME, tmp_path, "cpu").embeddings(texts, frozenset(range(3)))
+    (batch,) = SentenceEmbedder(NAME, tmp_path, "cpu").embed(texts, frozenset(range(3)))
     vectors = dict(batch)
 
     assert vectors[0] == pytest.approx(raw[0] / np.linalg.norm(raw[0]), abs=1e-6)
@@ -65,8 +65,8 @@ def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(
     fresh = load(NAME, shipped_params, store=RowStore(tmp_path / "fresh"))
     assert all((vectors[text] == vector).all() for text, vector in zip(order, fresh.embed(order), strict=True))
 
-    stored = load(NAME, shipped_params, store=RowStore(embedder._store.root))
-    monkeypatch.setattr(stored, "_load", lambda device: pytest.fail("the model was loaded"))
+    stored = load(NAME, shipped_params, store=RowStore(embedder._cache.store.root))
+    monkeypatch.setattr(stored, "_load", lambda: pytest.fail("the model was loaded"))
     assert all((vectors[text] == vector).all() for text, vector in zip(order, stored.embed(order), strict=True))
     assert stored.asked == 0
 

@@ -8,8 +8,8 @@ from transformers import AutoModelForCausalLM
 from evenruler.instruments.probes import compile_domain
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import load_probe_source
-from evenruler.models.backends.causal import Request
 from evenruler.models.backends.likelihood import LikelihoodScorer, _log_probabilities, _logits
+from evenruler.models.records import Request
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS
 from tests.tiny import KINDS, save_tiny
@@ -40,7 +40,7 @@ def packaged(request):
 def scored(model, texts: list[str]) -> np.ndarray:
     """[n] nats straight from the backend: packs of these very texts, no store."""
     nats = np.full(len(texts), np.nan)
-    for pack in model.backend.loglikelihoods([Request(text) for text in texts], frozenset(range(len(texts)))):
+    for pack in model.backend.loglikelihood([Request(text) for text in texts], frozenset(range(len(texts)))):
         for index, value, _ in pack:
             nats[index] = value
     return nats

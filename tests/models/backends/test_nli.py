@@ -9,8 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.nli import Nli, Pair, labelled_sample, order_of
+from evenruler.models.backends.nli import Nli, labelled_sample, order_of
 from evenruler.models.model import Model
+from evenruler.models.records import Pair
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -155,7 +156,7 @@ class TestStore:
         assert first.asked == len(PAIRS)
 
         again = loaded(folder, store)
-        monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
+        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
         assert (again.entailment(PAIRS[::-1]) == answers[::-1]).all()
         assert again.asked == 0
 

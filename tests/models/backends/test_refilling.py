@@ -3,11 +3,12 @@ import inspect
 import pytest
 import torch
 
-from evenruler.models import Sampling, refilling
-from evenruler.models.backends.causal import Request
+from evenruler.models import Sampling
+from evenruler.models.backends import refilling
 from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import generate_batch
 from evenruler.models.backends.slots import Slots, read
+from evenruler.models.records import Request
 from tests.tiny import KINDS
 
 SLOTTED = [kind for kind in KINDS if kind != "mamba"]

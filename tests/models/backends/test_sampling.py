@@ -5,8 +5,8 @@ from scipy import stats
 from transformers import GenerationConfig
 
 from evenruler.models import Sampling, load
-from evenruler.models.backends.causal import Request
 from evenruler.models.backends.sampling import RowSampler, draw, generate_batch, random_numbers
+from evenruler.models.records import Request
 from tests.tiny import save_tiny, tiny_params
 
 PROMPTS = ["The man", "x", "", "the theatre is", "A girl and a boy", "é", "the man is a", "ab", "one", "The", "No!"]
@@ -250,7 +250,7 @@ class TestReplies:
         folder = save_tiny(tmp_path / "ends", chat=True)
         GenerationConfig(eos_token_id=[tokenizer.eos_token_id, end]).save_pretrained(folder)
 
-        model = load("tiny", tiny_params({"tiny": folder}), store=llama._store)
+        model = load("tiny", tiny_params({"tiny": folder}), store=llama._cache.store)
         (ended,) = generate_batch(model.backend.model, [ids], [0], GREEDY)
 
         assert ended == whole[: whole.index(end) + 1]
@@ -276,7 +276,7 @@ class TestReplies:
         """What `Sampling` says is all there is: a model's generation_config.json adds nothing."""
         folder = save_tiny(tmp_path / "opinionated", chat=True)
         GenerationConfig(**settings).save_pretrained(folder)
-        model = load("tiny", tiny_params({"tiny": folder}), store=llama._store)
+        model = load("tiny", tiny_params({"tiny": folder}), store=llama._cache.store)
 
         assert model.generate(PROMPTS, sampling=GREEDY) == llama.generate(PROMPTS, sampling=GREEDY)
 
@@ -325,7 +325,7 @@ class TestPrompts:
             llama.generate(asked, system=said[:1])
 
     def test_a_chat_model_chats_by_default(self, llama, llama_folder) -> None:
-        chats = load("tiny", tiny_params({"tiny": llama_folder}, chat=True), store=llama._store)
+        chats = load("tiny", tiny_params({"tiny": llama_folder}, chat=True), store=llama._cache.store)
 
         found = chats.generate(["Who?"], sampling=self.SAMPLING)
 

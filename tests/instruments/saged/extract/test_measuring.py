@@ -9,7 +9,7 @@ import pytest
 from evenruler.instruments.saged.extract.measuring import FromCatalogue
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
-from tests.models.test_classification import save_classifier
+from tests.models.backends.test_classifier import save_classifier
 from tests.tiny import save_tiny, tiny_declaration
 
 

@@ -35,6 +35,12 @@ class TestSampling:
 
         assert "generation_config.json" in line
 
+    def test_those_of_the_entry_go_before(self, tiny) -> None:
+        model = tiny(entry={"sampling": {"temperature": 0.2, "top_k": 7}})
+        (model._folder / "generation_config.json").write_text('{"temperature": 0.9, "top_p": 0.8}')
+
+        assert model.sampling(5) == Sampling(5, temperature=0.2, top_p=0.8, top_k=7)
+
     def test_a_packaged_model(self, smollm2) -> None:
         """Its files say nothing of sampling; 50 for top_k is what transformers would add."""
         assert smollm2.sampling(50) == Sampling(50)
