@@ -130,7 +130,7 @@ class Model:
                 raise UserError(
                     f"the files of {self.name} changed while it was in use",
                     where=str(self._folder),
-                    remedy="run again; its answers are kept under what it was",
+                    remedy="run again",
                 )
             self._backend = backend
         return self._backend

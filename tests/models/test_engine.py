@@ -125,9 +125,7 @@ class TestChange:
 
         line = error_of(model.loglikelihood, ["The man is"])
 
-        assert line == (
-            f"{folder}: the files of tiny changed while it was in use; run again; its answers are kept under what it was"
-        )
+        assert line == (f"{folder}: the files of tiny changed while it was in use; run again")
         assert store.count() == 0
 
 
