@@ -66,7 +66,9 @@ def draft_terms(
     items = drafting.chosen(source, item, path)
     params = load_params(in_step=False)
     name = model or drafting.first_that_chats(params)
-    drafts = drafting.draft(load(name, params), source, scale, items, n)
+    drafter = load(name, params)
+    drafter.require("loglikelihood")
+    drafts = drafting.draft(drafter, source, scale, items, n)
     typer.echo(drafting.as_yaml(drafts, source, path, name), nl=False)
 
 

@@ -158,7 +158,12 @@ class Model:
             raise ValueError(f"no operation {operation!r}, there are {', '.join(OPERATIONS)}")
         return operation in operations_of(self.kind)
 
-    def _require(self, operation: Operation) -> None:
+    def require(self, operation: Operation) -> None:
+        """Stop where it cannot do an operation.
+
+        Raises:
+            UserError: It cannot: name, operation, what it can.
+        """
         if not self.can(operation):
             others = ", ".join(sorted(operations_of(self.kind)))
             raise UserError(
@@ -203,7 +208,7 @@ class Model:
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
     def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[Any, ...]]:
-        self._require("loglikelihood")
+        self.require("loglikelihood")
         return self._cache.answers(
             "likelihood/1",
             requests,
@@ -231,7 +236,7 @@ class Model:
             ValueError: A word has no token, or there are not as many words as prompts.
             UserError: A prompt with its word is longer than the model's context, or there is no chat template.
         """
-        self._require("words")
+        self.require("words")
         found = self._cache.answers(
             "words/1",
             [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)],
@@ -257,7 +262,7 @@ class Model:
         Raises:
             ValueError: A word has no token.
         """
-        self._require("in_place")
+        self.require("in_place")
         if "in_place" in BY_BACKEND[self.kind]:
             answers = self._cache.answers(
                 "masked-likelihood/1",
@@ -292,7 +297,7 @@ class Model:
         Raises:
             ValueError: A text has no token.
         """
-        self._require("slor")
+        self.require("slor")
         distinct = sorted(set(texts))
         likelihoods = self.loglikelihood(distinct)  # before the lease below is held, which this takes too
         if not likelihoods.tokens.all():
@@ -380,7 +385,7 @@ class Model:
         Returns:
             n replies.
         """
-        self._require("generate")
+        self.require("generate")
         chat = self.entry.chats if chat is None else chat
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
@@ -412,7 +417,7 @@ class Model:
         Raises:
             ValueError: Words are to stand before the question, and there is no question.
         """
-        self._require("entail")
+        self.require("entail")
         if "entail" not in BY_BACKEND[self.kind]:
             asked, empty = verbalised(pairs, before)
             nats = self.continuations([*asked, *empty], OPTIONS)
@@ -433,7 +438,7 @@ class Model:
     @property
     def labels(self) -> list[str]:
         """What the outputs of a classifier mean, in order: as params say, else its own configuration."""
-        self._require("classify")
+        self.require("classify")
         own, configured = self.entry.labels, self._head.labels
         if own is not None and len(own) != len(configured):
             raise UserError(
@@ -450,7 +455,7 @@ class Model:
 
     def classify(self, texts: Sequence[str]) -> _Numbers:
         """[n, labels] logits of each text; the end of one that is too long is not read."""
-        self._require("classify")
+        self.require("classify")
         rows = self._cache.answers(
             "classification/1",
             texts,
@@ -493,7 +498,7 @@ class Model:
         Raises:
             ValueError: There is no text.
         """
-        self._require("embed")
+        self.require("embed")
         if not texts:
             raise ValueError("no text to embed")
         rows = self._cache.answers(

@@ -1,11 +1,11 @@
 """The models that measure texts, as the extraction of features asks for them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from evenruler.errors import UserError
 from evenruler.measurement.checks import Floats
-from evenruler.models import Embedder, Sampling, load
+from evenruler.models import Embedder, Model, Sampling, load
+from evenruler.models.operations import Operation
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 
@@ -52,7 +52,7 @@ class FromCatalogue:
         """
         self._params = params
         self._store = store or RowStore()
-        self._opened: list[Any] = []
+        self._opened: list[Model] = []
 
     @property
     def asked(self) -> int:
@@ -65,15 +65,7 @@ class FromCatalogue:
         Raises:
             UserError: There is no such model, it is none of single texts, or its files are missing.
         """
-        found = load(name, self._params, store=self._store)
-        if not found.can("classify"):
-            raise UserError(
-                f"{name} (kind {found.kind}) does not classify single texts",
-                where=f"params.yaml: models.{name}",
-                remedy="name another classifier",
-            )
-        self._opened.append(found)
-        return found
+        return self._open(name, "classify")
 
     def embedder(self, name: str | None) -> Embedder:
         """An embedder, that of `diagnosis` by default.
@@ -81,17 +73,20 @@ class FromCatalogue:
         Raises:
             UserError: There is no such embedder, or its files are missing.
         """
-        found = load(name or self._params.diagnosis.embedder, self._params, store=self._store)
-        self._opened.append(found)
-        return found
+        return self._open(name or self._params.diagnosis.embedder, "embed")
 
     def scorer(self, name: str) -> Ask:
-        """A causal model that gives its likeliest reply to each prompt.
+        """A model that gives its likeliest reply to each prompt.
 
         Raises:
             UserError: There is no such model, or its files are missing.
         """
-        model = load(name, self._params, store=self._store)
-        self._opened.append(model)
+        model = self._open(name, "generate")
         sampling = Sampling(max_new_tokens=NEW_TOKENS, temperature=0)
         return lambda prompts: model.generate(prompts, sampling=sampling)
+
+    def _open(self, name: str, operation: Operation) -> Model:
+        model = load(name, self._params, store=self._store)
+        model.require(operation)
+        self._opened.append(model)
+        return model
