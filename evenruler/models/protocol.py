@@ -67,6 +67,18 @@ class Sampling:
         object.__setattr__(self, "top_p", float(self.top_p))
 
 
+@dataclass(frozen=True)
+class Reply:
+    """What became of a prompt: a reply, or a refusal with its reason. Both are answers, and are kept."""
+
+    text: str | None
+    """What was written; "" only where the model ended its reply at once. None: it was refused."""
+    reason: str | None = None
+    """Why it was refused, in the words of who refused it; None where there is a text."""
+    finish: str | None = None
+    """Why the writing ended, `stop` or `length`; of a refusal what the server says, if anything."""
+
+
 class CausalModel(Protocol):
     """A model of the next token."""
 

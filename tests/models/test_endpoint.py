@@ -10,7 +10,7 @@ from evenruler.models import Sampling
 from evenruler.models.endpoint import AT_ONCE, KEY, URL, StoredChat
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
-from tests.loopback_chat import ScriptedServer, running
+from tests.loopback_openai import ScriptedServer, running
 
 pytestmark = pytest.mark.enable_socket
 
