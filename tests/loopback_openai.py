@@ -127,6 +127,8 @@ class EchoingServer(ScriptedServer):
     caching: str = ""
     """A bug of prefix caching: tokens that a text shares with an earlier one have `stale` log-probabilities, or
     `zero`."""
+    shift: Callable[[list[str], int], float] = lambda texts, i: 0.0
+    """Nats that are added to every token of the i-th text of a request."""
     spoils: dict[str, float] = field(default_factory=dict)
     """Words that, in a text, make its last log-probability another one."""
     _seen: set[str] = field(default_factory=set)
@@ -144,11 +146,13 @@ class EchoingServer(ScriptedServer):
         if new == 0 and self.zero == "refused":
             return 400, {"error": {"message": "max_tokens must be at least 1, got 0"}}
         with self._lock:
-            choices = [self.choice(i, text, new or int(self.zero == "ignored")) for i, text in enumerate(texts)]
+            choices = [self.choice(i, texts, new or int(self.zero == "ignored")) for i in range(len(texts))]
         return 200, {"object": "text_completion", "model": "m", "choices": choices[::-1]}
 
-    def choice(self, index: int, text: str, new: int) -> dict[str, Any]:
+    def choice(self, index: int, texts: list[str], new: int) -> dict[str, Any]:
+        text, shift = texts[index], self.shift(texts, index)
         tokens, nats = self.echoed(text)
+        nats = [value if not isinstance(value, float) else value + shift for value in nats]
         written = [] if not new else ["</s>" if self.ends else " more"]
         said = text + ("" if self.ends else "".join(written))
         if written and (self.listed or not self.ends):
@@ -226,7 +230,7 @@ def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
             pass
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
+    threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
     scripted.url = f"http://127.0.0.1:{http.server_port}/v1"
     try:
         yield scripted

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from tests.tiny import save_tiny, tiny_params
 pytestmark = pytest.mark.enable_socket
 
 BRIEF = Sampling(max_new_tokens=7, temperature=0.5, top_p=0.9)
+turns = count()
 NUMBERED = [f"prompt {i}" for i in range(24)]
 
 
@@ -435,6 +437,27 @@ def test_a_server_that_tells_no_likelihoods_of_prompts_is_refused(
     line = one_line(error)
     assert line.startswith("big: the server gives no log-probabilities of a prompt")
     assert ("Only no echo is supported" in line) == (manner["gives"] == "no echo")
+
+
+@pytest.mark.parametrize(
+    ("shift", "how"),
+    [
+        (lambda texts, i: -0.02 * next(turns), "asked twice"),
+        (lambda texts, i: -0.02 * (i == 0), "asked in reverse order"),
+        (lambda texts, i: -0.02 * (len(texts) == 1), "asked one by one"),
+        (lambda texts, i: -0.02 * len(texts[i]), "in texts that begin alike"),
+    ],
+    ids=["twice", "reverse", "one", "alike"],
+)
+def test_every_way_in_which_likelihoods_depend_on_the_order_is_seen(
+    serve: Callable[..., EchoingServer], shift: Callable[[list[str], int], float], how: str
+) -> None:
+    server = serve(EchoingServer(scorer=letters, shift=shift))
+    with pytest.raises(UserError) as error:
+        hosted().trial()
+    assert re.search(rf"depend on the order of the requests \(\d+\.\d\d\d nats apart {how}\)", one_line(error))
+    server.shift = lambda texts, i: shift(texts, i) / 1e5  # rounding
+    hosted().trial()
 
 
 def test_without_the_first_token_only_texts_after_prompts_are_scored(serve: Callable[..., EchoingServer]) -> None:
