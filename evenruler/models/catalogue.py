@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
-from evenruler.models import endpoint, engine, sources
+from evenruler.models import engine, sources
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
+from evenruler.models.backends import openai
 from evenruler.models.entry import HOSTED, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.operations import Kind
@@ -62,11 +63,9 @@ def load(name: str, params: "Params | None" = None, *, store: RowStore | None = 
 def _hosted(name: str, entry: ModelEntry, store: RowStore) -> Model:
     """A model that a server answers for; nothing is asked."""
     served = entry.locations[0][1]
-
-    def describe() -> str:
-        return canonical(endpoint.engine(served, entry.kind, entry.revision)).decode()
-
-    return Model(name, entry, entry.kind, store, describe, lambda: endpoint.OpenAI(name, served, entry.kind))
+    mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
+    said = canonical(openai.engine(served, mode, entry.revision)).decode()
+    return Model(name, entry, entry.kind, store, lambda: said, lambda: openai.OpenAI(name, served, mode))
 
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:

@@ -106,11 +106,12 @@ class Reply:
     """What was written after a prompt, or why there is nothing."""
 
     text: str | None
-    """Without special tokens; None where the prompt was refused."""
+    """Without special tokens; "" only where the model ended its reply at once; None where the prompt was refused."""
     reason: str | None = None
     """Why there is no text; None where there is one. A model on this machine never refuses."""
     finish: str | None = None
-    """How it ended, in the words of who wrote it: "stop", "length" (as long as was allowed); None where unknown."""
+    """Why the writing ended, "stop" or "length" (as long as was allowed); of a refusal what the server says, if
+    anything."""
 
 
 class CausalModel(Protocol):

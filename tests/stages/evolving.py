@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.tables import read_frame
-from tests.loopback_chat import ScriptedServer, running
+from tests.loopback_openai import ScriptedServer, running
 from tests.stages.conftest import Clone, clone_into, entry, one_domain, shorten
 from tests.tiny import save_tiny
 
