@@ -35,6 +35,9 @@ class Scripted:
         self.asked = 0
         self._write = write
 
+    def can(self, operation: str) -> bool:
+        return operation == "generate"
+
     def sampling(self, max_new_tokens: int) -> Sampling:
         return Sampling(max_new_tokens)
 

@@ -94,7 +94,7 @@ class TestLogits:
         model = loaded(folder)
         assert np.isfinite(model.classify(["w1", "w2"])).all()
         line = error_of(model.classify, ["w1 w2", "w3 w0", "w1"])
-        assert line == "('w3 w0',): tiny answers with what is no number; take another dtype or model"
+        assert line == "'w3 w0': tiny answers with what is no number; take another dtype or model"
 
     def test_a_file_that_lacks_the_head_is_refused(self, tmp_path, loaded, error_of) -> None:
         folder = save_encoder(tmp_path / "headless")
@@ -143,8 +143,8 @@ class TestStore:
 class TestCatalogue:
     def test_another_kind_is_no_classifier(self, folder, store, error_of) -> None:
         declared = tiny_params({"tiny": folder}, kind="nli")
-        line = error_of(load, "tiny", declared, store=store)
-        assert line.startswith("params.yaml: models: no classifier model 'tiny'; ")
+        line = error_of(load("tiny", declared, store=store).classify, ["w0"])
+        assert line.startswith("params.yaml: models.tiny: tiny (kind nli) cannot classify, only entail; ")
 
     def test_a_classifier_entails_nothing(self, folder) -> None:
         assert not tiny_params({"tiny": folder}, kind="classifier").entails("tiny")

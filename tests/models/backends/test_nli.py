@@ -376,8 +376,8 @@ class TestCatalogue:
 
     def test_an_embedder_entails_nothing(self, folder, store, error_of) -> None:
         params = tiny_params({"tiny": folder}, kind="nli")
-        line = error_of(load, "minilm", params, store=store)
-        assert line.startswith("params.yaml: models: no nli model 'minilm'; ")
+        line = error_of(load("minilm", params, store=store).entailment, PAIRS[:1])
+        assert line.startswith("params.yaml: models.minilm: minilm (kind embedder) cannot entail, only embed; ")
 
     def test_a_causal_model_has_no_head_for_pairs(self, tmp_path, loaded, error_of) -> None:
         folder = save_tiny(tmp_path / "causal")
