@@ -455,7 +455,7 @@ class TestCommand:
             ),
             (
                 ("gad-7", "--model", "all-minilm-l6-v2"),
-                "params.yaml: models.all-minilm-l6-v2: all-minilm-l6-v2 (kind embedder) cannot loglikelihood, only embed; ",
+                "params.yaml: models.all-minilm-l6-v2: all-minilm-l6-v2 (kind embedder) cannot loglikelihood, only ",
             ),
             (
                 ("gad-7", "--model", "smollm2"),
