@@ -86,7 +86,7 @@ class TestALine:
         [
             pytest.param(
                 lambda params: mood(params, SCORE, MODEL),
-                "params.yaml: saged.features.mood.model: 'scripted' is of kind causal; name one of kind classifier",
+                "params.yaml: saged.features.mood.model: 'scripted' (kind causal) cannot classify; ",
                 id="a model of another kind",
             ),
             pytest.param(
