@@ -70,7 +70,7 @@ def draft_terms(
     """Propose terms for the items of a questionnaire: YAML to read and to paste. Nothing is written into a file."""
     from evenruler.instruments.questionnaires import drafting
     from evenruler.instruments.questionnaires.source import load_questionnaire
-    from evenruler.models.catalogue import load_causal
+    from evenruler.models.catalogue import load
     from evenruler.project.params import load_params
 
     path = Path("data/sources/questionnaires") / f"{questionnaire}.yaml"
@@ -78,7 +78,9 @@ def draft_terms(
     items = drafting.chosen(source, item, path)
     params = load_params(in_step=False)
     name = model or drafting.first_that_chats(params)
-    drafts = drafting.draft(load_causal(name, params), source, scale, items, n)
+    drafter = load(name, params)
+    drafter.require("loglikelihood")
+    drafts = drafting.draft(drafter, source, scale, items, n)
     typer.echo(drafting.as_yaml(drafts, source, path, name), nl=False)
 
 

@@ -22,7 +22,7 @@ class Active(Strict):
 
     scale: Scale
     models: list[Slug] = Field(min_length=1)
-    """The causal models."""
+    """The models that say how likely texts are, or write."""
     entailment: list[Slug] = Field(default_factory=list)
     """The models that answer questionnaires."""
     interventions: list[Slug] = Field(default_factory=list)

@@ -55,9 +55,9 @@ def _asked(
         from evenruler.instruments.saged.assemble.rulemade import questions  # spaCy takes seconds
 
         return questions(sentences, keywords)
-    from evenruler.models.catalogue import load_causal
+    from evenruler.models.catalogue import load
 
-    model = load_causal(name, params.catalogue)
+    model = load(name, params.catalogue)
     return ask(sentences, keywords, lambda prompt: model.generate([prompt])[0])
 
 

@@ -14,7 +14,7 @@ from evenruler.text import place
 from stages.running import BUILT, SCORES, run
 
 if TYPE_CHECKING:
-    from evenruler.models.protocol import Placed
+    from evenruler.models.records import Placed
 
 
 def main(name: str) -> None:
@@ -98,7 +98,7 @@ def _answered(
 
 def _logits(model: Any, prompts: pd.DataFrame) -> dict[str, Any]:
     """By label, [prompts] whether the premises entail the hypotheses, after `before` where there is such a column."""
-    from evenruler.models.entailment import LABELS
+    from evenruler.models.records import LABELS
 
     pairs = list(zip(prompts["premise"], prompts["hypothesis"], strict=True))
     framed = {"before": prompts["before"].tolist()} if "before" in prompts else {}
@@ -116,7 +116,7 @@ def placed(prompt: Any) -> "Placed":
     Args:
         prompt: A row of `prompts_of`.
     """
-    from evenruler.models.protocol import Placed
+    from evenruler.models.records import Placed
 
     first, second = prompt.templates
     template, sentence = (first, prompt.premise) if INTENSIFIER in first else (second, prompt.hypothesis)

@@ -27,13 +27,13 @@ FOLDER = DIAGNOSIS / "probes"
 
 def main() -> None:
     """Write the tables of the diagnosis, the tracked figures, and the data of the plots."""
-    from evenruler.models.catalogue import load_embedder
+    from evenruler.models.catalogue import load
 
     params = Declared()
     sets = probe_sets(params.entries("probes", ProbeSettings), params.active.evolved)
     templates = _built("templates", sets)
     history = _built("history", _evolved(params))
-    embedder = load_embedder(params.diagnosis.embedder, params.catalogue)
+    embedder = load(params.diagnosis.embedder, params.catalogue)
     texts = sorted({without_slots(text) for table in (templates, history) for text in table["text"]})
     embeddings = dict(zip(texts, embedder.embed(texts), strict=True))
     resampling = Resampling(params.diagnosis.level, params.diagnosis.resamples, params.diagnosis.seed)

@@ -82,24 +82,24 @@ def _answers(files: list[Path]) -> pd.DataFrame:
 
 
 def _embeddings(params: Declared, prompts: pd.DataFrame, items: pd.DataFrame) -> dict[str, NDArray[np.float32]]:
-    from evenruler.models.catalogue import load_embedder
+    from evenruler.models.catalogue import load
 
     texts = sorted({*items["original"], *source_prompts(prompts)["whole"]})
-    return dict(zip(texts, load_embedder(params.diagnosis.embedder, params.catalogue).embed(texts), strict=True))
+    return dict(zip(texts, load(params.diagnosis.embedder, params.catalogue).embed(texts), strict=True))
 
 
 def _acceptability(params: Declared, prompts: pd.DataFrame) -> pd.DataFrame | None:
     """How acceptable the sentences are, by a causal model or a classifier, where one is named."""
-    from evenruler.models.catalogue import load_causal, load_classifier
+    from evenruler.models.catalogue import load
 
     judge = params.diagnosis.acceptability
     if judge is None:
         return None
     texts = sentences(prompts)
-    if params.catalogue.models[judge].kind == "causal":
-        values = load_causal(judge, params.catalogue).slor(texts)
+    if params.catalogue.can(judge, "slor"):
+        values = load(judge, params.catalogue).slor(texts)
         return acceptability(prompts, dict(zip(texts, values, strict=True)), SLOR)
-    classifier = load_classifier(judge, params.catalogue)
+    classifier = load(judge, params.catalogue)
     shares = probability_of_acceptable(classifier.classify(texts), classifier.labels, judge)
     return acceptability(prompts, dict(zip(texts, shares, strict=True)), ACCEPTABILITY)
 

@@ -59,15 +59,12 @@ def main(domain: str) -> None:
 
 def runs_of(domain: str, params: Declared, source: ProbeSource) -> list[Run]:
     """The guided run, and the one that replaces any word where the scale asks for it."""
-    from evenruler.models.catalogue import load_causal, load_embedder, load_writer  # takes seconds
+    from evenruler.models.catalogue import load  # takes seconds
     from evenruler.models.store import cache_root
 
     settings, scale = params.entry("evolve", domain, EvolveSettings), params.scale
-    model, writer = (
-        load_causal(settings.model[scale], params.catalogue),
-        load_writer(settings.operator[scale], params.catalogue),
-    )
-    embedder = load_embedder(params.diagnosis.embedder, params.catalogue)
+    model, writer = load(settings.model[scale], params.catalogue), load(settings.operator[scale], params.catalogue)
+    embedder = load(params.diagnosis.embedder, params.catalogue)
     article = params.entry("probes", domain, ProbeSettings).article_of(settings.start)
     ruler = Ruler(model, source, article, settings.gradient_attributes[scale])
     operator = ModelOperator(writer, settings.new_tokens, settings.shots[scale])

@@ -1,4 +1,4 @@
-"""Let one causal model answer the prompts of every domain: `data/built/saged/` -> `data/generations/{m}.parquet`."""
+"""Let one model answer the prompts of every domain: `data/built/saged/` -> `data/generations/{m}.parquet`."""
 
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,10 @@ from evenruler.instruments.saged.requests import asked_prompts, asked_replies
 from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
 from evenruler.tables import read_frame, write_table
 from evenruler.text.refusals import is_empty, is_refusal
-from stages.running import BUILT, GENERATIONS, run
+from stages.running import BUILT, GENERATIONS, leave_out, run
 
 if TYPE_CHECKING:
-    from evenruler.models.answering import StoredCausal
+    from evenruler.models.model import Model
 
 
 def main(name: str) -> None:
@@ -21,10 +21,11 @@ def main(name: str) -> None:
     params = Declared()
     asked = {domain: _asked(params, name, domain) for domain in params.entries("domains", DomainSettings)}
 
-    from evenruler.models.catalogue import load_causal  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
-    model = load_causal(name, params.catalogue)
-    found = [_replies(model, params, domain, rows) for domain, rows in asked.items()]
+    model = load(name, params.catalogue)
+    leave_out(model, "generate", "replies")
+    found = [_replies(model, params, domain, rows) for domain, rows in asked.items() if model.can("generate")]
     replies = pd.concat([pd.DataFrame(columns=schemas.GENERATIONS.names), *found])
     write_table(
         replies.assign(model=name, lineage=params.catalogue.lineage(name)),
@@ -43,7 +44,7 @@ def _asked(params: Declared, name: str, domain: str) -> pd.DataFrame:
     asked = asked_prompts(prompts, settings.items[scale], settings.concepts[scale])
     few = asked_prompts(asked, params.brittleness.domains[scale], settings.concepts[scale])
     roles = params.part("saged", SagedSettings).roles_at(scale)
-    if not params.catalogue.models[name].chat:
+    if not params.catalogue.models[name].chats:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
     return asked_replies(
         asked,
@@ -55,7 +56,7 @@ def _asked(params: Declared, name: str, domain: str) -> pd.DataFrame:
     )
 
 
-def _replies(model: "StoredCausal", params: Declared, domain: str, asked: pd.DataFrame) -> pd.DataFrame:
+def _replies(model: "Model", params: Declared, domain: str, asked: pd.DataFrame) -> pd.DataFrame:
     replies = model.generate(
         asked["text"].tolist(),
         sampling=model.sampling(params.entry("domains", domain, DomainSettings).new_tokens[params.scale]),

@@ -53,8 +53,8 @@ def main(name: str) -> None:
 
 def _course(chat: bool, state: Any) -> Iterator[dict[str, Any]]:
     """How the adaptation goes: plain pairs answered right, and a chat model's reply to a message."""
-    from evenruler.models.entailment import LABELS, labelled_sample
-    from evenruler.models.protocol import Sampling
+    from evenruler.models.backends.nli import labelled_sample
+    from evenruler.models.records import LABELS, Sampling
 
     sample = labelled_sample()
     said = state.entailment([pair for pair, _ in sample]).argmax(axis=1)

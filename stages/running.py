@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -23,6 +24,12 @@ BUILT, SCORES, DIAGNOSIS = Path("data/built"), Path("data/scores"), Path("data/d
 SENTENCES, SNAPSHOTS = Path("data/sentences"), Path("data/snapshots")
 GENERATIONS, FEATURES = Path("data/generations"), Path("data/features")
 SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
+
+
+def leave_out(model: Any, operation: str, what: str) -> None:
+    """Say that a model is left out of something, where it cannot do what that needs."""
+    if not model.can(operation):
+        print(f"{model.name} (kind {model.kind}) is left out of {what}: it cannot {operation}")
 
 
 def run(main: Callable[..., None]) -> None:

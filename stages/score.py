@@ -1,4 +1,4 @@
-"""Score one causal model on probes and contrasts: `data/built/` -> `data/scores/probes/`, `data/scores/framing/`."""
+"""Score one model on probes and contrasts: `data/built/` -> `data/scores/probes/`, `data/scores/framing/`."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -13,10 +13,10 @@ from evenruler.instruments.framing.source import ContrastSource, load_contrast
 from evenruler.instruments.probes.evolve.settings import probe_sets
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.tables import evenly_spread, read_frame, schemas, write_table
-from stages.running import BUILT, SCORES, SOURCES, run
+from stages.running import BUILT, SCORES, SOURCES, leave_out, run
 
 if TYPE_CHECKING:
-    from evenruler.models.answering import StoredCausal
+    from evenruler.models.model import Model
 
 
 def main(name: str) -> None:
@@ -28,9 +28,11 @@ def main(name: str) -> None:
         for contrast, settings in params.entries("contrasts", ContrastSettings).items()
     }
 
-    from evenruler.models.catalogue import load_causal  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
-    model = load_causal(name, params.catalogue)
+    model = load(name, params.catalogue)
+    leave_out(model, "loglikelihood", "probes")
+    leave_out(model, "words", "choices at decision points")
     identity = {"model": name, "lineage": params.catalogue.lineage(name)}
     scores = _likelihoods(model, sentences).assign(**identity)
     write_table(scores, schemas.SCORES, SCORES / "probes" / f"{name}.parquet")
@@ -54,7 +56,9 @@ def _sentences(params: Declared) -> pd.DataFrame:
     return pd.concat(found)[["id", "framing", "before", "text"]]
 
 
-def _likelihoods(model: "StoredCausal", sentences: pd.DataFrame) -> pd.DataFrame:
+def _likelihoods(model: "Model", sentences: pd.DataFrame) -> pd.DataFrame:
+    if not model.can("loglikelihood"):
+        return pd.DataFrame(columns=schemas.SCORES.names)
     likelihoods = model.loglikelihood(sentences["text"].tolist(), before=sentences["before"].tolist())
     return sentences[["id", "framing"]].assign(
         configuration=BARE_PROMPT, measure="loglikelihood", value=likelihoods.nats, n_tokens=likelihoods.tokens
@@ -69,8 +73,10 @@ def _prompts(params: Declared, contrast: str, source: ContrastSource) -> pd.Data
     return prompts[prompts["stimulus"].isin(chosen) & (prompts["turn"] < settings.orders[scale])]
 
 
-def _forms(model: "StoredCausal", params: Declared, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
+def _forms(model: "Model", params: Declared, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
     """Likelihoods of surface forms at decision points."""
+    if not model.can("words"):
+        return pd.DataFrame(columns=FORMS.names)
     asked = [
         asked_forms(
             _prompts(params, contrast, source),
@@ -87,13 +93,13 @@ def _forms(model: "StoredCausal", params: Declared, contrasts: dict[str, Contras
     return pd.concat(found)
 
 
-def _replies(model: "StoredCausal", params: Declared, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
+def _replies(model: "Model", params: Declared, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
     """Sampled replies, with the sampling settings that the model came with."""
     found = [pd.DataFrame(columns=REPLIES.names)]
     scale = params.scale
     for contrast, source in contrasts.items():
         settings = params.entry("contrasts", contrast, ContrastSettings)
-        if settings.choices == "chat" and not model.entry.chat:
+        if not model.can("generate") or (settings.choices == "chat" and not model.entry.chats):
             continue
         prompts, repetitions = _prompts(params, contrast, source), settings.generations[scale]
         asked = asked_replies(prompts, repetitions, settings.seed, _configurations(model))
@@ -108,8 +114,8 @@ def _replies(model: "StoredCausal", params: Declared, contrasts: dict[str, Contr
     return pd.concat(found)
 
 
-def _configurations(model: "StoredCausal") -> list[str]:
-    return [BARE_PROMPT, *([CHAT] if model.entry.chat else [])]
+def _configurations(model: "Model") -> list[str]:
+    return [*([BARE_PROMPT] if model.entry.continues else []), *([CHAT] if model.entry.chats else [])]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from evenruler.errors import UserError
 from evenruler.models import load
-from evenruler.models.answering import StoredCausal
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
 
@@ -49,12 +49,12 @@ def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> RowStore:
 
 
 @pytest.fixture(scope="session")
-def smollm2(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
+def smollm2(shipped_params: Params, packaged_store: RowStore) -> Model:
     return load("smollm2-135m-instruct", shipped_params, store=packaged_store)
 
 
 @pytest.fixture(scope="session")
-def gemma(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
+def gemma(shipped_params: Params, packaged_store: RowStore) -> Model:
     return load("gemma-3-270m", shipped_params, store=packaged_store)
 
 

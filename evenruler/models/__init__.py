@@ -1,46 +1,37 @@
-"""What a stage asks of a model: likelihoods, words in place, generations, entailment, embeddings; never paid twice."""
+"""What one can ask of a model: likelihoods, words, replies, entailment, labels, embeddings; never paid twice."""
 
 from typing import TYPE_CHECKING
 
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.models.catalogue import (
-        load,
-        load_causal,
-        load_classifier,
-        load_embedder,
-        load_entailment,
-        load_masked,
-        load_writer,
+    from evenruler.models.catalogue import load
+    from evenruler.models.model import Model
+    from evenruler.models.records import (
+        LABELS,
+        CausalModel,
+        Embedder,
+        LogLikelihoods,
+        Placed,
+        Reply,
+        Sampling,
+        WordLikelihoods,
     )
-    from evenruler.models.entailment import LABELS
-    from evenruler.models.protocol import CausalModel, Embedder, LogLikelihoods, Placed, Sampling, WordLikelihoods
+
+_RECORDS = ["LABELS", "CausalModel", "Embedder", "LogLikelihoods", "Placed", "Reply", "Sampling", "WordLikelihoods"]
 
 __all__ = [
     "LABELS",
     "CausalModel",
     "Embedder",
     "LogLikelihoods",
+    "Model",
     "Placed",
+    "Reply",
     "Sampling",
     "WordLikelihoods",
     "load",
-    "load_causal",
-    "load_classifier",
-    "load_embedder",
-    "load_entailment",
-    "load_masked",
-    "load_writer",
 ]
 
 # Libraries that take seconds to load are behind these; what is declared of models is read without them.
-__getattr__ = lazily(
-    __name__,
-    LABELS="entailment",
-    **dict.fromkeys(["CausalModel", "Embedder", "LogLikelihoods", "Placed", "Sampling", "WordLikelihoods"], "protocol"),
-    **dict.fromkeys(
-        ["load", "load_causal", "load_classifier", "load_embedder", "load_entailment", "load_masked", "load_writer"],
-        "catalogue",
-    ),
-)
+__getattr__ = lazily(__name__, load="catalogue", Model="model", **dict.fromkeys(_RECORDS, "records"))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from evenruler.models.entry import ModelEntry
+from evenruler.models.operations import Kind, Operation, operations_of, with_head
 from evenruler.models.recipe import NLI_LABELS, TrainingData
 from evenruler.strict import Slug, Strict
 
@@ -16,6 +17,17 @@ class Catalogue(Strict):
     training: dict[Slug, TrainingData] = Field(default_factory=dict)
     """Labelled data that `evenruler finetune` fits heads on."""
 
+    def kind(self, name: str) -> Kind:
+        """The backend of a model: the kind of its entry, or of an encoder what it is with its head."""
+        entry = self.models[name]
+        if entry.kind != "encoder":
+            return entry.kind
+        return with_head(frozenset(self.labels(name)), frozenset(NLI_LABELS))
+
+    def can(self, name: str, operation: Operation) -> bool:
+        """Whether a model can do an operation; nothing is loaded."""
+        return operation in operations_of(self.kind(name))
+
     def entails(self, name: str) -> bool:
         """Whether a model answers questionnaires."""
         entry = self.models[name]
@@ -23,7 +35,7 @@ class Catalogue(Strict):
             return entry.entailment
         if entry.kind in ("nli", "masked") or entry.forms is not None:
             return True
-        return entry.kind == "encoder" and set(self.labels(name)) == set(NLI_LABELS)
+        return entry.kind == "encoder" and self.can(name, "entail")
 
     def labels(self, name: str) -> list[str]:
         """What the head of an encoder tells apart, in the order of its outputs."""

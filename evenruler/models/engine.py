@@ -55,7 +55,7 @@ def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str, adapter:
 
     Returns:
         Canonical JSON: backend, attention kernel, device class, dtype, quantisation, sha256 of weights,
-        configuration, tokenizer and chat template, library versions.
+        configuration, modelling code, tokenizer and chat template, library versions.
     """
     parts = {
         "backend": "transformers",
@@ -64,8 +64,9 @@ def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str, adapter:
         "dtype": dtype_on(entry, on),
         "quantisation": None,
         "adapter": adapter and _sha256(adapter, store, "*.safetensors", "*.json"),
-        "weights": _sha256(folder, store, "*.safetensors", "*.bin", "*/*.safetensors", "*/*.bin"),
-        "config": _sha256(folder, store, "*config*.json", "modules.json", "*/config.json"),
+        "weights": _sha256(folder, store, "**/*.safetensors", "**/*.bin"),
+        "config": _sha256(folder, store, "*config*.json", "modules.json", "**/config.json"),
+        "code": _sha256(folder, store, "**/*.py"),
         "tokenizer": _sha256(folder, store, *_TOKENIZER_FILES),
         "chat_template": _sha256(folder, store, "chat_template*"),
         "libraries": {library: version(library) for library in _LIBRARIES},

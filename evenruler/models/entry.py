@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from evenruler.models.operations import Kind, Operation, operations_of
 from evenruler.models.recipe import NLI_LABELS, Finetune
 from evenruler.strict import Slug, Strict, Text
 
@@ -24,35 +25,57 @@ def named(model: str, configuration: str) -> str:
     return f"{model} ({configuration})" if configuration in LIKELIHOODS else model
 
 
+class SamplingSettings(Strict):
+    """How a model draws its replies, where its entry says so; what is left open is as its files say."""
+
+    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """0 takes the likeliest token each time."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    top_k: int | None = Field(default=None, ge=0)
+    """0 keeps the whole vocabulary."""
+
+
+HOSTED: Final = ("chat", "completions")
+"""Kinds that a server answers for."""
+
+UNTRAINED: Final = ("causal", "masked", "nli")
+"""Kinds of which a model with random weights can be made."""
+
+
 class ModelEntry(Strict):
     """A model of the catalogue."""
 
-    kind: Literal["causal", "chat", "masked", "nli", "classifier", "encoder", "embedder"]
-    """`causal`: next tokens; `chat`: only what it writes, asked of a server; `masked`: masked tokens; `nli`: a
-    classifier of premise and hypothesis; `classifier`: of one text; `encoder`: a base that `finetune` gives a head,
-    which makes it one of these two; `embedder`: sentences as vectors."""
+    kind: Kind
+    """The backend. `causal`: next tokens; `chat`: only what it writes, asked of a server; `completions`: asked of a
+    server too, which continues texts and says how likely they are; `masked`: masked tokens; `nli`: a classifier of
+    premise and hypothesis; `classifier`: of one text; `encoder`: a base that `finetune` gives a head, which makes it
+    one of these two; `embedder`: sentences as vectors."""
     source: Text | list[Text]
-    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`; of kind
-    `chat` `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it."""
+    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`;
+    `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it; `untrained:NAME`, another entry, whose
+    architecture is made small and given random weights."""
     revision: Text | None = None
-    """The commit of a Hub repository; of kind `chat`, whatever tells its versions apart, as a date."""
+    """The commit of a Hub repository; of an endpoint, whatever tells its versions apart, as a date."""
     sha256: Text | None = None
     """Checksum of the (joined) file of a package."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """What a GPU computes in. A CPU always computes in float32."""
     chat: bool = False
-    """Whether the model was tuned on a chat template and carries it."""
+    """Whether the model was tuned on a chat template and carries it; of kind `chat` it need not be said."""
+    sampling: SamplingSettings | None = None
+    """How its replies are drawn, over what generation_config.json in its folder says."""
     licence: Text
     origin: Text
     """Where the weights come from, for the card and the README."""
     labels: list[Text] | None = Field(default=None, min_length=2)
     """Of an `nli` model or a `classifier`, in its own order, where its configuration does not name them."""
     entailment: bool | None = None
-    """Whether it answers questionnaires: every `nli` and `masked` model does; a `causal` one where this or `forms` says
-    so."""
+    """Whether it answers questionnaires: every `nli` and `masked` model does; a `causal` or `completions` one where
+    this or `forms` says so."""
     forms: list[Literal["verbaliser", "clm"]] | None = Field(default=None, min_length=1)
-    """How a `causal` model is asked. `verbaliser`, the default: yes, no or maybe; `clm`: the probability of the
-    intensifier after what stands before it. A `masked` model is asked for the intensifier in its place (`mlm`)."""
+    """How a `causal` or `completions` model is asked. `verbaliser`, the default: yes, no or maybe; `clm`: the
+    probability of the intensifier after what stands before it. A `masked` model is asked for the intensifier in its
+    place (`mlm`)."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None
@@ -70,8 +93,8 @@ class ModelEntry(Strict):
         parts = [source] if isinstance(source, str) else source
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
-        if not complete or not schemes <= {"hub", "package", "local", "endpoint"} or len(schemes) != 1:
-            known = "hub:org/name, package:module/file, local:folder or endpoint:name"
+        if not complete or not schemes <= {"hub", "package", "local", "endpoint", "untrained"} or len(schemes) != 1:
+            known = "hub:org/name, package:module/file, local:folder, endpoint:name or untrained:name"
             raise ValueError(f"found {source!r}, expected {known}")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
@@ -80,8 +103,16 @@ class ModelEntry(Strict):
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
-        if (self.kind == "chat") != (scheme == "endpoint"):
-            raise ValueError("`endpoint:` belongs to kind chat, and a chat model needs it")
+        if (self.kind in HOSTED) != (scheme == "endpoint"):
+            raise ValueError("`endpoint:` belongs to the kinds chat and completions, which need it")
+        if scheme == "untrained" and self.kind not in UNTRAINED:
+            raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
+        if self.kind == "completions" and self.chat:
+            raise ValueError("`chat` is nothing that kind completions can do; declare it as kind chat, too")
+        if self.sampling is not None and "generate" not in self.operations:
+            raise ValueError("`sampling` belongs to models that generate")
+        if self.entailment and self.kind != "encoder" and not self.operations & {"entail", "in_place"}:
+            raise ValueError(f"`entailment: true`, but kind {self.kind} can only {', '.join(sorted(self.operations))}")
         if (self.kind == "encoder") != (self.finetune is not None):
             raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
         if self.labels is not None and self.kind not in ("nli", "classifier"):
@@ -90,9 +121,9 @@ class ModelEntry(Strict):
             raise ValueError(
                 f"labels are {self.labels}, expected entailment, neutral and contradiction in the model's order"
             )
-        if self.forms is not None and (self.kind != "causal" or len(set(self.forms)) < len(self.forms)):
-            raise ValueError("`forms` belongs to kind causal, each form once")
-        if self.kind in ("masked", "classifier", "embedder") and self.intervention is not None:
+        if self.forms is not None and (not self.is_verbalised or len(set(self.forms)) < len(self.forms)):
+            raise ValueError("`forms` belongs to the kinds causal and completions, each form once")
+        if self.kind not in ("causal", "nli", "encoder") and self.intervention is not None:
             raise ValueError("`intervention` belongs to models that answer whether a premise entails a hypothesis")
         if self.kind == "encoder" and self.lineage is None:
             raise ValueError("lineage is missing, the name that all models on this encoder share")
@@ -107,13 +138,33 @@ class ModelEntry(Strict):
     @property
     def configurations(self) -> list[str]:
         """The ways in which it answers questionnaires: forms, or `head`."""
-        if self.kind == "causal":
+        if self.is_verbalised:
             return list(self.forms or [VERBALISER])
         return ["mlm" if self.kind == "masked" else "head"]
 
     @property
+    def operations(self) -> frozenset[Operation]:
+        """What it can do, whatever was fitted on it: an encoder nothing (`Params.operations`)."""
+        return operations_of(self.kind)
+
+    @property
+    def is_verbalised(self) -> bool:
+        """Whether it is asked in words what entails what."""
+        return "loglikelihood" in self.operations
+
+    @property
+    def chats(self) -> bool:
+        """Whether it can be asked in a chat."""
+        return self.chat or self.kind == "chat"
+
+    @property
+    def continues(self) -> bool:
+        """Whether it can be asked to continue a text as it stands."""
+        return self.kind != "chat"
+
+    @property
     def scheme(self) -> str:
-        """`hub`, `package`, `local` or `endpoint`."""
+        """`hub`, `package`, `local`, `endpoint` or `untrained`."""
         return self.locations[0][0]
 
     @property

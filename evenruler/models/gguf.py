@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.models.loading import complete
+from evenruler.models.loading import complete, quiet
 from evenruler.progress import note
 
 VERSION = 1
@@ -47,10 +47,15 @@ def convert(path: Path, folder: Path, where: str) -> None:
 
     note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            path.parent, gguf_file=path.name, dtype=torch.float32, output_loading_info=True
-        )
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                path.parent,
+                gguf_file=path.name,
+                dtype=torch.float32,
+                output_loading_info=True,
+                trust_remote_code=False,
+            )
     except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
         raise UserError(
             f"corrupt: no readable GGUF model ({error})", where=where, remedy="get the file again"
@@ -61,5 +66,6 @@ def convert(path: Path, folder: Path, where: str) -> None:
         del model.config.quantization_config
     model.hf_quantizer = None
     model.is_quantized = False
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

@@ -1,29 +1,46 @@
-"""Where a model's files come from: the Hub at a commit, an installed package, a local folder."""
+"""Where a model's files come from: the Hub at a commit, a package, a folder; or they are made here, once."""
 
+import hashlib
 import importlib.util
+import json
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from filelock import FileLock
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
-from evenruler.models import gguf
+from evenruler.models import gguf, untrained
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
+from evenruler.progress import note
+from evenruler.tables.ids import content_sha256
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
 
+SUMS = "sums.json"
+"""In a folder that was made here: sha256 of every other file, by name."""
 
-def locate(name: str, entry: ModelEntry, store: RowStore) -> Path:
+
+def locate(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry] | None = None) -> Path:
     """The folder that holds a model's configuration, weights and tokenizer, ready to load.
 
-    A GGUF file is checked against its checksum and converted once, under the store's folder.
+    A GGUF file is checked against its checksum and converted once, under the store's folder; so is an untrained model
+    made once. What was made is compared with its checksums, and made again where it is no longer what it was.
+
+    Args:
+        name: In the catalogue.
+        entry: Its declaration.
+        store: Remembers checksums; what is made lies under its folder.
+        catalogue: All entries by name, for `untrained:`.
 
     Raises:
         UserError: Something is missing or is not what was declared.
     """
     where = f"params.yaml: models.{name}"
+    if entry.scheme == "untrained":
+        return _untrained(name, entry, store, catalogue or {})
     if entry.scheme == "hub":
         files = [_from_hub(entry, where)]
     else:
@@ -57,23 +74,80 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
 
 def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
     """The folder of a converted GGUF file; converts it on the first call."""
+
+    def convert(folder: Path) -> None:
+        joined = folder / "model.gguf"
+        gguf.join(files, joined, entry.sha256, where)
+        gguf.convert(joined, folder, where)
+        joined.unlink()
+
     identity = entry.sha256 or store.file_sha256(files[0])
-    folder = store.root / "models" / f"{name}-{identity[:16]}-v{gguf.VERSION}"
+    return _made(name, f"{name}-{identity[:16]}-v{gguf.VERSION}", convert, store)
+
+
+def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
+    """The folder of another model's architecture made small, with random weights; makes it on the first call."""
+    where, other = f"params.yaml: models.{name}.source", entry.locations[0][1]
+    if other not in catalogue:
+        raise UserError(f"no model {other!r}", where=where, remedy=f"mend the name ({nearest(other, catalogue)})")
+    if catalogue[other].scheme in ("endpoint", "untrained"):
+        raise UserError(f"{other!r} has no files of its own", where=where, remedy="name a model that has")
+    base = locate(other, catalogue[other], store)
+    files = [path for path in sorted(base.iterdir()) if path.suffix in untrained.READ]
+    sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}
+    identity = content_sha256(entry.kind, sums)
+    folder = f"{name}-untrained-{identity[:16]}-v{untrained.VERSION}"
+    return _made(name, folder, lambda made: untrained.make(name, entry.kind, base, made), store)
+
+
+def _made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
+    """A folder under the store's that is filled once, and again where its files are not what they were.
+
+    Args:
+        name: Of the model.
+        folder_name: Of the folder.
+        make: Fills it.
+        store: Remembers checksums.
+    """
+    folder = store.root / "models" / folder_name
+    if folder.exists() and _is_whole(folder, store):
+        return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
+        if folder.exists() and not _is_whole(folder, store):
+            note(f"{name}: the files in {folder} are not those that were written there; they are made again")
+            shutil.rmtree(folder)
         if not folder.exists():
             working = folder.with_name(f"{folder.name}.partial")
             shutil.rmtree(working, ignore_errors=True)
             working.mkdir()
             try:
-                joined = working / "model.gguf"
-                gguf.join(files, joined, entry.sha256, where)
-                gguf.convert(joined, working, where)
-                joined.unlink()
+                make(working)
+                sums = {path.name: _sha256(path) for path in sorted(working.iterdir())}
+                (working / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
                 working.rename(folder)
             finally:
                 shutil.rmtree(working, ignore_errors=True)
     return folder
+
+
+def _is_whole(folder: Path, store: RowStore) -> bool:
+    """Whether a folder that was made here holds what was written, by checksums that are remembered."""
+    try:
+        sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    there = {path.name for path in folder.iterdir()} - {SUMS}
+    return (
+        isinstance(sums, dict)
+        and there == set(sums)
+        and all(store.file_sha256(folder / file) == sha256 for file, sha256 in sums.items())
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_folder(folder: Path, where: str) -> None:

@@ -1,22 +1,30 @@
 """The row store: every answer of every model, paid for once.
 
 SQLite in WAL mode, one row an answer. The key says everything that the answer depends on, so nothing is ever stale:
-a changed weight, library or template is another key. Answers never change once written.
+a changed weight, library or template is another key. Answers never change once written, and each has a checksum: one
+that was damaged on the disk is dropped, and so asked anew.
 """
 
+import errno
 import hashlib
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from evenruler.errors import UserError
+from evenruler.progress import note
 from evenruler.tables.ids import canonical
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS checksums (path TEXT PRIMARY KEY, bytes INT, mtime_ns INT, sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, crc INT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files
+(path TEXT PRIMARY KEY, bytes INT, mtime_ns INT, ctime_ns INT, inode INT, sha256 TEXT) WITHOUT ROWID;
 """
 _KEYS_A_QUERY = 500
+_FILE = "rows.sqlite"
 
 
 def cache_root() -> Path:
@@ -47,51 +55,166 @@ class RowStore:
     """Answers by key, on disk."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """Open (or make) the store under a folder, `cache_root()` by default."""
-        root = root or cache_root()
-        root.mkdir(parents=True, exist_ok=True)
-        self.root = root
-        self._connection = sqlite3.connect(root / "rows.sqlite", timeout=120, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.executescript(_SCHEMA)
+        """Open (or make) the store under a folder, `cache_root()` by default.
+
+        A store that cannot be written, as in a folder that is read-only, still gives what it has.
+
+        Raises:
+            UserError: The file is damaged, or is none of ours.
+        """
+        self.root = root or cache_root()
+        self.path = self.root / _FILE
+        self.is_writable = True
+        self._dropped = False
+        with self._told():
+            self._connection = self._opened()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The answers that are there."""
+        """The answers that are there, and are what was written.
+
+        Raises:
+            UserError: The store is damaged.
+        """
         found: dict[bytes, bytes] = {}
+        damaged: list[bytes] = []
         for chunk in _chunks(keys):
             marks = ",".join("?" * len(chunk))
-            found.update(self._connection.execute(f"SELECT key, answer FROM answers WHERE key IN ({marks})", chunk))
+            query = f"SELECT key, crc, answer FROM kept WHERE key IN ({marks})"
+            with self._told():
+                rows = self._connection.execute(query, chunk).fetchall()
+            for key, crc, answer in rows:
+                if isinstance(answer, bytes) and crc == _crc(key, answer):
+                    found[key] = answer
+                else:
+                    damaged.append(key)
+        if damaged:
+            self._drop(damaged)
         return found
 
     def put(self, answers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Write answers in one transaction, whole or not at all; one that is there stays as it is."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            self._connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", answers)
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        """Write answers in one transaction, whole or not at all; one that is there stays as it is.
+
+        Raises:
+            UserError: The store is damaged, the disk full, or the folder read-only.
+        """
+        with self._told(), self._transaction():
+            rows = ((key, _crc(key, answer), answer) for key, answer in answers)
+            self._connection.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", rows)
 
     def count(self) -> int:
         """How many answers are held."""
-        (count,) = self._connection.execute("SELECT count(*) FROM answers").fetchone()
+        with self._told():
+            (count,) = self._connection.execute("SELECT count(*) FROM kept").fetchone()
         return int(count)
 
+    def require_writable(self, missing: int) -> None:
+        """Stop before a model is asked whose answers could not be kept.
+
+        Args:
+            missing: How many answers.
+
+        Raises:
+            UserError: The store can only be read.
+        """
+        if not self.is_writable:
+            what = f"{missing} answers are missing, and it can only be read"
+            raise UserError(what, where=str(self.path), remedy="make it writable, or set EVENRULER_CACHE")
+
     def file_sha256(self, path: Path) -> str:
-        """The sha256 of a file, remembered for as long as its length and time of change stay."""
+        """The sha256 of a file, remembered for as long as its length, its times of change and its inode stay."""
         stat = path.stat()
-        known = (str(path.resolve()), stat.st_size, stat.st_mtime_ns)
-        row = self._connection.execute(
-            "SELECT sha256 FROM checksums WHERE path = ? AND bytes = ? AND mtime_ns = ?", known
-        ).fetchone()
+        known = (str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+        query = "SELECT sha256 FROM files WHERE path = ? AND bytes = ? AND mtime_ns = ? AND ctime_ns = ? AND inode = ?"
+        with self._told():
+            row = self._connection.execute(query, known).fetchone()
         if row is not None:
             return str(row[0])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        self._connection.execute("INSERT OR REPLACE INTO checksums VALUES (?, ?, ?, ?)", (*known, digest))
+        if self.is_writable:
+            with self._told():
+                self._connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*known, digest))
         return digest
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection to write by, or where that is forbidden one to read by."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, timeout=120, isolation_level=None)
+            connection.text_factory = _as_text
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(_SCHEMA)
+            connection.execute("BEGIN IMMEDIATE")  # a file without the right to write is only noticed now
+            connection.execute("ROLLBACK")
+        except (sqlite3.OperationalError, OSError):
+            if not self.path.is_file() or (os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)):
+                raise
+            self.is_writable = False
+            # Where nothing waits to be moved from the log, the file alone is the whole store.
+            log = self.path.with_name(f"{_FILE}-wal")
+            how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+            connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True)
+            connection.text_factory = _as_text
+        return connection
+
+    def _drop(self, damaged: list[bytes]) -> None:
+        """Forget answers that are not what was written."""
+        if not self._dropped:
+            note(f"{self.path}: some answers were damaged on the disk; they are dropped and asked anew")
+            self._dropped = True
+        if self.is_writable:
+            with self._told(), self._transaction():
+                self._connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in damaged])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            with suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not write
+                self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn what SQLite and the folder raise into a line for the user."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            what, remedy = _in_words(error)
+            raise UserError(what, where=str(self.path), remedy=remedy) from None
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise
+            what = f"no folder to keep answers in ({error.strerror})"
+            raise UserError(what, where=str(self.root), remedy="make it one, or set EVENRULER_CACHE") from None
+
+
+def _as_text(value: bytes) -> str:
+    """Text of a row, damaged or not."""
+    return value.decode(errors="replace")
+
+
+def _in_words(error: sqlite3.Error) -> tuple[str, str]:
+    """What is wrong with the store, and what to do."""
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = None if code is None else code & 0xFF
+    if primary == sqlite3.SQLITE_FULL:
+        return "no space left to keep answers", "free some and run again; what was kept is not asked again"
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return "another process holds the store of answers", "run again when it is done"
+    if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return f"the store of answers cannot be opened or written ({error})", "make it writable, or set EVENRULER_CACHE"
+    if primary == sqlite3.SQLITE_IOERR:
+        return f"the disk fails ({error})", "free space or mend the disk, and run again"
+    return f"the store of answers is damaged ({error})", "move it away; what it held is asked again"
+
+
+def _crc(key: bytes, answer: bytes) -> int:
+    return zlib.crc32(answer, zlib.crc32(key))
 
 
 def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -15,6 +15,7 @@ from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings, corpora_at
 from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
 from evenruler.models.declared import Catalogue
+from evenruler.models.operations import Operation
 from evenruler.publish.versions import Version
 from evenruler.strict import Slug, read_yaml, refuse_hidden_keys, validate
 
@@ -59,8 +60,12 @@ class Params(Catalogue):
         }
 
     def in_use(self, scale: Scale) -> list[str]:
-        """The causal models of a scale, in the order of the catalogue."""
-        return [name for name, entry in self.models.items() if entry.kind == "causal" and entry.scale in (None, scale)]
+        """The models of a scale that say how likely texts are, or write, in the order of the catalogue."""
+        return [
+            name
+            for name, entry in self.models.items()
+            if entry.scale in (None, scale) and (self.can(name, "loglikelihood") or self.can(name, "generate"))
+        ]
 
     def entailing(self, scale: Scale) -> list[str]:
         """The models of a scale that answer questionnaires, in the order of the catalogue."""
@@ -106,21 +111,21 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
     declared = read_yaml(path)
     refuse_hidden_keys(declared, path)
     params = validate(Params, declared, path)
+    _check_recipes(params, path)
     embedder = params.models.get(params.diagnosis.embedder)
-    if embedder is None or embedder.kind != "embedder":
+    if embedder is None or not params.can(params.diagnosis.embedder, "embed"):
         raise UserError(
             f"{params.diagnosis.embedder!r} is no embedder of the catalogue",
             where=f"{path}: diagnosis.embedder",
             remedy="name a model of kind embedder",
         )
-    judge = params.models.get(params.diagnosis.acceptability or "")
-    if params.diagnosis.acceptability and (judge is None or judge.kind not in ("causal", "classifier", "encoder")):
+    judge = params.diagnosis.acceptability
+    if judge and not (judge in params.models and (params.can(judge, "slor") or params.can(judge, "classify"))):
         raise UserError(
-            f"{params.diagnosis.acceptability!r} is no causal model and no classifier of the catalogue",
+            f"{judge!r} is no causal model and no classifier of the catalogue",
             where=f"{path}: diagnosis.acceptability",
             remedy="name one",
         )
-    _check_recipes(params, path)
     _check_features(params, path)
     _check_evolution(params, path)
     for name in params.versions:
@@ -160,8 +165,8 @@ def require_models(params: Params, scale: Scale, path: Path) -> None:
         (
             True,
             params.in_use(scale),
-            "no causal model is in use",
-            "give one of them that scale, or no scale",
+            "no model that says how likely texts are, or writes, is in use",
+            "give one (kind causal, completions or chat) that scale, or no scale",
         ),
         (
             params.questionnaires,
@@ -185,20 +190,20 @@ def _check_features(params: Params, path: Path) -> None:
     for name, feature in params.saged.features.items():
         if feature.model is None:
             continue
-        kinds = {"classifier": ("classifier", "encoder"), "scorer": ("causal",)}.get(feature.kind, ("embedder",))
-        entry = params.models.get(feature.model)
+        needed: dict[str, Operation] = {"classifier": "classify", "scorer": "generate"}
+        operation = needed.get(feature.kind, "embed")
         where = f"{path}: saged.features.{name}.model"
-        if entry is None:
+        if feature.model not in params.models:
             raise UserError(
                 f"no model {feature.model!r}",
                 where=where,
                 remedy=f"mend the name ({nearest(feature.model, params.models)})",
             )
-        if entry.kind not in kinds:
+        if not params.can(feature.model, operation):
             raise UserError(
-                f"{feature.model!r} is of kind {entry.kind}",
+                f"{feature.model!r} (kind {params.kind(feature.model)}) cannot {operation}",
                 where=where,
-                remedy=f"name one of kind {' or '.join(kinds)}",
+                remedy=f"name a model that can {operation}",
             )
 
 
@@ -217,7 +222,7 @@ def _check_evolution(params: Params, path: Path) -> None:
             for model in dict.fromkeys(by_scale.values()):
                 _check_evolving_model(model, key, f"{where}.{key}", params)
         for scale, model in settings.operator.items():
-            if settings.shots[scale] and params.models[model].kind == "chat":
+            if settings.shots[scale] and not params.models[model].continues:
                 what = f"{model!r} only chats, and goes on with no examples"
                 raise UserError(what, where=f"{where}.shots.{scale}", remedy="say false")
 
@@ -227,11 +232,11 @@ def _check_evolving_model(name: str, key: str, where: str, params: Params) -> No
     if entry is None:
         remedy = f"mend the name ({nearest(name, params.models)})"
         raise UserError(f"no model {name!r}", where=where, remedy=remedy)
-    chats = entry.kind == "chat" or (entry.kind == "causal" and entry.chat)
-    if key == "operator" and not chats:
+    if key == "operator" and not (entry.chats and params.can(name, "generate")):
         raise UserError(f"{name!r} does not chat", where=where, remedy="name a causal model with `chat: true`")
-    if key == "model" and entry.kind != "causal":
-        raise UserError(f"{name!r} is of kind {entry.kind}", where=where, remedy="name one of kind causal")
+    if key == "model" and not params.can(name, "loglikelihood"):
+        what = f"{name!r} (kind {params.kind(name)}) cannot loglikelihood"
+        raise UserError(what, where=where, remedy="name a model that can, as one of kind causal")
 
 
 def _check_recipes(params: Params, path: Path) -> None:
@@ -256,3 +261,6 @@ def _check_recipes(params: Params, path: Path) -> None:
                     where=where,
                     remedy="fit on data of one kind",
                 )
+        if entry.entailment and not params.can(name, "entail"):
+            what = f"`entailment: true`, but its head tells {', '.join(params.labels(name))} apart"
+            raise UserError(what, where=f"{path}: models.{name}", remedy="take it out")

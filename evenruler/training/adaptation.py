@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.models import catalogue
-from evenruler.models.answering import StoredCausal, StoredEntailment
-from evenruler.models.causal import TransformersCausal
+from evenruler.models.backends.causal import Causal
+from evenruler.models.backends.nli import Nli
 from evenruler.models.declared import Catalogue
-from evenruler.models.entailment import TransformersEntailment
+from evenruler.models.model import Model
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import progress
 from evenruler.tables.ids import content_sha256
@@ -38,7 +38,7 @@ IGNORED = -100
 
 _LOSS = struct.Struct("<d")
 
-Backend = TransformersEntailment | TransformersCausal
+Backend = Nli | Causal
 
 
 @dataclass(frozen=True)
@@ -73,22 +73,19 @@ class Adapted:
         """
         self.name = name
         self._store = RowStore()
-        self._untouched = catalogue.load_entailment(name, params, store=self._store)
+        self._untouched = catalogue.load(name, params, store=self._store)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
         self._backend: Backend | None = None
         self._training: _Training | None = None
 
-    def at(self, corpus: str, epoch: int) -> StoredEntailment | StoredCausal:
+    def at(self, corpus: str, epoch: int) -> Model:
         """The model after some epochs on a corpus; epoch 0 is the model as it was.
 
         The answers of two corpora at epoch 0 are the same, and paid for once. States may be asked in any order; one
         that goes back, to an earlier epoch or to another corpus, trains again from the start.
         """
         asked: Any = _InState(lambda: self._brought_to(corpus, epoch))
-        state = self._untouched.adapted(self._identity(corpus, epoch), lambda _: asked)
-        if epoch == 0:
-            state.engine = self._untouched.engine
-        return state
+        return self._untouched.adapted(self._identity(corpus, epoch) if epoch else None, lambda: asked)
 
     def loss(self, corpus: str, epoch: int) -> float:
         """Mean loss of an epoch, nats a token: of masked words, or of next words."""
@@ -103,7 +100,7 @@ class Adapted:
 
     def _identity(self, corpus: str, epoch: int) -> dict[str, object]:
         """All that the state depends on beside the model itself."""
-        causal = isinstance(self._untouched, StoredCausal)
+        causal = self._untouched.kind == "causal"
         return {
             "adaptation": VERSION,
             "corpus": content_sha256(list(self._corpora[corpus])),
@@ -154,7 +151,7 @@ class _Training:
     def __init__(self, name: str, backend: Backend, all_texts: Sequence[str]) -> None:
         self._name, self._tokenizer = name, backend.tokenizer
         self._asked: Any = backend.model
-        causal = isinstance(backend, TransformersCausal)
+        causal = isinstance(backend, Causal)
         if not causal and backend.tokenizer.mask_token is None:
             raise self._unfit("has no token to mask words with")
         self._collate = _collator(backend.tokenizer, masked=not causal)
@@ -199,7 +196,7 @@ class _Training:
         with torch.random.fork_rng():
             torch.manual_seed(0)
             try:
-                model: Any = AutoModelForMaskedLM.from_config(self._asked.config)  # type: ignore[no-untyped-call]
+                model: Any = AutoModelForMaskedLM.from_config(self._asked.config, trust_remote_code=False)  # type: ignore[no-untyped-call]
             except ValueError:  # no such class
                 raise self._unfit("is of a kind that learns no masked words") from None
         setattr(model, model.base_model_prefix, getattr(self._asked, self._asked.base_model_prefix))

@@ -1,7 +1,6 @@
 """Fitting a head on an encoder: one mechanism for every task (EMPALC, section 3.2: entailment on MNLI)."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,20 +12,22 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
 from evenruler.models import engine, sources
 from evenruler.models.adapter_record import ADAPTERS, RECORD, AdapterRecord, read_adapter
-from evenruler.models.adapters import WEIGHTS, Adapter, head_of, load_with_head, require_all
+from evenruler.models.backends.adapters import WEIGHTS, Adapter, head_of, load_with_head, require_all
+from evenruler.models.backends.classifier import Classifier
+from evenruler.models.backends.nli import Nli, labelled_sample
+from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
-from evenruler.models.classification import TransformersClassifier
 from evenruler.models.declared import Catalogue
-from evenruler.models.entailment import LABELS, TransformersEntailment, labelled_sample
 from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import loading, quiet
 from evenruler.models.recipe import NLI_LABELS, Finetune
+from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
 from evenruler.training import card, data, trainer
 from evenruler.training.data import Labelled
 
-Backend = TypeVar("Backend", bound=TransformersClassifier)
+Backend = TypeVar("Backend", bound=Classifier)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
             remedy=f"mend the name ({nearest(name, encoders)}) or add an entry",
         )
     store = store or RowStore()
-    base = sources.locate(name, entry, store)
+    base = sources.locate(name, entry, store, params.models)
     base_sum = base_sha256(base, store)
     labels = params.labels(name)
     if not again and (ADAPTERS / name / RECORD).exists() and any((ADAPTERS / name).glob("*.safetensors")):
@@ -114,7 +115,7 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     recipe = fitting.recipe
     torch.manual_seed(recipe.seed)
     with loading(fitting.name, str(fitting.base)):
-        tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base)
+        tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
     model, made_up = load_with_head(fitting.name, fitting.base, fitting.labels, torch.float32)
     require_all(fitting.name, str(fitting.base), made_up, head_of(model), "see its `source`")
     model = _to_fit(model, recipe)
@@ -181,8 +182,8 @@ def _places(entry: ModelEntry) -> list[tuple[str, str]]:
 
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """Accuracy of what lies in the folder, loaded as users load it; and of an entailment model, the sense checks."""
-    model = _loaded(TransformersClassifier, fitting, folder)
-    said = _predicted(model, fitting.held_out.texts)
+    model = _loaded(Classifier, fitting, folder)
+    said = _predicted(model, fitting)
     right = said == np.array([fitting.labels.index(label) for label in fitting.held_out.labels])
     by_label = {
         label: round(float(right[[own == label for own in fitting.held_out.labels]].mean()), 4)
@@ -196,22 +197,25 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     }
     if set(fitting.labels) != set(NLI_LABELS):
         return {"held_out": held_out}
-    return {"held_out": held_out, "sense_checks": sense_checks(_loaded(TransformersEntailment, fitting, folder))}
+    return {"held_out": held_out, "sense_checks": sense_checks(_loaded(Nli, fitting, folder))}
 
 
 def _loaded(kind: type[Backend], fitting: _Fitting, folder: Path) -> Backend:
     return kind(fitting.name, fitting.base, engine.device(), "float32", adapter=Adapter(folder, fitting.labels))
 
 
-def _predicted(model: TransformersClassifier, texts: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
+def _predicted(model: Classifier, fitting: _Fitting) -> NDArray[np.int64]:
+    texts = fitting.held_out.texts
     said = np.zeros(len(texts), dtype=np.int64)
     for batch in model.batches(texts, frozenset(range(len(texts)))):
         for i, logits in batch:
+            if not np.isfinite(logits).all():
+                raise not_a_number(fitting.name, texts[i])
             said[i] = logits.argmax()
     return said
 
 
-def sense_checks(model: TransformersEntailment) -> list[dict[str, Any]]:
+def sense_checks(model: Nli) -> list[dict[str, Any]]:
     """What an entailment model says of hand-written pairs whose answer is plain.
 
     Returns:
@@ -220,7 +224,7 @@ def sense_checks(model: TransformersEntailment) -> list[dict[str, Any]]:
     """
     sample = labelled_sample()
     pairs = [pair for pair, _ in sample]
-    logits = {i: row for batch in model.entailments(pairs, frozenset(range(len(pairs)))) for i, row in batch}
+    logits = {i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch}
     return [
         {
             "premise": pair[0],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenruler.models import load
-from evenruler.models.answering import StoredCausal
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
@@ -26,11 +26,11 @@ TEXTS = [
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> Callable[..., StoredCausal]:
+def tiny(tmp_path: Path) -> Callable[..., Model]:
     """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
     made: Iterator[int] = iter(range(1000))
 
-    def make(kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any) -> StoredCausal:
+    def make(kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any) -> Model:
         number = next(made)
         folder = save_tiny(tmp_path / f"tiny-{number}", kind, **options)
         params = tiny_params({"tiny": folder}, **(entry or {}))
@@ -46,7 +46,7 @@ def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def llama(llama_folder: Path, store: RowStore) -> StoredCausal:
+def llama(llama_folder: Path, store: RowStore) -> Model:
     return load("tiny", tiny_params({"tiny": llama_folder}), store=store)
 
 
@@ -69,7 +69,7 @@ def raw_token_nats(model: Any, tokenizer: Any, text: str) -> np.ndarray:
 def plain_reference() -> Callable[..., np.ndarray]:
     """[n] nats of texts, one at a time through the raw transformers model behind a stored one."""
 
-    def nats(model: StoredCausal, texts: list[str]) -> np.ndarray:
+    def nats(model: Model, texts: list[str]) -> np.ndarray:
         backend = model.backend
         return np.array([raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts])
 

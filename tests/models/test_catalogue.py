@@ -1,50 +1,144 @@
+import subprocess
+import sys
+
 import pytest
+from pydantic import ValidationError
 
 from evenruler.errors import UserError
-from evenruler.models import load, load_causal, load_embedder
-from evenruler.models.answering import StoredCausal, StoredEmbedder
+from evenruler.models import Model, load
+from evenruler.models.entry import ModelEntry
+from evenruler.models.operations import BY_BACKEND, OPERATIONS
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
-from tests.tiny import tiny_params
+from tests.tiny import save_tiny_masked, tiny_params
+
+CAUSAL = {"loglikelihood", "words", "generate", "slor", "entail", "in_place"}
+ASKED = {
+    "loglikelihood": lambda model: model.loglikelihood(["x"]),
+    "continuations": lambda model: model.continuations(["x"], ["y"]),
+    "words": lambda model: model.whole_words(["x"], ["y"]),
+    "generate": lambda model: model.generate(["x"]),
+    "replies": lambda model: model.replies(["x"]),
+    "slor": lambda model: model.slor(["x"]),
+    "entail": lambda model: model.entailment([("x", "y")]),
+    "in_place": lambda model: model.in_place([]),
+    "classify": lambda model: model.classify(["x"]),
+    "labels": lambda model: model.labels,
+    "probabilities": lambda model: model.probabilities(["x"]),
+    "embed": lambda model: model.embed(["x"]),
+}
+"""Every public method, by name; those that are no operation need one."""
+
+NEEDS = {"continuations": "loglikelihood", "replies": "generate", "labels": "classify", "probabilities": "classify"}
+
+
+def entry(kind: str, **changes) -> ModelEntry:
+    source = "endpoint:big" if kind in ("chat", "completions") else "local:x"
+    return ModelEntry.model_validate({"kind": kind, "source": source, "licence": "mit", "origin": "here", **changes})
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, error_of) -> None:
     assert error_of(load, "gemma-3-270", shipped_params, store=store) == (
         "params.yaml: models: no model 'gemma-3-270'; mend the name (did you mean 'gemma-3-270m'?) or add an entry"
     )
-    assert error_of(load_embedder, "all-minilm", shipped_params, store=store) == (
-        "params.yaml: models: no embedder model 'all-minilm'; "
-        "mend the name (did you mean 'all-minilm-l6-v2'?) or add an entry"
+
+
+class TestCan:
+    @pytest.mark.parametrize(
+        ("kind", "expected"),
+        [
+            ("causal", CAUSAL),
+            ("completions", {"loglikelihood", "generate", "entail", "in_place"}),
+            ("chat", {"generate"}),
+            ("masked", {"in_place"}),
+            ("nli", {"entail"}),
+            ("classifier", {"classify"}),
+            ("embedder", {"embed"}),
+        ],
     )
+    def test_what_a_kind_can_do_is_known_from_its_declaration(self, kind, expected) -> None:
+        assert entry(kind).operations == expected
+
+    def test_every_kind_is_known(self) -> None:
+        assert set(BY_BACKEND) == {
+            *("causal", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder")
+        }
+
+    def test_an_encoder_can_do_what_its_head_does(self, shipped_params) -> None:
+        can = {name: [o for o in OPERATIONS if shipped_params.can(name, o)] for name in shipped_params.models}
+
+        assert can["minilm-nli-a"] == ["entail"]
+        assert can["minilm-sentiment"] == ["classify"]
+        assert can["all-minilm-l6-v2"] == ["embed"]
+        assert set(can["gemma-3-270m"]) == CAUSAL
+
+    def test_a_model_says_the_same_and_is_not_loaded(self, llama_folder, store) -> None:
+        model = load("tiny", tiny_params({"tiny": llama_folder}), store=store)
+
+        assert isinstance(model, Model)
+        assert {operation for operation in OPERATIONS if model.can(operation)} == CAUSAL
+        assert (model.name, model.asked, model._backend) == ("tiny", 0, None)
+
+    def test_there_is_no_other_operation(self, llama_folder, store) -> None:
+        with pytest.raises(ValueError, match="no operation 'loglikelihoods'"):
+            load("tiny", tiny_params({"tiny": llama_folder}), store=store).can("loglikelihoods")  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("asked", ASKED)
+    def test_what_it_cannot_do_is_one_line(self, asked, tmp_path, store, shipped_params, error_of) -> None:
+        embedder = load("all-minilm-l6-v2", shipped_params, store=store)
+        masked = load("tiny", tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked"), store=store)
+        operation, other = NEEDS.get(asked, asked), masked if asked == "embed" else embedder
+
+        assert error_of(ASKED[asked], other) == (
+            f"params.yaml: models.{other.name}: {other.name} (kind {other.kind}) cannot {operation}, "
+            f"only {'in_place' if other is masked else 'embed'}; name a model that can {operation}"
+        )
+        assert other._backend is None
 
 
-def test_a_model_of_another_kind_is_none_of_this_kind(shipped_params, store, error_of) -> None:
-    line = error_of(load_causal, "all-minilm-l6-v2", shipped_params, store=store)
-    assert line.startswith("params.yaml: models: no causal model 'all-minilm-l6-v2'; mend the name (known: ")
-    assert "gemma-3-270m, " in line
-    assert line.endswith(") or add an entry")
+class TestDeclaration:
+    @pytest.mark.parametrize("kind", ["chat", "classifier", "embedder"])
+    def test_questionnaires_need_entailment_or_words_in_place(self, kind) -> None:
+        with pytest.raises(ValidationError, match=f"`entailment: true`, but kind {kind} can only"):
+            entry(kind, entailment=True)
 
-    line = error_of(load_embedder, "gemma-3-270m", shipped_params, store=store)
-    assert line == (
-        "params.yaml: models: no embedder model 'gemma-3-270m'; mend the name (known: all-minilm-l6-v2) or add an entry"
+    @pytest.mark.parametrize("kind", ["causal", "completions", "masked", "nli"])
+    def test_these_may_answer_questionnaires(self, kind) -> None:
+        assert entry(kind, entailment=True).entailment
+
+    def test_how_a_hosted_model_is_asked(self) -> None:
+        assert entry("completions").configurations == ["verbaliser"]
+        assert entry("completions", forms=["clm"]).configurations == ["clm"]
+        assert (entry("chat").chats, entry("chat").continues) == (True, False)
+        assert (entry("completions").chats, entry("completions").continues) == (False, True)
+        with pytest.raises(ValidationError, match="declare it as kind chat"):
+            entry("completions", chat=True)
+
+    @pytest.mark.parametrize(
+        ("kind", "source"), [("chat", "local:x"), ("completions", "hub:x/y"), ("causal", "endpoint:x")]
     )
+    def test_kind_and_source_belong_together(self, kind, source) -> None:
+        with pytest.raises(ValidationError, match="belongs to the kinds chat and completions"):
+            entry(kind, source=source)
 
+    def test_sampling_settings_are_checked(self) -> None:
+        for wrong in ({"temperature": -1}, {"top_p": 0}, {"top_k": -1}, {"temperatur": 1}):
+            with pytest.raises(ValidationError):
+                entry("causal", sampling=wrong)
+        with pytest.raises(ValidationError, match="models that generate"):
+            entry("masked", sampling={"temperature": 1})
 
-def test_a_model_is_named_but_not_loaded(llama_folder, store) -> None:
-    model = load("tiny", tiny_params({"tiny": llama_folder}), store=store)
-
-    assert isinstance(model, StoredCausal)
-    assert (model.name, model.asked, model._backend) == ("tiny", 0, None)
+    @pytest.mark.parametrize("kind", ["chat", "completions", "masked", "classifier"])
+    def test_only_weights_that_answer_questionnaires_are_adapted(self, kind) -> None:
+        with pytest.raises(ValidationError, match="`intervention` belongs"):
+            entry(kind, intervention="last")
 
 
 def test_params_and_store_are_those_here_by_default(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
 
-    embedder = load_embedder("all-minilm-l6-v2")
-
-    assert isinstance(embedder, StoredEmbedder)
-    assert embedder._store.root == tmp_path
+    assert load("all-minilm-l6-v2")._cache.store.root == tmp_path
 
 
 def test_a_folder_without_params_is_a_mistake_of_the_user(monkeypatch, tmp_path) -> None:
@@ -52,3 +146,14 @@ def test_a_folder_without_params_is_a_mistake_of_the_user(monkeypatch, tmp_path)
 
     with pytest.raises(UserError, match="no such file"):
         load("tiny", store=RowStore(tmp_path / "store"))
+
+
+def test_the_declaration_and_the_room_are_imported_without_the_libraries_behind_backends() -> None:
+    code = (
+        "import evenruler.project.params, evenruler.models, sys; "
+        "print([name for name in ('torch', 'transformers') if name in sys.modules])"
+    )
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+
+    assert found.stdout == "[]\n"

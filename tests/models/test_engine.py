@@ -107,6 +107,27 @@ class TestChange:
 
         assert engine.describe(folder, entry(kind="embedder"), store, "cpu") != before
 
+    @pytest.mark.parametrize("file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"])
+    def test_modelling_code_and_weights_in_deeper_folders_count(self, file, folder, store) -> None:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text("one")
+        before = engine.describe(folder, entry(), store, "cpu")
+        (folder / file).write_text("two")
+
+        assert engine.describe(folder, entry(), store, "cpu") != before
+
+    @pytest.mark.parametrize("change", CHANGES)
+    def test_weights_that_are_replaced_between_key_and_load_answer_nothing(
+        self, change, folder, store, error_of
+    ) -> None:
+        model = load("tiny", tiny_params({"tiny": folder}), store=store)
+        change(folder)
+
+        line = error_of(model.loglikelihood, ["The man is"])
+
+        assert line == (f"{folder}: the files of tiny changed while it was in use; run again")
+        assert store.count() == 0
+
 
 class TestNoChange:
     def test_where_a_model_lies_and_what_it_is_called_do_not_matter(self, folder, store, tmp_path) -> None:

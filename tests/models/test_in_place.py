@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.models import Placed, load, load_entailment, load_masked, masked
-from evenruler.models.answering import StoredCausal, StoredMasked
+from evenruler.models import Placed, load
+from evenruler.models.backends import masked
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.models.conftest import raw_token_nats
 from tests.tiny import LONGEST, save_tiny, save_tiny_masked, tiny_params
@@ -29,7 +30,7 @@ ASKED = [
 ]
 
 
-def plain_masked(model: StoredMasked, placed: Placed) -> np.ndarray:
+def plain_masked(model: Model, placed: Placed) -> np.ndarray:
     """[tokens] log-probability of each token of the word, a pass each, itself and those right of it masked."""
     import torch
 
@@ -48,7 +49,7 @@ def plain_masked(model: StoredMasked, placed: Placed) -> np.ndarray:
     return np.array(nats)
 
 
-def plain_causal(model: StoredCausal, before: str, word: str) -> np.ndarray:
+def plain_causal(model: Model, before: str, word: str) -> np.ndarray:
     """[tokens] log-probability of the tokens of ` word` after what stands before, in one forward pass."""
     backend = model.backend
     n_before = len(backend.tokenizer(before, add_special_tokens=False)["input_ids"])
@@ -103,11 +104,11 @@ class TestCausal:
 
 
 @pytest.fixture
-def loaded(tmp_path) -> Callable[..., StoredMasked]:
+def loaded(tmp_path) -> Callable[..., Model]:
     """Loads a tiny masked model; from a store that is empty unless one is given."""
     made = itertools.count()
 
-    def make(folder: Path | None = None, store: RowStore | None = None, **entry: Any) -> StoredMasked:
+    def make(folder: Path | None = None, store: RowStore | None = None, **entry: Any) -> Model:
         number = next(made)
         folder = folder or save_tiny_masked(tmp_path / f"masked-{number}")
         params = tiny_params({"tiny": folder}, kind="masked", **entry)
@@ -186,7 +187,7 @@ class TestStore:
         assert first.asked == len(ASKED)
 
         again = loaded(folder, store)
-        monkeypatch.setattr(again, "_load", lambda device: pytest.fail("the model was loaded"))
+        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
         assert again.in_place(ASKED[::-1]).tolist() == answers[::-1].tolist()
         assert again.asked == 0
 
@@ -246,14 +247,3 @@ class TestWhatIsRefused:
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         line = error_of(loaded(folder).in_place, ASKED[:1])
         assert line == f"{folder}: tiny lacks 1 tensors, as cls.predictions.transform.dense.weight; see its `source`"
-
-
-class TestCatalogue:
-    def test_a_masked_model_has_its_class(self, tmp_path, store, error_of) -> None:
-        params = tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked")
-        assert type(load("tiny", params, store=store)) is StoredMasked
-        assert type(load_masked("tiny", params, store=store)) is StoredMasked
-        assert error_of(load_masked, "minilm", params, store=store).startswith(
-            "params.yaml: models: no masked model 'minilm'; "
-        )
-        assert error_of(load_entailment, "tiny", params, store=store).startswith("params.yaml: models: no nli model ")

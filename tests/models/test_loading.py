@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from evenruler.models import gguf, load_embedder, sources
+from evenruler.models import gguf, load, sources
 from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import complete, loading
 from evenruler.project.params import Params
@@ -169,7 +169,7 @@ class TestEmbedder:
     )
     def test_broken_files_are_refused_in_one_line(self, file, content, broken, store, tmp_path, error_of) -> None:
         params = broken(lambda folder: (folder / file).write_bytes(content))
-        embedder = load_embedder("minilm", params, store=store)
+        embedder = load("minilm", params, store=store)
 
         line = error_of(embedder.embed, ["x"])
 
@@ -181,7 +181,7 @@ class TestEmbedder:
             weights = folder / "model.safetensors"
             weights.write_bytes(weights.read_bytes()[:1_000_000])
 
-        line = error_of(load_embedder("minilm", broken(cut), store=store).embed, ["x"])
+        line = error_of(load("minilm", broken(cut), store=store).embed, ["x"])
 
         assert line.startswith(f"{tmp_path / 'model'}: minilm does not load (")
 
@@ -191,12 +191,12 @@ class TestEmbedder:
             del weights["encoder.layer.0.output.dense.weight"]
             save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
-        line = error_of(load_embedder("minilm", broken(without), store=store).embed, ["x"])
+        line = error_of(load("minilm", broken(without), store=store).embed, ["x"])
 
         assert "encoder.layer.0.output.dense.weight" in line
 
     def test_no_text_is_an_error(self, shipped_params, store) -> None:
-        embedder = load_embedder("all-minilm-l6-v2", shipped_params, store=store)
+        embedder = load("all-minilm-l6-v2", shipped_params, store=store)
 
         with pytest.raises(ValueError, match=r"^no text to embed$"):
             embedder.embed([])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from evenruler.models import load, load_classifier
-from evenruler.models.answering import StoredClassifier
+from evenruler.models import load
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.training.finetuning import finetune
-from tests.models.test_classification import LABELS, plain, save_classifier
+from tests.models.backends.test_classifier import LABELS, plain, save_classifier
 from tests.tiny import tiny_params
 from tests.training.tiny import LONGEST, MOODS, WORDS, params, workshop
 
@@ -27,14 +27,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(store: RowStore) -> Callable[..., StoredClassifier]:
-    def make(folder: Path, **entry: object) -> StoredClassifier:
-        return load_classifier("tiny", tiny_params({"tiny": folder}, kind="classifier", **entry), store=store)
+def opened(store: RowStore) -> Callable[..., Model]:
+    def make(folder: Path, **entry: object) -> Model:
+        return load("tiny", tiny_params({"tiny": folder}, kind="classifier", **entry), store=store)
 
     return make
 
 
-def must_not_load(device: str) -> None:
+def must_not_load() -> None:
     raise AssertionError("the model was loaded")
 
 

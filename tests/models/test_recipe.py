@@ -197,8 +197,8 @@ class TestEncoders:
     def test_params_of_the_tests_are_such(self, file_with) -> None:
         declared = json.dumps(declaration({**MOODS, **PAIRS}, data=["moods"]))
         path = file_with("params.yaml", declared)
-        # An encoder, and no causal model.
-        with pytest.raises(Exception, match="no causal model is in use"):
+        # An encoder alone.
+        with pytest.raises(Exception, match="no model that says how likely texts are, or writes, is in use"):
             load_params(path, in_step=False)
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import asking, causal, load
-from evenruler.models.answering import StoredCausal
-from evenruler.models.causal import Capacity
+from evenruler.models import engine, load
+from evenruler.models.backends import causal
+from evenruler.models.backends.causal import Capacity
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.models.conftest import TEXTS
 from tests.tiny import tiny_params
@@ -20,20 +21,20 @@ def _small_batches(monkeypatch) -> None:
     """So few positions go into a batch that the texts fill several, and the longest alone is more than one holds."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
+    monkeypatch.setattr(engine, "device", lambda: "cpu")
 
 
 @pytest.fixture
-def open_model(llama_folder, tmp_path) -> Callable[..., StoredCausal]:
+def open_model(llama_folder, tmp_path) -> Callable[..., Model]:
     """Opens the same model on a store in a folder, as another process would."""
 
-    def opened(where: str = "store") -> StoredCausal:
+    def opened(where: str = "store") -> Model:
         return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
 
     return opened
 
 
-def next_tokens(model: StoredCausal, text: str) -> tuple[np.ndarray, list[int]]:
+def next_tokens(model: Model, text: str) -> tuple[np.ndarray, list[int]]:
     """[tokens, vocabulary] log-probabilities before each token of a text, and the tokens."""
     raw, tokenizer = model.backend.model, model.backend.tokenizer
     start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
@@ -44,7 +45,7 @@ def next_tokens(model: StoredCausal, text: str) -> tuple[np.ndarray, list[int]]:
     return logits.double().log_softmax(-1).numpy(), tokens
 
 
-def by_hand(model: StoredCausal, texts: list[str]) -> list[float]:
+def by_hand(model: Model, texts: list[str]) -> list[float]:
     """SLOR as it is defined, one text and one token at a time."""
     found = {text: next_tokens(model, text) for text in texts}
     positions = np.concatenate([log_p for log_p, _ in found.values()])
@@ -57,7 +58,7 @@ def by_hand(model: StoredCausal, texts: list[str]) -> list[float]:
     return values
 
 
-def must_not_load(device: str) -> None:
+def must_not_load() -> None:
     raise AssertionError("the model was loaded")
 
 

@@ -1,4 +1,6 @@
 import hashlib
+import json
+import os
 import shutil
 from pathlib import Path
 
@@ -170,6 +172,51 @@ class TestPackages:
         assert converter == [b"GGUF tiny"]
         assert not (folder / "half").exists()
         assert models_in(store) == [folder.name]
+
+    @pytest.mark.parametrize("damage", ["page", "bit", "empty", "missing", "sums", "more"])
+    def test_a_converted_model_that_is_not_what_was_written_is_converted_again(
+        self, damage, package, converter, store, capsys
+    ) -> None:
+        package("tiny_file", "tiny.gguf", b"GGUF tiny")
+        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+        folder = sources.locate("tiny", tiny, store)
+        sums = json.loads((folder / sources.SUMS).read_text())
+        assert sums == {p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS}
+        weights = folder / "model.safetensors"
+        content = bytearray(weights.read_bytes())
+        if damage == "page":
+            content[-4096:] = bytes(4096)
+        elif damage == "bit":
+            content[-1] ^= 1
+        elif damage == "empty":
+            content.clear()
+        stat = weights.stat()
+        weights.write_bytes(content)
+        os.utime(weights, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        if damage == "missing":
+            weights.unlink()
+        elif damage == "sums":
+            (folder / sources.SUMS).unlink()
+        elif damage == "more":
+            (folder / "modeling.py").touch()
+
+        assert sources.locate("tiny", tiny, store) == folder
+        assert len(converter) == 2
+        assert capsys.readouterr().err == (
+            f"tiny: the files in {folder} are not those that were written there; they are made again\n"
+        )
+        assert sources.locate("tiny", tiny, store) == folder
+        assert len(converter) == 2
+        assert {p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS} == sums
+
+    def test_a_converted_model_is_compared_without_being_read(self, package, converter, store, monkeypatch) -> None:
+        package("tiny_file", "tiny.gguf", b"GGUF tiny")
+        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+        for _ in range(2):
+            folder = sources.locate("tiny", tiny, store)
+        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read again"))
+
+        assert sources.locate("tiny", tiny, store) == folder
 
     def test_a_package_that_is_not_installed(self, store, error_of) -> None:
         line = error_of(sources.locate, "tiny", entry(source="package:no_such_weights/model"), store)

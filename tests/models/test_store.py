@@ -1,10 +1,17 @@
 import hashlib
 import os
-from collections.abc import Iterator
+import sqlite3
+import struct
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from evenruler.errors import UserError
 from evenruler.models.store import Keys, RowStore, cache_root
 
 
@@ -60,7 +67,8 @@ class TestAnswers:
     def test_nobody_waits_to_read_while_one_writes(self, store) -> None:
         other = RowStore(store.root)
         other._connection.execute("BEGIN IMMEDIATE")
-        other._connection.execute("INSERT INTO answers VALUES (?, ?)", (key_of(1), b"not yet"))
+        crc = zlib.crc32(b"not yet", zlib.crc32(key_of(1)))
+        other._connection.execute("INSERT INTO kept VALUES (?, ?, ?)", (key_of(1), crc, b"not yet"))
 
         assert store.get([key_of(1)]) == {}
         other._connection.execute("COMMIT")
@@ -101,15 +109,38 @@ class TestChecksums:
 
         assert store.file_sha256(path) == hashlib.sha256(b"content").hexdigest()
 
-    def test_it_is_remembered_while_length_and_time_of_change_stay(self, store, tmp_path) -> None:
+    def test_it_is_remembered_while_nothing_changes(self, store, tmp_path, monkeypatch) -> None:
         path = tmp_path / "file"
         path.write_bytes(b"content")
-        before, stat = store.file_sha256(path), path.stat()
+        before = store.file_sha256(path)
+        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("the file was read again"))
+
+        assert RowStore(store.root).file_sha256(path) == before
+
+    def test_a_file_that_was_written_over_and_dated_back_is_read_again(self, store, tmp_path) -> None:
+        path = tmp_path / "file"
+        path.write_bytes(b"content")
+        store.file_sha256(path)
+        stat = path.stat()
         path.write_bytes(b"CONTENT")
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
-        assert RowStore(store.root).file_sha256(path) == before  # not read again
-        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+        assert store.file_sha256(path) == hashlib.sha256(b"CONTENT").hexdigest()
+
+    def test_another_file_in_its_place_is_read(self, store, tmp_path, monkeypatch) -> None:
+        """Whatever a file system says of times: the inode is another."""
+        path, other = tmp_path / "file", tmp_path / "other"
+        path.write_bytes(b"content")
+        other.write_bytes(b"CONTENT")
+        store.file_sha256(path)
+        known = path.stat()
+        other.rename(path)
+        inode = path.stat().st_ino
+        assert inode != known.st_ino
+        stat = type("Stat", (), {name: getattr(known, name) for name in dir(known) if name.startswith("st_")})()
+        stat.st_ino = inode
+        monkeypatch.setattr(type(path), "stat", lambda self, **_: stat)
+
         assert store.file_sha256(path) == hashlib.sha256(b"CONTENT").hexdigest()
 
     def test_a_file_of_another_length_is_read_again(self, store, tmp_path) -> None:
@@ -138,3 +169,144 @@ class TestPlace:
 
         assert RowStore().root == Path(".cache")
         assert (tmp_path / ".cache" / "rows.sqlite").exists()
+
+
+NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}
+
+
+class TestDamage:
+    def test_an_answer_that_was_changed_on_the_disk_is_asked_anew_and_kept_again(self, store, capsys) -> None:
+        store.put(NUMBERS.items())
+        other = struct.pack("<d", 1.0)
+        store._connection.execute("UPDATE kept SET answer = ? WHERE key = ?", (other, key_of(3)))
+        store._connection.execute("UPDATE kept SET crc = crc + 1 WHERE key = ?", (key_of(4),))
+
+        found = store.get(list(NUMBERS))
+
+        assert found == {key: answer for key, answer in NUMBERS.items() if key not in (key_of(3), key_of(4))}
+        assert store.count() == 58
+        store.put([(key_of(3), NUMBERS[key_of(3)])])
+        assert store.get([key_of(3)]) == {key_of(3): NUMBERS[key_of(3)]}
+        assert capsys.readouterr().err.count("damaged on the disk") == 1
+
+    def test_an_answer_under_the_key_of_another_is_dropped(self, store) -> None:
+        store.put([(key_of(1), b"one")])
+        store._connection.execute("UPDATE kept SET key = ? WHERE key = ?", (key_of(2), key_of(1)))
+
+        assert store.get([key_of(2)]) == {}
+
+    def test_a_flipped_bit_anywhere_never_gives_a_wrong_number(self, tmp_path) -> None:
+        """It is right, asked anew, or one line."""
+        whole = RowStore(tmp_path / "whole")
+        whole.put(NUMBERS.items())
+        whole._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        content = whole.path.read_bytes()
+        random, outcomes = np.random.default_rng(0), Counter()
+        for number in range(400):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            at, bit = int(random.integers(len(content))), int(random.integers(8))
+            flipped = bytearray(content)
+            flipped[at] ^= 1 << bit
+            (folder / "rows.sqlite").write_bytes(flipped)
+            try:
+                found = RowStore(folder).get(list(NUMBERS))
+            except UserError as error:
+                assert error.where  # noqa: PT017
+                outcomes["line"] += 1
+                continue
+            assert found.items() <= NUMBERS.items()
+            outcomes["whole" if found == NUMBERS else "fewer"] += 1
+        assert min(outcomes[kind] for kind in ("whole", "fewer")) > 10
+
+    @pytest.mark.parametrize("damage", ["cut", "garbage", "header", "other-schema", "folder"])
+    def test_a_store_that_is_none_is_told_in_one_line(self, damage, tmp_path, error_of) -> None:
+        root = tmp_path / "store"
+        path = root / "rows.sqlite"
+        if damage == "folder":
+            path.mkdir(parents=True)
+        elif damage == "other-schema":
+            root.mkdir()
+            with sqlite3.connect(path) as connection:
+                connection.execute("CREATE TABLE kept (a INT)")
+            connection.close()
+        else:
+            store = RowStore(root)
+            store.put(NUMBERS.items())
+            store._connection.close()
+            content = path.read_bytes()
+            changed = {"cut": content[:6000], "garbage": bytes([7]) * 9000, "header": b"x" * 16 + content[16:]}[damage]
+            path.write_bytes(changed)
+
+        def use() -> None:
+            RowStore(root).get(list(NUMBERS))
+
+        line = error_of(use)
+        assert str(path) in line
+        assert ("move it away" in line) == (damage != "folder")
+
+    def test_a_root_that_is_a_file_is_told_in_one_line(self, tmp_path, error_of) -> None:
+        (tmp_path / "file").write_text("")
+
+        assert "no folder to keep answers in" in error_of(RowStore, tmp_path / "file")
+
+    def test_a_full_disk_is_told_in_one_line_and_what_was_kept_stays(self, store, error_of) -> None:
+        store.put(NUMBERS.items())
+        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+
+        line = error_of(store.put, [(key_of(1000), bytes(100_000))])
+
+        assert "no space left" in line
+        assert RowStore(store.root).get([*NUMBERS, key_of(1000)]) == NUMBERS
+
+    def test_one_that_another_process_holds_is_told_in_one_line(self, store, error_of) -> None:
+        other = RowStore(store.root)
+        other._connection.execute("BEGIN IMMEDIATE")
+        store._connection.execute("PRAGMA busy_timeout = 10")
+
+        assert "another process holds" in error_of(store.put, NUMBERS.items())
+
+
+def as_another_user(call: Callable[[], None]) -> str:
+    """Run something in a process that may not write everywhere; what it raised, or nothing."""
+    read, write = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            if os.getuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            call()
+        except BaseException as error:
+            os.write(write, repr(error).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as said:
+        return said.read()
+
+
+class TestReadOnly:
+    def test_what_is_there_can_be_read_and_nothing_asked(self, error_of) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder, "store")
+            Path(folder).chmod(0o755)
+            store = RowStore(root)
+            store.put(NUMBERS.items())
+            store._connection.close()
+            (root / "rows.sqlite").chmod(0o444)
+            root.chmod(0o555)
+
+            def use() -> None:
+                opened = RowStore(root)
+                assert opened.get(list(NUMBERS)) == NUMBERS
+                assert not opened.is_writable
+                assert len(opened.file_sha256(root / "rows.sqlite")) == 64
+                line = error_of(opened.require_writable, 2)
+                assert line.startswith(f"{opened.path}: 2 answers are missing, and it can only be read; ")
+                assert "can" in error_of(opened.put, [(key_of(1000), b"new")])
+
+            raised = as_another_user(use)
+            root.chmod(0o755)
+
+        assert raised == ""

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import asking, causal, load
-from evenruler.models.causal import Capacity, Request
+from evenruler.models import engine, load
+from evenruler.models.backends import causal
+from evenruler.models.backends.causal import Capacity
+from evenruler.models.records import WordRequest
 from evenruler.models.store import Keys, RowStore
 from tests.models.conftest import raw_token_nats, tiny_word_ends
 from tests.tiny import KINDS, tiny_params
@@ -87,7 +89,7 @@ class TestAgainstPlainLogits:
 
     def test_a_vocabulary_in_slices_is_masked_slice_by_slice(self, tiny, monkeypatch) -> None:
         """Slices of 20 tokens: some hold letters alone, some none."""
-        monkeypatch.setattr("evenruler.models.likelihood.VOCABULARY_CHUNK", 20)
+        monkeypatch.setattr("evenruler.models.backends.likelihood.VOCABULARY_CHUNK", 20)
         model = tiny()
         ends = tiny_word_ends(model.backend.tokenizer)
 
@@ -189,7 +191,7 @@ class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
         monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=64, sequences=4, replies=4))
-        monkeypatch.setattr(asking.engine, "device", lambda: "cpu")
+        monkeypatch.setattr(engine, "device", lambda: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])
     def open_model(self, request, llama_folder, tmp_path):
@@ -217,9 +219,9 @@ class TestStore:
         assert model.asked == len(words)
         lost = np.random.default_rng(1).choice(len(words), 7, replace=False).tolist()
         keys = Keys(model.engine, "words/1")
-        with sqlite3.connect(model._store.root / "rows.sqlite") as connection:
+        with sqlite3.connect(model._cache.store.root / "rows.sqlite") as connection:
             gone = [(keys.key([prompts[i], words[i], False]),) for i in lost]
-            assert connection.executemany("DELETE FROM answers WHERE key = ?", gone).rowcount == 7
+            assert connection.executemany("DELETE FROM kept WHERE key = ?", gone).rowcount == 7
         connection.close()
 
         again = open_model("store")
@@ -236,7 +238,7 @@ class TestStore:
 
         assert model.asked == 2
         assert table(second).tolist() == table(first)[[1, 2]].tolist()
-        assert model._store.count() == 2
+        assert model._cache.store.count() == 2
 
     def test_a_word_and_a_continuation_are_two_questions(self, open_model) -> None:
         model = open_model("store")
@@ -250,7 +252,7 @@ class TestStore:
     def test_a_prompt_is_computed_once_for_all_its_words(self, llama) -> None:
         """Six words of one token after a prompt of 200: one pack of 64 nodes would not hold it twice."""
         prompt = "q" * 200
-        requests = [Request(word, prompt) for word in "hersoi"]
+        requests = [WordRequest(word, prompt) for word in "hersoi"]
         seen = []
         forward = llama.backend.model.base_model.forward
         llama.backend.model.base_model.forward = lambda **inputs: (
@@ -258,6 +260,6 @@ class TestStore:
         )
         llama.backend._scorer._max_nodes = 512
 
-        list(llama.backend.words(requests, False, frozenset(range(6))))
+        list(llama.backend.words(requests, frozenset(range(6))))
 
         assert seen == [1 + 200 + 6]

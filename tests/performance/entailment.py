@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from evenruler.instruments.questionnaires.source import load_questionnaire
-from evenruler.models.answering import StoredEntailment
-from evenruler.models.classification import CAPACITY, packs
-from evenruler.models.entailment import LABELS, Pair, TransformersEntailment
+from evenruler.models.backends.classifier import CAPACITY, packs
+from evenruler.models.backends.nli import Nli
+from evenruler.models.model import Model
+from evenruler.models.records import LABELS, Pair
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import matmul_peak
@@ -42,16 +43,16 @@ def prompts(params: Params) -> list[list[Pair]]:
     return list(items.values())
 
 
-def load(name: str, params: Params, folder: Path) -> StoredEntailment:
-    from evenruler.models import load_entailment
+def opened(name: str, params: Params, folder: Path) -> Model:
+    from evenruler.models import load
 
-    model = load_entailment(name, params, store=RowStore(folder))
-    if not isinstance(model, StoredEntailment):
+    model = load(name, params, store=RowStore(folder))
+    if model.kind != "nli":
         raise SystemExit(f"{name} has no head for pairs of its own; name another model")
     return model
 
 
-def called(backend: TransformersEntailment, batches: Items) -> np.ndarray:
+def called(backend: Nli, batches: Items) -> np.ndarray:
     """[n, 3] logits, one call of transformers a batch."""
     import torch
 
@@ -63,13 +64,11 @@ def called(backend: TransformersEntailment, batches: Items) -> np.ndarray:
     return np.concatenate(found)[:, list(backend._order)].astype(np.float64)
 
 
-def contest(
-    name: str, params: Params, backend: TransformersEntailment, items: Items
-) -> dict[str, tuple[float, np.ndarray]]:
+def contest(name: str, params: Params, backend: Nli, items: Items) -> dict[str, tuple[float, np.ndarray]]:
     """Seconds and logits of one turn of each contender."""
     pairs = [pair for item in items for pair in item]
     with tempfile.TemporaryDirectory() as folder:
-        first, again = (load(name, params, Path(folder)) for _ in range(2))
+        first, again = (opened(name, params, Path(folder)) for _ in range(2))
         first._backend = backend  # again has none: it would have to load it
         contenders: dict[str, Callable[[], np.ndarray]] = {
             "ours": lambda: first.entailment(pairs),
@@ -88,7 +87,7 @@ def contest(
     return found
 
 
-def tokens(backend: TransformersEntailment, items: Items) -> dict[str, int]:
+def tokens(backend: Nli, items: Items) -> dict[str, int]:
     """Tokens that go through the model, by contender, padding included."""
     pairs = list(dict.fromkeys(pair for item in items for pair in item))
     ids = dict(zip(pairs, backend._encode(pairs)["input_ids"], strict=True))
@@ -104,7 +103,7 @@ def tokens(backend: TransformersEntailment, items: Items) -> dict[str, int]:
     }
 
 
-def weights(backend: TransformersEntailment) -> int:
+def weights(backend: Nli) -> int:
     """Numbers that each token is multiplied with; what only the first token meets is left out."""
     import torch
 
@@ -123,7 +122,7 @@ def main() -> None:
     params = load_params(arguments.params, in_step=False)
     name, items = arguments.model, prompts(params)[:: arguments.every]
     with tempfile.TemporaryDirectory() as folder:
-        backend = load(name, params, Path(folder)).backend
+        backend = opened(name, params, Path(folder)).backend
     contest(name, params, backend, items[:2])  # warm-up
     peak = matmul_peak()
     turns = [contest(name, params, backend, items) for _ in range(TURNS)]

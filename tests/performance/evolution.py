@@ -29,10 +29,12 @@ from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource, load_probe_source
-from evenruler.models import LogLikelihoods, load_causal, trie
-from evenruler.models.answering import StoredCausal
-from evenruler.models.causal import Request, TransformersCausal
-from evenruler.models.likelihood import padded
+from evenruler.models import LogLikelihoods, load
+from evenruler.models.backends import trie
+from evenruler.models.backends.causal import Causal
+from evenruler.models.backends.likelihood import padded
+from evenruler.models.model import Model
+from evenruler.models.records import Request
 from evenruler.models.store import RowStore, cache_root
 from evenruler.project.params import load_params
 from evenruler.tables import evenly_spread
@@ -68,7 +70,7 @@ NEW = [
 class Heard:
     """A model that keeps what it was asked last."""
 
-    def __init__(self, model: StoredCausal) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
         self.name = model.name
         self.texts: list[str] = []
@@ -116,7 +118,7 @@ def clocks() -> np.ndarray:
     return np.array([time.perf_counter(), time.process_time()])
 
 
-def batches_of(backend: TransformersCausal, texts: Sequence[str], size: int) -> list[tuple[list[int], list]]:
+def batches_of(backend: Causal, texts: Sequence[str], size: int) -> list[tuple[list[int], list]]:
     """Indices and tokens, start token first, of sentences of like length."""
     tokens = [[backend._start, *ids] for ids in backend.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
     order = sorted(range(len(texts)), key=lambda i: len(tokens[i]))
@@ -129,9 +131,7 @@ def width(batch: tuple[list[int], list]) -> int:
     return len(batch[0]) * max(map(len, batch[1]))
 
 
-def plain(
-    backend: TransformersCausal, texts: Sequence[str], size: int, every: int
-) -> tuple[np.ndarray, np.ndarray, int]:
+def plain(backend: Causal, texts: Sequence[str], size: int, every: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Nats (NaN for what was left out), time for all, tokens that go through the model for all."""
     nats = np.full(len(texts), np.nan)
     start = clocks()
@@ -150,12 +150,12 @@ def plain(
     return nats, cutting + computing * whole / sum(map(width, taken)), whole
 
 
-def best_size(backend: TransformersCausal, texts: Sequence[str]) -> int:
+def best_size(backend: Causal, texts: Sequence[str]) -> int:
     sample = texts[:: max(1, len(texts) // SAMPLE)]
     return min(SIZES, key=lambda size: plain(backend, sample, size, 1)[1][1])
 
 
-def shared(backend: TransformersCausal, texts: Sequence[str]) -> tuple[int, int]:
+def shared(backend: Causal, texts: Sequence[str]) -> tuple[int, int]:
     """Tokens of sentences, each for itself, and with shared beginnings."""
     sequences = [backend._encode(Request(text)) for text in texts]
     packs = backend._scorer.packs(sequences)
@@ -163,7 +163,7 @@ def shared(backend: TransformersCausal, texts: Sequence[str]) -> tuple[int, int]
     return sum(sequence.nodes for sequence in sequences), nodes
 
 
-def contest(model: StoredCausal, source: ProbeSource, arguments: argparse.Namespace) -> list[Row]:
+def contest(model: Model, source: ProbeSource, arguments: argparse.Namespace) -> list[Row]:
     heard, rows, size = Heard(model), [], 0
     ruler = Ruler(heard, source, "agree", arguments.gradient_attributes)
     for new, population in populations(source, arguments.generations):
@@ -217,8 +217,8 @@ def main() -> None:
     source = source.model_copy(update={"attributes": {slug: source.attributes[slug] for slug in chosen}})
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
-        model = load_causal(arguments.model, load_params(), store=RowStore(Path(folder)))
-        list(model.backend.loglikelihoods([Request(f"{article_for('warm')} warm word.")], frozenset([0])))
+        model = load(arguments.model, load_params(), store=RowStore(Path(folder)))
+        list(model.backend.loglikelihood([Request(f"{article_for('warm')} warm word.")], frozenset([0])))
         rows = contest(model, source, arguments)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
     part = f"; every {arguments.every}. plain batch computed" if arguments.every > 1 else ""

@@ -17,7 +17,7 @@ from evenruler.instruments.probes.evolve.evidence import rewordings
 from evenruler.instruments.probes.evolve.records import Run, tries
 from evenruler.instruments.probes.figures import alpha_at_common_length
 from evenruler.instruments.probes.source import load_probe_source
-from evenruler.models import load_embedder
+from evenruler.models import load
 from evenruler.project.params import load_params
 from evenruler.text import words
 from stages.evolve import runs_of
@@ -49,7 +49,7 @@ def main() -> None:
     params = load_params()
     domain, settings = arguments.domain, params.evolve[arguments.domain]
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
-    embedder = load_embedder(params.diagnosis.embedder, params)
+    embedder = load(params.diagnosis.embedder, params)
     rows, replies = [], []
     for seed in arguments.seeds:
         changes = {"seed": seed} | ({"ablation": {"quick": True, "paper": True}} if arguments.ablation else {})

@@ -23,8 +23,8 @@ from evenruler.instruments.probes.evolve.operators import ModelOperator
 from evenruler.instruments.probes.evolve.population import Generation
 from evenruler.instruments.probes.evolve.result import starting
 from evenruler.instruments.probes.source import load_probe_source
-from evenruler.models import LogLikelihoods, load_causal, load_embedder
-from evenruler.models.answering import StoredCausal
+from evenruler.models import LogLikelihoods, load
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore, cache_root
 from evenruler.project.params import load_params
 from stages.running import SOURCES
@@ -34,7 +34,7 @@ from tests.performance.evolution import best_size, clocks, plain
 class Plain:
     """A causal model asked in plain batches, that keeps nothing."""
 
-    def __init__(self, model: StoredCausal, sample: Sequence[str]) -> None:
+    def __init__(self, model: Model, sample: Sequence[str]) -> None:
         self._backend, self.name = model.backend, model.name
         self.asked, self.size = 0, best_size(self._backend, sample)
 
@@ -53,14 +53,14 @@ def main() -> None:
     settings, scale = params.evolve[domain], params.active.scale
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
     start, article = starting(source, settings.start), params.probes[domain].article_of(settings.start)
-    embedder = load_embedder(params.diagnosis.embedder, params)
+    embedder = load(params.diagnosis.embedder, params)
 
     def evolve(name: str) -> tuple[np.ndarray, int, list[Generation]]:
         """[2] seconds and those of processors; sentences asked meanwhile; what came of it."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "models").symlink_to((cache_root() / "models").resolve())
             store = RowStore(Path(folder))
-            own = load_causal(settings.model[scale], params, store=store)
+            own = load(settings.model[scale], params, store=store)
             operator = ModelOperator(own, settings.new_tokens, settings.shots[scale])
             attributes = settings.gradient_attributes[scale]
             sample = [f"The {word} is a person." for word in source.attributes.values()]

@@ -23,8 +23,8 @@ from evenruler.instruments.saged.extract.extracting import extract
 from evenruler.instruments.saged.extract.measuring import FromCatalogue
 from evenruler.instruments.saged.schemas import GENERATIONS
 from evenruler.instruments.saged.settings import Feature
-from evenruler.models import load_classifier
-from evenruler.models.answering import StoredClassifier, StoredEmbedder
+from evenruler.models import load
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
 from tests.performance.splitting import sentences
@@ -41,15 +41,15 @@ class Opened(FromCatalogue):
     def __init__(self, params: Params, folder: Path, classifier: str) -> None:
         store = RowStore(folder)
         super().__init__(params, store)
-        self.own = load_classifier(classifier, params, store=store)  # of pairs as well, for want of another
+        self.own = load(classifier, params, store=store)
         found = super().embedder(None)
-        assert isinstance(found, StoredEmbedder)
+        assert isinstance(found, Model)
         self.vectors = found
 
-    def classifier(self, name: str) -> StoredClassifier:
+    def classifier(self, name: str) -> Model:
         return self.own
 
-    def embedder(self, name: str | None) -> StoredEmbedder:
+    def embedder(self, name: str | None) -> Model:
         return self.vectors
 
 

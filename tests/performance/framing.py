@@ -19,12 +19,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evenruler.models import load_causal, trie
-from evenruler.models.answering import StoredCausal
-from evenruler.models.causal import Request, TransformersCausal
-from evenruler.models.likelihood import padded
+from evenruler.models import load
+from evenruler.models.backends import trie
+from evenruler.models.backends.causal import Causal
+from evenruler.models.backends.likelihood import padded
+from evenruler.models.backends.words import word_tokens
+from evenruler.models.model import Model
+from evenruler.models.records import Request
 from evenruler.models.store import RowStore, cache_root
-from evenruler.models.words import word_tokens
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import BATCHES
 
@@ -64,17 +66,17 @@ def pairs(every: int) -> Pairs:
     return [prompt for prompt, _ in both], [form for _, form in both]
 
 
-def load(name: str, params: Params, folder: Path) -> StoredCausal:
+def opened(name: str, params: Params, folder: Path) -> Model:
     (folder / "models").symlink_to((cache_root() / "models").resolve())
-    return load_causal(name, params, store=RowStore(folder))
+    return load(name, params, store=RowStore(folder))
 
 
-def ours(model: StoredCausal, asked: Pairs) -> np.ndarray:
+def ours(model: Model, asked: Pairs) -> np.ndarray:
     found = model.whole_words(*asked)
     return np.stack([found.nats, found.ends], axis=1)
 
 
-def each_alone(backend: TransformersCausal, asked: Pairs, batch: int) -> np.ndarray:
+def each_alone(backend: Causal, asked: Pairs, batch: int) -> np.ndarray:
     """[n, 2] nats of the word and of its end, by batches of sequences of like length."""
     sequences = [((backend._start, *p, *w), len(p) + 1) for p, w in word_tokens(backend.tokenizer, *asked)]
     order = sorted(range(len(sequences)), key=lambda i: len(sequences[i][0]))
@@ -93,7 +95,7 @@ def each_alone(backend: TransformersCausal, asked: Pairs, batch: int) -> np.ndar
     return found
 
 
-def best_batch(backend: TransformersCausal, asked: Pairs) -> int:
+def best_batch(backend: Causal, asked: Pairs) -> int:
     """The size that does best on a sample."""
     every = max(1, len(asked[0]) // SAMPLE)
     sample = asked[0][::every], asked[1][::every]
@@ -106,11 +108,11 @@ def best_batch(backend: TransformersCausal, asked: Pairs) -> int:
 
 
 def contest(
-    name: str, params: Params, backend: TransformersCausal, asked: Pairs, batch: int
+    name: str, params: Params, backend: Causal, asked: Pairs, batch: int
 ) -> dict[str, tuple[float, np.ndarray]]:
     """Seconds and answers of one turn of each contender."""
     with tempfile.TemporaryDirectory() as folder:
-        model = load(name, params, Path(folder))
+        model = opened(name, params, Path(folder))
         model._backend = backend
         contenders: dict[str, Callable[[], np.ndarray]] = {
             "ours": lambda: ours(model, asked),
@@ -127,7 +129,7 @@ def contest(
     return found
 
 
-def tokens(backend: TransformersCausal, asked: Pairs, batch: int) -> dict[str, int]:
+def tokens(backend: Causal, asked: Pairs, batch: int) -> dict[str, int]:
     """Tokens that go through the model, by contender, padding included."""
     cut = word_tokens(backend.tokenizer, *asked)
     sequences = [trie.TokenSequence((backend._start, *p, *w), len(p) + 1, open=True) for p, w in cut]
@@ -148,7 +150,7 @@ def main() -> None:
     arguments = parser.parse_args()
     params, name, asked = load_params(in_step=False), arguments.model, pairs(arguments.every)
     with tempfile.TemporaryDirectory() as folder:
-        backend = load(name, params, Path(folder)).backend
+        backend = opened(name, params, Path(folder)).backend
     if not backend.shares_prefixes:
         raise SystemExit(f"{name} takes no tree mask; name another model")
     list(backend.words([Request(" he", "x")], False, frozenset([0])))  # warm-up, and which tokens end a word

@@ -17,10 +17,11 @@ from itertools import product
 
 import torch
 
-from evenruler.models import Sampling, load_causal
-from evenruler.models.causal import TransformersCausal
-from evenruler.models.generation import Prompt, generate_batch
-from evenruler.models.refilling import Writer
+from evenruler.models import Sampling, load
+from evenruler.models.backends.causal import Causal
+from evenruler.models.backends.refilling import Writer
+from evenruler.models.backends.sampling import generate_batch
+from evenruler.models.records import Prompt
 from evenruler.project.params import load_params
 
 ROLES = [
@@ -49,7 +50,7 @@ def prompts(sampling: Sampling) -> list[Prompt]:
     ]
 
 
-def ours(backend: TransformersCausal, asked: Sequence[Prompt], slots: int) -> list[list[int]]:
+def ours(backend: Causal, asked: Sequence[Prompt], slots: int) -> list[list[int]]:
     """Tokens of each reply, with so many slots."""
     sequences, seeds = backend._prompted(asked), [prompt.seed for prompt in asked]
     writer = Writer(backend.model, backend._capacity.nodes, slots, backend._capacity.cache_bytes)
@@ -61,7 +62,7 @@ def ours(backend: TransformersCausal, asked: Sequence[Prompt], slots: int) -> li
     return replies
 
 
-def plain(backend: TransformersCausal, asked: Sequence[Prompt], size: int) -> list[list[int]]:
+def plain(backend: Causal, asked: Sequence[Prompt], size: int) -> list[list[int]]:
     """Tokens of each reply, in batches of so many."""
     sequences, seeds = backend._prompted(asked), [prompt.seed for prompt in asked]
     order = sorted(range(len(asked)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
@@ -88,7 +89,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="*", default=[*BATCHES, 1], help="of transformers' generate")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    backend = load_causal(arguments.model, load_params()).backend
+    backend = load(arguments.model, load_params()).backend
     asked = prompts(Sampling(arguments.length, temperature=arguments.temperature))[:: arguments.every]
     slots = arguments.slots or [backend._capacity.replies]
     contenders: dict[str, Contender] = {f"ours, {n} slots": lambda n=n: ours(backend, asked, n) for n in slots}

@@ -36,14 +36,14 @@ def backend(name: str):
 
 
 def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
-    from evenruler.models import trie
-    from evenruler.models.causal import Request
+    from evenruler.models.backends import trie
+    from evenruler.models.records import Request
 
     model = backend(name)
     requests = [Request(text) for text in texts]
     nats = np.zeros(len(texts))
     start = time.perf_counter()
-    for pack in model.loglikelihoods(requests, frozenset(range(len(texts)))):
+    for pack in model.loglikelihood(requests, frozenset(range(len(texts)))):
         for index, value, _ in pack:
             nats[index] = value
     seconds = time.perf_counter() - start
@@ -138,15 +138,15 @@ def matmul_peak() -> float:
 def warm_store(name: str, texts: list[str]) -> float:
     """Texts/s that a store which has them answers, the model not loaded."""
     from evenruler.models import load
-    from evenruler.models.answering import LIKELIHOOD
-    from evenruler.models.store import RowStore, cache_root
+    from evenruler.models.model import LIKELIHOOD
+    from evenruler.models.store import Keys, RowStore, cache_root
 
     many = [f"{text} {i}" for i in range(-(-20_000 // len(texts))) for text in texts]
-    stored = [(i, LIKELIHOOD.pack(0, 1)) for i in range(len(many))]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
         model = load(name, store=RowStore(Path(folder)))
-        model._answers("likelihood/1", [["", text] for text in many], lambda _: iter([stored]))
+        keys = Keys(model.engine, "likelihood/1")
+        model._cache.store.put((keys.key(["", text]), LIKELIHOOD.pack((0.0, 1))) for text in many)
         start = time.perf_counter()
         model.loglikelihood(many)
         return len(many) / (time.perf_counter() - start)

@@ -163,7 +163,7 @@ REFUSED = [
         "kind: embedder",
         "kind: embeder",
         "models.minilm.kind",
-        ["'embeder'", "'causal', 'chat', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'"],
+        ["'embeder'", "'causal', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'"],
         id="kind",
     ),
     pytest.param("scale: paper", "scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"),
@@ -369,7 +369,9 @@ class TestWhatIsRefused:
             ("  shared:\n    kind: causal", "  shared:\n    kind: embedder"),
         )
         line = error_of(load_params, path)
-        assert line.startswith(f"{path}: models: no causal model is in use at the scale 'quick'; ")
+        assert line.startswith(
+            f"{path}: models: no model that says how likely texts are, or writes, is in use at the scale 'quick'; "
+        )
 
     def test_how_many_more_mistakes_there_are_is_said(self, file_with, error_of):
         path = file_with("params.yaml", PARAMS, ("level: 0.9", "level: 9"), ("seed: 7", "seed: x"))

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.tables import read_frame
-from tests.loopback_chat import ScriptedServer, running
+from tests.loopback_openai import ScriptedServer, running
 from tests.stages.conftest import Clone, clone_into, entry, one_domain, shorten
 from tests.tiny import save_tiny
 
@@ -128,6 +128,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
     def change(params: dict) -> None:
         embedder = params["models"]["all-minilm-l6-v2"]
         reworder = {"kind": "chat", "source": "endpoint:big", "licence": "by its terms", "origin": "made by the test"}
+        reworder["scale"] = "none"  # it rewords, and is not measured
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"] |= {"all-minilm-l6-v2": embedder, "reworder": reworder}
         for family in ("questionnaires", "interventions", "contrasts", "domains"):

@@ -35,6 +35,9 @@ class Scripted:
         self.asked = 0
         self._write = write
 
+    def can(self, operation: str) -> bool:
+        return operation == "generate"
+
     def sampling(self, max_new_tokens: int) -> Sampling:
         return Sampling(max_new_tokens)
 
@@ -80,7 +83,7 @@ class Workplace:
 
     def generate(self, write: Write) -> None:
         with self._inside(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evenruler.models, "load_causal", lambda name, params: Scripted(write))
+            patch.setattr(evenruler.models, "load", lambda name, params: Scripted(write))
             generate.main(MODEL)
 
     def extract(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback_chat import running
+from tests.loopback_openai import running
 from tests.stages.conftest import Clone
 from tests.stages.evolving import BUILT, DOMAIN, ELITES, SEEDS, Evolving, Rewording, number_of
 

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.models.entailment import labelled_sample
+from evenruler.models.backends.nli import labelled_sample
 from evenruler.project.params import load_params
 from evenruler.tables import read_frame
 from stages import assess, diagnose_questionnaires, intervene, translate

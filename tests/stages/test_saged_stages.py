@@ -12,7 +12,7 @@ import pytest
 
 from evenruler.instruments.saged.schemas import PROMPTS
 from evenruler.tables import write_table
-from tests.models.test_classification import save_classifier
+from tests.models.backends.test_classifier import save_classifier
 from tests.stages.scripted import MODEL, ROOT, Workplace
 from tests.tiny import tiny_declaration
 
@@ -86,7 +86,7 @@ class TestALine:
         [
             pytest.param(
                 lambda params: mood(params, SCORE, MODEL),
-                "params.yaml: saged.features.mood.model: 'scripted' is of kind causal; name one of kind classifier",
+                "params.yaml: saged.features.mood.model: 'scripted' (kind causal) cannot classify; ",
                 id="a model of another kind",
             ),
             pytest.param(

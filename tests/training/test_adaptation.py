@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.models import catalogue, load_entailment
+from evenruler.models import catalogue, load
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.training import adaptation
 from evenruler.training.adaptation import Adapted, Recipe
-from tests.models.test_entailment import save_classifier
+from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
 PAIRS = [
@@ -101,7 +101,7 @@ def nothing_loads(monkeypatch) -> Callable[[], None]:
         def refuse(*args: object, **kwargs: object) -> None:
             raise AssertionError("a model is loaded")
 
-        for kind in ("TransformersEntailment", "TransformersCausal"):
+        for kind in ("Nli", "Causal"):
             monkeypatch.setattr(catalogue, kind, refuse)
 
     return forbid
@@ -123,10 +123,10 @@ class TestStates:
     def test_at_first_it_is_the_model_as_it_was(self, either, elsewhere) -> None:
         found = adapted(either).at("gloom", 0).entailment(PAIRS)
         elsewhere()
-        assert np.array_equal(found, load_entailment("tiny", either).entailment(PAIRS))
+        assert np.array_equal(found, load("tiny", either).entailment(PAIRS))
 
     def test_its_answers_then_are_those_of_any_corpus_and_of_the_model_itself(self, either, nothing_loads) -> None:
-        load_entailment("tiny", either).entailment(PAIRS)
+        load("tiny", either).entailment(PAIRS)
         nothing_loads()
         model = adapted(either)
         for corpus in CORPORA:
@@ -198,7 +198,7 @@ class TestKeys:
         here, there = adapted(either), adapted(either, gloom=replace(RECIPE, **change))
         assert here.at("gloom", 1).engine != there.at("gloom", 1).engine
         assert here.at("dull", 1).engine == there.at("dull", 1).engine
-        assert here.at("gloom", 0).engine == there.at("gloom", 0).engine == load_entailment("tiny", either).engine
+        assert here.at("gloom", 0).engine == there.at("gloom", 0).engine == load("tiny", either).engine
 
     def test_so_are_other_sentences_and_another_epoch(self, either) -> None:
         here = adapted(either)
@@ -278,7 +278,7 @@ class TestEncoders:
             "distilbert": {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
         }[kind]
         params = of_head(save_head(tmp_path / kind, kind, **more))
-        before = weights(load_entailment("tiny", params))
+        before = weights(load("tiny", params))
 
         model = adapted(params)
         state = model.at("gloom", 2)
@@ -294,13 +294,13 @@ class TestEncoders:
 
     def test_fitting_a_head_for_masked_words_leaves_the_answers_exactly_as_they_were(self, head_folder) -> None:
         params = of_head(head_folder)
-        untouched = load_entailment("tiny", params)
+        untouched = load("tiny", params)
         expected, before = untouched.entailment(PAIRS), weights(untouched)
         backend = untouched.backend
 
         fitted = adaptation._Training("tiny", backend, [*GLOOM, *DULL])
 
-        now = dict(answer for batch in backend.entailments(PAIRS, frozenset(range(3))) for answer in batch)
+        now = dict(answer for batch in backend.entail(PAIRS, frozenset(range(3))) for answer in batch)
         assert np.array_equal([now[i] for i in range(3)], expected)
         after = weights(untouched)
         assert all(np.array_equal(before[name], after[name]) for name in before)
@@ -364,7 +364,7 @@ class TestCausal:
 
         recipe = replace(RECIPE, learning_rate=1e-12, batch=2)
         model = adapted(of_causal(causal_folder), {"gloom": GLOOM}, recipe)
-        backend = load_entailment("tiny", of_causal(causal_folder)).backend
+        backend = load("tiny", of_causal(causal_folder)).backend
         paid, tokens = 0.0, 0
         for sentence in GLOOM:
             ids = torch.tensor([backend.tokenizer(sentence)["input_ids"]])
@@ -378,7 +378,7 @@ class TestCausal:
         model = adapted(of_causal(causal_folder))
         replies = [model.at("gloom", epoch).generate(["Can you help me?"], chat=True) for epoch in range(3)]
         assert all(isinstance(reply, str) for (reply,) in replies)
-        assert replies[0] == load_entailment("tiny", of_causal(causal_folder)).generate(["Can you help me?"], chat=True)
+        assert replies[0] == load("tiny", of_causal(causal_folder)).generate(["Can you help me?"], chat=True)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))

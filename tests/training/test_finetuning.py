@@ -14,9 +14,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from evenruler.models import LABELS, load, load_classifier, load_entailment
+from evenruler.models import LABELS, load
 from evenruler.models.adapter_record import AdapterRecord, read_adapter
-from evenruler.models.adapters import load_with_head
+from evenruler.models.backends.adapters import load_with_head
 from evenruler.models.store import RowStore
 from evenruler.training import trainer
 from evenruler.training.finetuning import finetune
@@ -80,14 +80,14 @@ class TestWhatIsLearned:
 
         record = finetune("tiny", params(MOODS), store=store)
 
-        found = load_classifier("tiny", params(MOODS), store=store).classify(texts_of(FRESH))
+        found = load("tiny", params(MOODS), store=store).classify(texts_of(FRESH))
         assert accuracy(found, FRESH, ["sad", "glad"]) > 0.95
         assert record.accuracy > 0.95
 
     def test_by_an_adapter(self, fitted, monkeypatch, store) -> None:
         folder, record = fitted
         monkeypatch.chdir(folder)
-        found = load_classifier("tiny", params(MOODS), store=store).classify(texts_of(FRESH))
+        found = load("tiny", params(MOODS), store=store).classify(texts_of(FRESH))
         assert accuracy(found, FRESH, ["sad", "glad"]) > 0.95
         assert (record.n_held_out, record.labels, record.below_bar) == (40, ["sad", "glad"], False)
         assert record.accuracy > 0.95
@@ -95,7 +95,7 @@ class TestWhatIsLearned:
     def test_the_other_way_round_where_labels_are(self, here, store) -> None:
         turned = {"moods": {**MOODS["moods"], "labels": ["glad", "sad"]}}
         finetune("tiny", params(turned), store=store)
-        model = load_classifier("tiny", params(turned), store=store)
+        model = load("tiny", params(turned), store=store)
         assert model.labels == ["glad", "sad"]
         # w0 is 0, the first label, whatever it is called.
         assert accuracy(model.classify(texts_of(FRESH)), FRESH, ["glad", "sad"]) > 0.95
@@ -109,7 +109,7 @@ class TestWhatIsLearned:
         record = finetune("tiny", declared, store=store)
 
         assert record.labels == PAIRS["pairs"]["labels"] == ["contradiction", "entailment", "neutral"]
-        found = load_entailment("tiny", declared, store=store).entailment(pairs_of(FRESH_PAIRS))
+        found = load("tiny", declared, store=store).entailment(pairs_of(FRESH_PAIRS))
         assert accuracy(found, FRESH_PAIRS, list(LABELS)) > 0.95
         assert record.accuracy > 0.95
         assert record.content["held_out"]["by_label"].keys() == set(LABELS)
@@ -126,7 +126,7 @@ class TestWhatIsLearned:
         recipe = declared.models["tiny"].finetune
         assert recipe is not None
         _, held_out = data.split({"moods": rows}, recipe)
-        logits = load_classifier("tiny", declared, store=store).classify([text for (text,) in held_out.texts])
+        logits = load("tiny", declared, store=store).classify([text for (text,) in held_out.texts])
         said = [["sad", "glad"][i] for i in logits.argmax(axis=1)]
         right = np.array([a == b for a, b in zip(said, held_out.labels, strict=True)])
         assert record.accuracy == pytest.approx(right.mean(), abs=5e-5)
@@ -200,7 +200,7 @@ class TestWhatIsFitted:
     def test_the_head_alone(self, here, store) -> None:
         finetune("tiny", params(MOODS, fit="head", **SHORT), store=store)
 
-        model = load_classifier("tiny", params(MOODS, fit="head", **SHORT), store=store).backend.model.state_dict()
+        model = load("tiny", params(MOODS, fit="head", **SHORT), store=store).backend.model.state_dict()
         base = load_file("encoder/model.safetensors")
         assert set(model) - {f"bert.{name}" for name in base} == {"classifier.weight", "classifier.bias"}
         changed = {name for name, tensor in base.items() if not torch.equal(tensor, model[f"bert.{name}"])}
@@ -219,7 +219,7 @@ class TestWhatIsFitted:
     ) -> None:
         folder, _ = fitted
         monkeypatch.chdir(folder)
-        model = load_classifier("tiny", params(MOODS), store=store).backend.model.state_dict()
+        model = load("tiny", params(MOODS), store=store).backend.model.state_dict()
         base = load_file("encoder/model.safetensors")
         changed = {name for name, tensor in base.items() if not torch.equal(tensor, model[f"bert.{name}"])}
         linear = {n for n in base if n.startswith("encoder.") and n.endswith(".weight") and "LayerNorm" not in n}
@@ -231,7 +231,7 @@ class TestWhatIsFitted:
 
         record = finetune("tiny", declared, store=store)
 
-        found = load_classifier("tiny", declared, store=store)
+        found = load("tiny", declared, store=store)
         assert accuracy(found.classify(texts_of(FRESH)), FRESH, ["sad", "glad"]) > 0.95
         assert record.accuracy > 0.95
         assert found.labels == ["sad", "glad"]
@@ -247,7 +247,7 @@ class TestWhatIsFitted:
         weights = (ADAPTER / "model.safetensors").read_bytes()
         (ADAPTER / "model.safetensors").unlink()
 
-        line = error_of(load_classifier("tiny", declared, store=store).classify, ["w0"])
+        line = error_of(load("tiny", declared, store=store).classify, ["w0"])
         assert line == f"{ADAPTER}: no weights of tiny; run `evenruler finetune tiny`"
         finetune("tiny", declared, store=store)
         assert (ADAPTER / "model.safetensors").read_bytes() == weights
@@ -276,7 +276,7 @@ class TestWhatIsFitted:
 
         record = finetune("tiny", params(MOODS), store=store)
 
-        found = load_classifier("tiny", params(MOODS), store=store).classify(texts_of(FRESH))
+        found = load("tiny", params(MOODS), store=store).classify(texts_of(FRESH))
         assert record.accuracy > 0.95
         assert accuracy(found, FRESH, ["sad", "glad"]) > 0.95
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenruler.models import load_classifier
+from evenruler.models import load
 from evenruler.models.adapter_record import read_adapter
 from evenruler.project.params import Params, load_params
 from evenruler.training import card
@@ -50,7 +50,7 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(name, 
 )
 def test_a_plain_text_gets_the_plain_label(name, text, label, shipped_params: Params, store, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
-    model = load_classifier(name, shipped_params, store=store)
+    model = load(name, shipped_params, store=store)
     (shares,) = model.probabilities([text])
     assert model.labels[int(shares.argmax())] == label
     assert shares.max() > 0.8

@@ -1,7 +1,7 @@
 """LA: how acceptable the sentences of an item are, as English and apart from what they say (EMPALC, section 3.3.1).
 
 Two measures, each under its own name and never mixed: `slor`, nats per token by a causal model
-(`StoredCausal.slor`), and `acceptability`, the probability that a classifier fitted on CoLA gives to `acceptable`.
+(`Model.slor`), and `acceptability`, the probability that a classifier fitted on CoLA gives to `acceptable`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.questionnaires.build import VARIANT
 from evenruler.instruments.questionnaires.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
-from evenruler.models.protocol import CausalModel, Sampling
+from evenruler.models.records import CausalModel, Sampling
 from evenruler.project.params import Params
 from evenruler.text import fill, slug_of, words
 
@@ -84,7 +84,7 @@ def first_that_chats(params: Params) -> str:
         UserError: There is none.
     """
     for name in params.active.models:
-        if name in params.models and params.models[name].chat:
+        if name in params.models and params.models[name].chat and params.can(name, "loglikelihood"):
             return name
     raise UserError(
         "no model in use has `chat: true`", where="params.yaml: active.models", remedy="name a causal one with --model"

@@ -14,7 +14,7 @@ from evenruler.instruments.probes.build import compile_domain
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource
 from evenruler.models import sources
-from evenruler.models.answering import StoredCausal
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
@@ -72,9 +72,7 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
 
 
 @pytest.mark.slow
-def test_its_numbers_are_ours(
-    smollm2: StoredCausal, packaged_store: RowStore, shipped_params: Params, tmp_path: Path
-) -> None:
+def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
     model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
     made = benchmark_of(source())

@@ -70,6 +70,7 @@ class ScriptedModel:
     def __init__(self, replies: Mapping[str, Sequence[str]]) -> None:
         """Take, by the words that synonyms are asked of, what the first replies are; all others are empty."""
         self.replies = replies
+        self.require = ("loglikelihood", "generate").index
         self.asked: list[tuple[str, int]] = []
         self.settings: list[object] = []
 
@@ -410,7 +411,7 @@ class TestCommand:
             asked.append(name)
             return ScriptedModel({"calm, at ease, composed": ["serene, unhurried\n"]})
 
-        monkeypatch.setattr(models, "load_causal", scripted)
+        monkeypatch.setattr(models, "load", scripted)
         before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
 
         status, out, err = run("gad-7", "--item", "item-1-nervous", "--n", "1")
@@ -454,11 +455,11 @@ class TestCommand:
             ),
             (
                 ("gad-7", "--model", "all-minilm-l6-v2"),
-                "params.yaml: models: no causal model 'all-minilm-l6-v2'; mend the name (",
+                "params.yaml: models.all-minilm-l6-v2: all-minilm-l6-v2 (kind embedder) cannot loglikelihood, only ",
             ),
             (
                 ("gad-7", "--model", "smollm2"),
-                "params.yaml: models: no causal model 'smollm2'; mend the name (did you mean 'smollm3-3b'?)",
+                "params.yaml: models: no model 'smollm2'; mend the name (did you mean 'smollm3-3b'?)",
             ),
         ],
     )

@@ -13,7 +13,7 @@ from evenruler.instruments.questionnaires.build import Translated, translate
 from evenruler.instruments.questionnaires.item_scores import Settings, score_items
 from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models import LABELS, load, sources
-from evenruler.models.answering import StoredCausal
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
@@ -72,7 +72,7 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
     )
 
 
-def item_scores(model: StoredCausal, built: Translated) -> "pd.Series[float]":
+def item_scores(model: Model, built: Translated) -> "pd.Series[float]":
     """Ours, by item."""
     prompts = pd.DataFrame(built.prompts)
     logits = model.entailment(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))

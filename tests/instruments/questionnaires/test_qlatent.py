@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.instruments.questionnaires.scoring import entailment_share, item_score, two_way
-from evenruler.models import load_entailment
+from evenruler.instruments.questionnaires import entailment_share, item_score, two_way
+from evenruler.models import load
 from evenruler.models.store import RowStore
-from tests.models.test_entailment import save_classifier
+from tests.models.backends.test_nli import save_classifier
 from tests.tiny import tiny_params
 
 abstract = pytest.importorskip("qlatent.qabstract.qabstract")
@@ -99,7 +99,7 @@ def test_from_prompts_to_the_score_by_a_model(tmp_path: Path, monkeypatch: pytes
     question.set_model(pipeline("zero-shot-classification", model=str(folder), device="cpu"))
     theirs = score_of(question)
 
-    model = load_entailment("tiny", tiny_params({"tiny": folder}, kind="nli"), store=RowStore(tmp_path / "store"))
+    model = load("tiny", tiny_params({"tiny": folder}, kind="nli"), store=RowStore(tmp_path / "store"))
     pairs = [
         (PREMISE.format(term=term), HYPOTHESIS.format(intensifier=intensifier))
         for term in SOURCE + INVERSE

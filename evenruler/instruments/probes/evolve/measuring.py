@@ -12,7 +12,7 @@ from evenruler.instruments.probes.evolve.population import Measured, Template, W
 from evenruler.instruments.probes.evolve.words import without, words_of
 from evenruler.instruments.probes.settings import Article
 from evenruler.instruments.probes.source import ProbeSource
-from evenruler.models.protocol import CausalModel
+from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread
 from evenruler.text import ATTRIBUTE, TARGET, fill
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from evenruler.instruments.probes.evolve.population import Wish
-from evenruler.models.protocol import Sampling
+from evenruler.models.records import Sampling
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import negations, use_of
 

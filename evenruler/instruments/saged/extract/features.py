@@ -15,7 +15,7 @@ from evenruler.instruments.saged.extract.measuring import Models
 from evenruler.instruments.saged.extract.scorer import asked, parsed
 from evenruler.instruments.saged.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
-from evenruler.models.protocol import Embedder
+from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
 
 Places = NDArray[np.int64]

@@ -1,13 +1,14 @@
 """The models that measure texts, as the extraction of features asks for them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from evenruler.errors import UserError
 from evenruler.measurement.checks import Floats
-from evenruler.models.catalogue import load_causal, load_classifier, load_embedder
+from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue
-from evenruler.models.protocol import Embedder, Sampling
+from evenruler.models.model import Model
+from evenruler.models.operations import Operation
+from evenruler.models.records import Embedder, Sampling
 from evenruler.models.store import RowStore
 
 Ask = Callable[[Sequence[str]], Sequence[str]]
@@ -54,7 +55,7 @@ class FromCatalogue:
         """
         self._catalogue, self._embedder = catalogue, embedder
         self._store = store or RowStore()
-        self._opened: list[Any] = []
+        self._opened: list[Model] = []
 
     @property
     def asked(self) -> int:
@@ -67,15 +68,7 @@ class FromCatalogue:
         Raises:
             UserError: There is no such model, it is none of single texts, or its files are missing.
         """
-        found = load_classifier(name, self._catalogue, store=self._store)
-        if self._catalogue.entails(name):
-            raise UserError(
-                f"{name} classifies pairs of premise and hypothesis, no single texts",
-                where=f"params.yaml: models.{name}",
-                remedy="name another classifier",
-            )
-        self._opened.append(found)
-        return found
+        return self._open(name, "classify")
 
     def embedder(self, name: str | None) -> Embedder:
         """An embedder, that of `diagnosis` by default.
@@ -83,17 +76,20 @@ class FromCatalogue:
         Raises:
             UserError: There is no such embedder, or its files are missing.
         """
-        found = load_embedder(name or self._embedder, self._catalogue, store=self._store)
-        self._opened.append(found)
-        return found
+        return self._open(name or self._embedder, "embed")
 
     def scorer(self, name: str) -> Ask:
-        """A causal model that gives its likeliest reply to each prompt.
+        """A model that gives its likeliest reply to each prompt.
 
         Raises:
             UserError: There is no such model, or its files are missing.
         """
-        model = load_causal(name, self._catalogue, store=self._store)
-        self._opened.append(model)
+        model = self._open(name, "generate")
         sampling = Sampling(max_new_tokens=NEW_TOKENS, temperature=0)
         return lambda prompts: model.generate(prompts, sampling=sampling)
+
+    def _open(self, name: str, operation: Operation) -> Model:
+        model = load(name, self._catalogue, store=self._store)
+        model.require(operation)
+        self._opened.append(model)
+        return model

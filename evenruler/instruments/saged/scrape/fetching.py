@@ -184,11 +184,11 @@ def _bare(row: Row) -> Row:
 @contextmanager
 def _means(source: DomainSource, params: Params) -> Iterator[Means]:
     """What things are found with; models and wiki are opened when they are first asked."""
-    from evenruler.models.catalogue import load_causal, load_embedder
-    from evenruler.models.protocol import Sampling
+    from evenruler.models.catalogue import load
+    from evenruler.models.records import Sampling
 
     wikis: list[Wiki] = []
-    loaded = cache(lambda name: load_causal(name, params))
+    loaded = cache(lambda name: load(name, params))
 
     def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
         model = loaded(str(source.find.model if source.find else ""))
@@ -201,7 +201,7 @@ def _means(source: DomainSource, params: Params) -> Iterator[Means]:
         return model.generate([prompt], sampling=Sampling(max_new_tokens=tokens, temperature=0.3), seeds=[seed])[0]
 
     def similarity(name: str, words: Sequence[str]) -> Sequence[float]:
-        vectors = np.asarray(load_embedder(params.diagnosis.embedder, params).embed([name, *words]))
+        vectors = np.asarray(load(params.diagnosis.embedder, params).embed([name, *words]))
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return list(map(float, unit[1:] @ unit[0]))
 

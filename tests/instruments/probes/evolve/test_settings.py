@@ -38,7 +38,7 @@ evolve:
   ages: {model: shared, operator: talker, scale: paper}
 """
 EVOLVING = PARAMS.replace("probes:\n  jobs:\n    article: {hand: literal}\n", CHATTING).replace(
-    "models: [tiny, shared]\nmodels", "models: [tiny, shared]\n  evolved: [jobs]\nmodels"
+    "models: [tiny, shared]\nmodels", "models: [tiny, shared, big-server]\n  evolved: [jobs]\nmodels"
 )
 
 
@@ -98,9 +98,10 @@ class TestWhatIsRead:
             "probes-ages-evolved": ("evolve", "ages", "2.0.0"),
         }
 
-    def test_a_chat_model_is_scored_by_nobody(self, file_with: FileWith) -> None:
+    def test_a_chat_model_is_in_use_for_its_replies(self, file_with: FileWith) -> None:
         params = load_params(file_with("params.yaml", EVOLVING))
-        assert params.in_use("quick") == ["tiny", "shared"]
+        assert params.in_use("quick") == ["tiny", "shared", "big-server"]
+        assert [params.can("big-server", operation) for operation in ("generate", "loglikelihood")] == [True, False]
         assert params.entailing("quick") == []
         assert (params.models["big-server"].scheme, params.models["big-server"].locations) == (
             "endpoint",
@@ -118,13 +119,17 @@ class TestWhatIsRead:
 REFUSED = [
     pytest.param("quick: tiny,", "quick: tinny,", "evolve.jobs.model", ["no model 'tinny'", "'tiny'?"], id="model"),
     pytest.param(
-        "quick: tiny,", "quick: minilm,", "evolve.jobs.model", ["'minilm' is of kind embedder", "causal"], id="embedder"
+        "quick: tiny,",
+        "quick: minilm,",
+        "evolve.jobs.model",
+        ["'minilm' (kind embedder) cannot loglikelihood", "causal"],
+        id="embedder",
     ),
     pytest.param(
         "quick: tiny,",
         "quick: big-server,",
         "evolve.jobs.model",
-        ["'big-server' is of kind chat", "name one of kind causal"],
+        ["'big-server' (kind chat) cannot loglikelihood", "as one of kind causal"],
         id="model-without-likelihoods",
     ),
     pytest.param(
@@ -162,9 +167,19 @@ REFUSED = [
     pytest.param(
         "evolved: [jobs]", "evolved: [jobs, ages]", "active.evolved", ["'ages'", "`evenruler check`"], id="out-of-step"
     ),
-    pytest.param("    kind: chat", "    kind: causal", "models.big-server", ["belongs to kind chat"], id="no-endpoint"),
     pytest.param(
-        "endpoint:big-one", "local:big-one", "models.big-server", ["a chat model needs it"], id="chat-without-endpoint"
+        "    kind: chat",
+        "    kind: causal",
+        "models.big-server",
+        ["belongs to the kinds chat and completions"],
+        id="no-endpoint",
+    ),
+    pytest.param(
+        "endpoint:big-one",
+        "local:big-one",
+        "models.big-server",
+        ["chat and completions, which need it"],
+        id="chat-without-endpoint",
     ),
     pytest.param(
         "endpoint:big-one", '"endpoint:"', "models.big-server.source", ["'endpoint:'", "endpoint:name"], id="nameless"

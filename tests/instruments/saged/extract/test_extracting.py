@@ -16,7 +16,7 @@ from evenruler.instruments.saged.settings import Feature
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.tables.parquet import _table
-from tests.models.test_classification import save_classifier
+from tests.models.backends.test_classifier import save_classifier
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training.tiny import LONGEST, WORDS
 

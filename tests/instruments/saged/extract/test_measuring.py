@@ -9,7 +9,7 @@ import pytest
 from evenruler.instruments.saged.extract.measuring import FromCatalogue
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
-from tests.models.test_classification import save_classifier
+from tests.models.backends.test_classifier import save_classifier
 from tests.tiny import save_tiny, tiny_declaration
 
 
@@ -54,17 +54,21 @@ def test_the_scorer_takes_the_likeliest_reply(models: FromCatalogue, params: Par
 @pytest.mark.parametrize(
     ("kind", "name", "line"),
     [
-        ("classifier", "mood", "no classifier model 'mood'; mend the name (did you mean 'moods'?) or add an entry"),
-        ("classifier", "minilm", "no classifier model 'minilm'"),
-        ("classifier", "pairs", "no classifier model 'pairs'"),
-        ("embedder", "moods", "no embedder model 'moods'"),
-        ("scorer", "moods", "no causal model 'moods'"),
+        ("classifier", "mood", ": no model 'mood'; mend the name (did you mean 'moods'?) or add an entry"),
+        (
+            "classifier",
+            "minilm",
+            ".minilm: minilm (kind embedder) cannot classify, only embed; name a model that can classify",
+        ),
+        ("classifier", "pairs", ".pairs: pairs (kind nli) cannot classify, only entail"),
+        ("embedder", "moods", ".moods: moods (kind classifier) cannot embed, only classify"),
+        ("scorer", "moods", ".moods: moods (kind classifier) cannot generate, only classify"),
     ],
 )
 def test_a_model_that_is_missing_or_of_another_kind(
     kind: str, name: str, line: str, models: FromCatalogue, error_of: Callable[..., str]
 ) -> None:
-    assert error_of(getattr(models, kind), name).startswith(f"params.yaml: models: {line}")
+    assert error_of(getattr(models, kind), name).startswith(f"params.yaml: models{line}")
 
 
 def test_a_head_of_ours_for_pairs_is_no_classifier(
@@ -73,6 +77,6 @@ def test_a_head_of_ours_for_pairs_is_no_classifier(
     monkeypatch.chdir(Path(__file__).parents[4])
     line = error_of(FromCatalogue(shipped_params, shipped_params.diagnosis.embedder, store).classifier, "minilm-nli-a")
     assert line == (
-        "params.yaml: models.minilm-nli-a: minilm-nli-a classifies pairs of premise and hypothesis, no single texts; "
-        "name another classifier"
+        "params.yaml: models.minilm-nli-a: minilm-nli-a (kind nli) cannot classify, only entail; "
+        "name a model that can classify"
     )

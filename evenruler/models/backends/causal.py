@@ -1,0 +1,297 @@
+"""Causal models by transformers: a loaded model, asked pack by pack."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenruler.errors import UserError
+from evenruler.models.backends.likelihood import LikelihoodScorer, padded
+from evenruler.models.backends.refilling import Writer
+from evenruler.models.backends.sampling import end_tokens
+from evenruler.models.backends.trie import Tokens, TokenSequence
+from evenruler.models.backends.words import word_ends, word_tokens
+from evenruler.models.engine import Dtype
+from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.records import Prompt, Reply, Request, WordRequest
+from evenruler.progress import note
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much goes into one forward pass."""
+
+    nodes: int
+    sequences: int
+    replies: int
+    """Texts that are continued together: a step is one token each, which costs less than reading the weights."""
+    cache_bytes: int = 2**31
+    """What the keys and values of these may take; fewer are continued together where they are larger."""
+
+
+POSITIONS = 32
+"""Next-token distributions that are held in float64 at a time."""
+
+CAPACITY = {
+    "cpu": Capacity(nodes=512, sequences=16, replies=64),
+    "cuda": Capacity(nodes=4096, sequences=64, replies=256, cache_bytes=2**34),
+}
+
+
+class Causal:
+    """A causal model in memory."""
+
+    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
+        """Load it.
+
+        Raises:
+            UserError: The folder holds no model that transformers can load.
+        """
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
+        with quiet(), loading(name, str(folder)):
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
+            )
+        model = complete(loaded, name, str(folder))
+        self.model: Any = model.to(device).eval()
+        # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
+        ends = model.generation_config.eos_token_id
+        self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
+        )
+        self._name = name
+        self._capacity = CAPACITY[device]
+        self._start = self._start_token(name)
+        self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
+        if self._scorer.plain_because:
+            note(f"{name}: likelihoods in plain batches, prefixes not shared: {self._scorer.plain_because}")
+
+    @property
+    def shares_prefixes(self) -> bool:
+        """Whether likelihoods compute shared beginnings once."""
+        return self._scorer.plain_because is None
+
+    def loglikelihood(
+        self, requests: Sequence[Request], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, float, int]]]:
+        """Score every pack that holds a wanted request, whole.
+
+        Args:
+            requests: All that belong together; they alone determine the packs.
+            wanted: Indices of those that must be answered.
+
+        Yields:
+            By pack: (index, nats, number of tokens) of every request in it.
+        """
+        sequences = [self._encode(request) for request in requests]
+        for pack in self._scorer.packs(sequences):
+            if wanted.isdisjoint(pack):
+                continue
+            nats = self._scorer.score([sequences[i] for i in pack])
+            yield [
+                (i, float(value), len(sequences[i].tokens) - sequences[i].begin)
+                for i, value in zip(pack, nats, strict=True)
+            ]
+
+    def words(
+        self, requests: Sequence[WordRequest], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, float, float, float, int]]]:
+        """Score whole words after their prompts, by every pack that holds a wanted one.
+
+        Args:
+            requests: Words and prompts that belong together; they alone determine the packs.
+            wanted: Indices of those that must be answered.
+
+        Yields:
+            By pack: (index, nats of the word, nats that no letter follows it, nats of its first token, that token).
+
+        Raises:
+            ValueError: A word has no token.
+            UserError: Prompt and word are longer than the model's context, or there is no chat template.
+        """
+        asked = [(request.prompt, None, request.chat) for request in requests]
+        rendered = {key: self._rendered(*key) for key in dict.fromkeys(asked)}
+        prompts, texts = [rendered[key] for key in asked], [request.text for request in requests]
+        sequences = []
+        for text, (prompt, word) in zip(texts, word_tokens(self.tokenizer, prompts, texts), strict=True):
+            if not word:
+                raise ValueError(f"the word {text!r} has no token")
+            self._check_length(text, len(prompt) + len(word), " with its prompt")
+            sequences.append(TokenSequence((self._start, *prompt, *word), len(prompt) + 1, open=True))
+        for pack in self._scorer.packs(sequences):
+            if wanted.isdisjoint(pack):
+                continue
+            scored = self._scorer.score_words([sequences[i] for i in pack], self._word_ends).tolist()
+            yield [
+                (i, nats, ends, first, sequences[i].tokens[sequences[i].begin])
+                for i, (nats, ends, first) in zip(pack, scored, strict=True)
+            ]
+
+    @cached_property
+    def _word_ends(self) -> Any:
+        """[vocabulary] Which tokens end a word."""
+        import torch
+
+        size = self.model.config.get_text_config().vocab_size
+        return torch.from_numpy(word_ends(self.tokenizer, size)).to(self.model.device)
+
+    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
+        """Continue every wave of prompts that holds a wanted one; nothing in a reply depends on which these are.
+
+        Args:
+            prompts: All that belong together, with the same sampling settings; they alone determine the waves.
+            wanted: Indices of those that must be answered.
+
+        Yields:
+            (Index, continuation without special tokens) of a whole wave, so that a run that is killed has paid for
+            nothing that is stored and asked again.
+
+        Raises:
+            UserError: Prompt and reply are longer than the model's context, or there is no chat template.
+            FloatingPointError: What tokens would be drawn from is not a number.
+        """
+        if not prompts:
+            return
+        sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
+        sequences = self._prompted(prompts)
+        for wave in self._writer.waves(sequences, seeds, sampling.max_new_tokens):
+            if not wanted.intersection(wave):
+                continue
+            written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling)
+            ended = [reply for replies in written for reply in replies]
+            texts = self.tokenizer.batch_decode([tokens for _, tokens in ended], skip_special_tokens=True)
+            yield [
+                (wave[place], Reply(text, None, "stop" if tokens[-1] in self._ends else "length"))
+                for (place, tokens), text in zip(ended, texts, strict=True)
+            ]
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        return end_tokens(self.model)
+
+    def _prompted(self, prompts: Sequence[Prompt]) -> list[Tokens]:
+        """Tokens of each prompt as the model reads it, start token first."""
+        new, tokens = prompts[0].sampling.max_new_tokens, {}
+        asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
+        for key in dict.fromkeys(asked):
+            rendered = self._rendered(*key)
+            own = self._tokens(rendered)
+            # The last new token is not read again.
+            self._check_length(rendered, len(own) + new - 1, f" with its {new} new ones")
+            tokens[key] = (self._start, *own)
+        return [tokens[key] for key in asked]
+
+    @cached_property
+    def _writer(self) -> Writer:
+        room = self._capacity
+        writer = Writer(self.model, room.nodes, room.replies, room.cache_bytes, self._scorer.plain_because)
+        if writer.plain_because:
+            note(f"{self._name}: replies in plain batches: {writer.plain_because}")
+        return writer
+
+    def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The model's own unigram distribution: the mean of its next-token distributions over all positions of texts.
+
+        A token's frequency would be counted in what the model was trained on, which is not at hand; what the model
+        expects over the sentences at hand takes its place. Hence it is relative to them. Every position that a token
+        of a text is read off counts once, and a text as often as it is given.
+
+        Args:
+            texts: In any order; at least one has a token.
+
+        Returns:
+            [vocabulary] log-probabilities; nothing in them depends on the order of the texts.
+
+        Raises:
+            ValueError: No text has a token.
+            UserError: A text is longer than the model's context.
+        """
+        import torch
+
+        contexts = [self._encode(Request(text)).tokens[:-1] for text in texts]  # nothing is read off the last token
+        contexts.sort(key=lambda tokens: (-len(tokens), tokens))
+        if not contexts or not contexts[0]:
+            raise ValueError("no text has a token")
+        total = torch.zeros(1, dtype=torch.float64, device=self.model.device)
+        with torch.inference_mode():
+            for batch in self._of_like_length([tokens for tokens in contexts if tokens]):
+                logits = self._logits(batch)
+                for row, tokens in enumerate(batch):
+                    for part in logits[row, : len(tokens)].split(POSITIONS):
+                        total = total + part.double().softmax(-1).sum(0)
+        found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
+        return found
+
+    def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all these texts."""
+        by_token = self.marginal(texts)
+        return np.array([by_token[list(self._encode(Request(text)).tokens[1:])].sum() for text in texts])
+
+    def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[Tokens]]:
+        """Batches of sequences, given longest first, that with their padding are no more than `Capacity.nodes`."""
+        first = 0
+        while first < len(sequences):
+            room = max(1, self._capacity.nodes // len(sequences[first]))
+            yield sequences[first : first + room]
+            first += room
+
+    def _logits(self, batch: Sequence[Tokens]) -> Any:
+        """[sequences, longest, vocabulary] of one batch, padded on the right."""
+        ids, mask = padded(batch, self.model.device)
+        return self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
+
+    def _encode(self, request: Request) -> TokenSequence:
+        """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""
+        whole = self._tokens(request.prompt + request.text)
+        begin = 0
+        if request.prompt:
+            for ours, prompts in zip(whole, self._tokens(request.prompt), strict=False):
+                if ours != prompts:
+                    break
+                begin += 1
+        self._check_length(request.prompt + request.text, len(whole))
+        return TokenSequence((self._start, *whole), begin + 1)
+
+    def _check_length(self, text: str, tokens: int, which: str = "") -> None:
+        """Refuse what, with its start token, is longer than the model's context."""
+        if self._longest is not None and tokens >= self._longest:
+            raise UserError(
+                f"a text of {tokens} tokens{which}, the model takes {self._longest}",
+                where=repr(text[:40]),
+                remedy="shorten it",
+            )
+
+    def _tokens(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _rendered(self, prompt: str, system: str | None, chat: bool) -> str:
+        """The text that the model reads: the prompt, or the chat that holds it."""
+        if not chat:
+            return f"{system}\n\n{prompt}" if system else prompt
+        if not self.tokenizer.chat_template:
+            raise UserError(
+                "a chat is asked of a model without a chat template",
+                where=repr(prompt[:40]),
+                remedy="ask with chat: false",
+            )
+        first = [{"role": "system", "content": system}] if system else []
+        messages = [*first, {"role": "user", "content": prompt}]
+        rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        bos = self.tokenizer.bos_token
+        return rendered.removeprefix(bos) if bos else rendered  # every sequence gets its start token once
+
+    def _start_token(self, name: str) -> int:
+        """The beginning-of-sequence token, or, for a tokenizer without one, the end-of-sequence token."""
+        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id):
+            if token is not None:
+                return int(token)
+        raise UserError(f"the tokenizer of {name} has no start and no end token", remedy="set bos_token in its config")

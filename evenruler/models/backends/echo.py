@@ -1,0 +1,202 @@
+"""The log-probabilities that a server repeats a prompt with (`echo`, `logprobs`): read, checked, compared, summed.
+
+Servers differ. vLLM writes the start token and gives it null; llama-cpp-python leaves it out and gives null to the
+first token of the text; llama.cpp's own server repeats no prompt. `text_offset` counts the letters of "<s>" in some,
+and drifts behind characters of several tokens, so it is not used: where a text begins after its prompt is seen from
+the prompt's own tokens, as `Causal` sees it.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenruler.errors import UserError
+
+TOLERANCE = 1e-3
+"""Nats by which a token's log-probability may differ between two requests."""
+
+FEWEST = 8
+"""Tokens that each long sentence of the trial has more than; fewer are those of a server that repeats no prompt."""
+
+CLAMPED = -9999.0
+"""What vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability."""
+
+_PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")
+"""How servers write a token that is not a whole character."""
+
+_ROUNDING = 1e-6
+"""Nats above 0 that float32 makes of a probability of 1."""
+
+_BEGINNING = (
+    "Case {number}. In this story, the main character lives in a small town by the river, not far from the old "
+    "railway station. Every morning the neighbours meet at the market, buy bread and vegetables, talk about the "
+    "weather, and wish each other a good day. Nobody there has ever asked what the others do for a living, and so it "
+    "came as a surprise to all of them that the main character is "
+)
+_ENDS = ("a brother who is also an archivist.", "a sister who is also an archivist.", "also", "not from here.")
+_SHORT = ("The man is a manager.", "A woman", "x")
+LONG = len(_ENDS)
+"""So many of the sentences of the trial are long; the rest begin with letters of their own."""
+
+
+@dataclass(frozen=True)
+class Echo:
+    """A text as a server gives it back."""
+
+    tokens: tuple[str, ...]
+    """As the server writes them, its start token included where it shows one."""
+    nats: tuple[float | None, ...]
+    """Log-probability of each token given those before it; None for the first where the server gives it none."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a server gives log-probabilities of prompts, as the trial found."""
+
+    new: int
+    """`max_tokens`, of a server that takes no 0 1: what it then writes is dropped."""
+    start: str | None
+    """The token that it puts before every text and shows; None where it shows none."""
+    first: bool
+    """Whether the first token of a text has a log-probability, so that a text can be scored without a prompt."""
+
+
+def trial_texts(number: str) -> list[str]:
+    """The sentences of the trial: `LONG` with one beginning of more tokens than a server caches together, then others.
+
+    Args:
+        number: Of this trial, so that no server has its beginning in a cache from an earlier one.
+    """
+    return [_BEGINNING.format(number=number) + end for end in _ENDS] + list(_SHORT)
+
+
+def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
+    """The tokens of a text and their log-probabilities, as a server gives them.
+
+    Args:
+        name: Of the model.
+        choice: One of the answer.
+        text: What was asked.
+        new: Tokens that the server was asked to write after it.
+
+    Raises:
+        UserError: They are not there, or are none.
+    """
+    said, logprobs = choice.get("text"), choice.get("logprobs")
+    table = logprobs if isinstance(logprobs, dict) else {}
+    tokens, nats = table.get("tokens"), table.get("token_logprobs")
+    if not (isinstance(said, str) and isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats)):
+        raise none_given(name)
+    if not (text in said if new else said.endswith(text)):
+        raise none_given(name)
+    if not all(isinstance(token, str) for token in tokens):
+        raise none_given(name)
+    end = len(tokens) - _written(name, choice, tokens, text, new)
+    if end < 1 or None in nats[1:end]:
+        raise none_given(name)
+    for value in nats[:end]:
+        if value is not None and not _is_log_probability(value):
+            remedy = "see what the server computes in, and which weights it holds"
+            raise UserError(f"{value} is no log-probability", where=f"{name}: {text[:40]!r}", remedy=remedy)
+    return Echo(tuple(tokens[:end]), tuple(nats[:end]))
+
+
+def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
+    """How many of the tokens the server wrote itself: an end token that stops it is listed by some, not by others.
+
+    Raises:
+        UserError: It cannot be told, because the last token is written as "".
+    """
+    if not new or choice.get("finish_reason") != "stop" or not tokens:
+        return new
+    last = tokens[-1]
+    if not last and not text.isascii():
+        remedy = "ask a server that takes max_tokens: 0, or that lists end tokens by name"
+        raise UserError(f"what the last token of {text[:40]!r} is cannot be told", where=name, remedy=remedy)
+    return 0 if last and (text.endswith(last) or _PART_OF_CHARACTER.search(last)) else new
+
+
+def _is_log_probability(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and CLAMPED < value <= _ROUNDING
+
+
+def none_given(name: str, said: str = "") -> UserError:
+    """The line about a server that does not say how likely a prompt is."""
+    why = f" ({said})" if said else ""
+    remedy = "ask one that takes `echo` with `logprobs` at /v1/completions, as vLLM does, or only for replies"
+    return UserError(f"the server gives no log-probabilities of a prompt{why}", where=name, remedy=remedy)
+
+
+def apart(one: Echo, other: Echo) -> float:
+    """The largest difference of a token's log-probability, in nats; infinite where the tokens are not the same."""
+    if one.tokens != other.tokens or (one.nats[0] is None) != (other.nats[0] is None):
+        return math.inf
+    return _apart(one.nats, other.nats)
+
+
+def apart_where_alike(one: Echo, other: Echo) -> float:
+    """The same over the tokens that two texts begin with alike: what follows can change nothing in them."""
+    n = shared(one.tokens, other.tokens)
+    return _apart(one.nats[:n], other.nats[:n])
+
+
+def _apart(one: Sequence[float | None], other: Sequence[float | None]) -> float:
+    pairs = zip(one, other, strict=True)
+    return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
+
+
+def shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many tokens two texts begin with alike."""
+    n = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        n += 1
+    return n
+
+
+def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
+    """How a server answers, by what it gave for the sentences of the trial.
+
+    Raises:
+        UserError: It gave too few tokens to be those of the sentences.
+    """
+    if any(len(echo.tokens) <= FEWEST for echo in echoes[:LONG]):
+        raise none_given(name)
+    firsts = {echo.tokens[0] for echo in echoes}
+    start = echoes[0].tokens[0] if len(firsts) == 1 else None  # texts that begin with letters of their own
+    scored = all(echo.nats[0] for echo in echoes)  # some servers write 0 for null
+    return Manner(new, start, start is not None or scored)
+
+
+def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo | None) -> tuple[float, int]:
+    """The log-probability of a text after its prompt, or from the start on.
+
+    Args:
+        name: Of the model.
+        manner: How the server answers.
+        text: Without its prompt, for errors.
+        whole: Prompt and text together.
+        prompt: The prompt alone; its tokens end where the two are no longer alike, so that a token that spans the
+            border is the text's.
+
+    Returns:
+        Sum in nats, and how many tokens were summed.
+
+    Raises:
+        UserError: The text begins with a token that the server gives no log-probability.
+    """
+    if manner.start is not None and whole.tokens[0] != manner.start:
+        remedy = "ask the server for one model, which always begins alike"
+        raise UserError(f"no start token stands before {text[:40]!r}", where=name, remedy=remedy)
+    begin = int(manner.start is not None)
+    if prompt is not None:
+        begin = max(begin, shared(whole.tokens, prompt.tokens))
+    values = whole.nats[begin:]
+    summed = [value for value in values if value is not None]
+    if len(summed) < len(values) or (begin == 0 and not manner.first):
+        what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
+        raise UserError(what, where=name, remedy="have it put a start token before each text, or ask with prompts only")
+    return math.fsum(summed), len(summed)

@@ -1,0 +1,66 @@
+"""Sentence embedders by sentence-transformers."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenruler.errors import UserError
+from evenruler.models.loading import loading, quiet
+
+BATCH = 32
+
+
+class SentenceEmbedder:
+    """A sentence embedder in memory."""
+
+    def __init__(self, name: str, folder: Path, device: str) -> None:
+        """Load it.
+
+        Raises:
+            UserError: The folder holds no model that sentence-transformers can load.
+        """
+        from sentence_transformers import SentenceTransformer
+
+        with quiet(), loading(name, str(folder)):
+            self._model: Any = SentenceTransformer(
+                str(folder), device=device, local_files_only=True, trust_remote_code=False
+            )
+        if lacking := _lacking(self._model[0].auto_model, folder):
+            raise UserError(
+                f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
+            )
+
+    def embed(self, texts: Sequence[str], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float32]]]]:
+        """Embed every batch of texts that holds a wanted one, whole.
+
+        Yields:
+            By batch: (index, vector of length 1).
+        """
+        order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+        for first in range(0, len(order), BATCH):
+            batch = order[first : first + BATCH]
+            if wanted.isdisjoint(batch):
+                continue
+            vectors = self._model.encode(
+                [texts[i] for i in batch],
+                batch_size=BATCH,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+            )
+            yield list(zip(batch, vectors, strict=True))
+
+
+def _lacking(model: Any, folder: Path) -> list[str]:
+    """Parameters that no safetensors file holds, and that transformers therefore made up."""
+    from safetensors import safe_open
+
+    files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
+    held: set[str] = set()
+    for path in files:
+        with safe_open(path, "pt") as file:
+            held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
+    named = [name for name, _ in model.named_parameters()]
+    return [name for name in named if files and not any(key.endswith(f".{name}") for key in held)]

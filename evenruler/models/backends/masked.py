@@ -1,0 +1,113 @@
+"""Masked language models by transformers: the likelihood of a word in its place."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenruler.errors import UserError
+from evenruler.models.backends.classifier import Encoded, longest, packs
+from evenruler.models.engine import Dtype
+from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.records import Placed
+
+CAPACITY = {"cpu": 512, "cuda": 4096}
+"""Tokens of a batch, padding included: each has a logit for every word of the vocabulary."""
+
+Scored = tuple[int, float, int]
+"""Index, nats, number of tokens."""
+
+
+class Masked:
+    """A masked language model in memory."""
+
+    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
+        """Load it.
+
+        Raises:
+            UserError: It does not load, or its tokenizer has no mask, or does not say where its tokens stand.
+        """
+        import torch
+        from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+        with quiet(), loading(name, str(folder)):
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+            loaded: Any = AutoModelForMaskedLM.from_pretrained(
+                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
+            )
+        self.model: Any = complete(loaded, name, str(folder)).to(device).eval()
+        if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
+            lacking = "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"
+            raise UserError(f"the tokenizer of {name} has {lacking}", where=str(folder), remedy="see its `source`")
+        self._name, self._device = name, device
+        self._longest = longest(self.tokenizer, self.model.config)
+
+    def in_place(self, asked: Sequence[Placed], wanted: frozenset[int]) -> Iterator[list[Scored]]:
+        """Score every batch that holds a wanted one, whole; the texts alone determine the batches.
+
+        The pseudo-likelihood of a word: the sum of the log-probabilities of its tokens, each with itself and the
+        word's tokens right of it masked and all else seen (PLL-word-l2r; Kauf and Ivanova 2023), so that a word's
+        first tokens are not given away by its last. The intensifier is the word here, also where it is two.
+
+        Yields:
+            By batch: (index, nats, number of the word's tokens).
+
+        Raises:
+            UserError: A text is longer than the model takes.
+        """
+        if not asked:
+            return
+        encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
+        offsets = encoded.pop("offset_mapping")
+        places = [_tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)]
+        self._require_room(asked, encoded["input_ids"])
+        # A text goes in once for every token of its word.
+        capacity = CAPACITY[self._device] // max(map(len, places))
+        for batch in packs(encoded["input_ids"], [(p.before, p.word, p.after) for p in asked], capacity):
+            if not wanted.isdisjoint(batch):
+                nats = self._score(encoded, [places[i] for i in batch], batch)
+                yield [(i, float(value), len(places[i])) for i, value in zip(batch, nats, strict=True)]
+
+    def _score(self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]) -> NDArray[np.float64]:
+        """[texts] nats of the words of one batch; `places`: their tokens in the texts."""
+        import torch
+
+        rows = [(row, position) for row, places_of in enumerate(places) for position in places_of]
+        columns = {name: [list(values[batch[row]]) for row, _ in rows] for name, values in encoded.items()}
+        chosen = [columns["input_ids"][n][position] for n, (_, position) in enumerate(rows)]
+        for ids, (row, position) in zip(columns["input_ids"], rows, strict=True):
+            for hidden in places[row]:
+                if hidden >= position:
+                    ids[hidden] = self.tokenizer.mask_token_id
+        padded = self.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(self._device)
+        with torch.inference_mode():
+            logits = self.model(**padded).logits
+            own = logits[torch.arange(len(rows)), torch.tensor([position for _, position in rows])].double()
+            by_token = own.log_softmax(-1).cpu().numpy()[np.arange(len(rows)), chosen]
+        found = np.zeros(len(places))
+        np.add.at(found, [row for row, _ in rows], by_token)
+        return found
+
+    def _require_room(self, asked: Sequence[Placed], tokens: Sequence[Sequence[int]]) -> None:
+        for placed, ids in zip(asked, tokens, strict=True):
+            if len(ids) > self._longest:
+                raise UserError(
+                    f"a text of {len(ids)} tokens, {self._name} takes {self._longest}",
+                    where=repr(placed.text[:40]),
+                    remedy="shorten it",
+                )
+
+
+def _tokens_of(placed: Placed, offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """Which tokens of a text hold a letter of the word; one that spans its border is the word's.
+
+    Raises:
+        ValueError: None does.
+    """
+    begin, end = len(placed.before), len(placed.before) + len(placed.word)
+    tokens = [i for i, (first, last) in enumerate(offsets) if first < end and last > begin and first < last]
+    if not tokens:
+        raise ValueError(f"no token holds {placed.word!r}")
+    return tokens

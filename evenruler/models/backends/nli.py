@@ -1,0 +1,92 @@
+"""Natural-language inference by transformers: what a premise and a hypothesis have to do with each other."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.models.backends.adapters import Adapter
+from evenruler.models.backends.classifier import Classifier
+from evenruler.models.engine import Dtype
+from evenruler.models.records import LABELS, Pair
+
+
+class Nli(Classifier):
+    """A classifier of premise and hypothesis with three labels, in memory."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        device: str,
+        dtype: Dtype,
+        labels: Sequence[str] | None = None,
+        adapter: Adapter | None = None,
+    ) -> None:
+        """Load it.
+
+        Args:
+            name: In the catalogue.
+            folder: Its files, or those of its encoder.
+            device: Where to.
+            dtype: What it computes in.
+            labels: What its outputs mean, if params say so.
+            adapter: What was fitted on it, for an encoder.
+
+        Raises:
+            UserError: It does not load, has not three labels, or they cannot be told apart.
+        """
+        super().__init__(name, folder, device, dtype, adapter)
+        if len(self.labels) != len(LABELS):
+            raise UserError(
+                f"{name} has {len(self.labels)} labels, expected 3", where=str(folder), remedy="see its `source`"
+            )
+        self._order = order_of(labels or self.labels) or self._detected()
+
+    def entail(self, pairs: Sequence[Pair], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
+        """Classify every batch of pairs that holds a wanted one, whole.
+
+        Yields:
+            By batch: (index, [3] logits in the order of `LABELS`).
+        """
+        for batch in self.batches(pairs, wanted):
+            yield [(i, logits[list(self._order)]) for i, logits in batch]
+
+    def _detected(self) -> tuple[int, int, int]:
+        """The order of labels that have no names, from what the model says of pairs whose answer is plain."""
+        sample = labelled_sample()
+        logits = self.logits([pair for pair, _ in sample])
+        said: dict[str, Counter[int]] = {label: Counter() for label in LABELS}
+        for (_, label), row in zip(sample, logits, strict=True):
+            said[label][int(row.argmax())] += 1
+        order = tuple(said[label].most_common(1)[0][0] for label in LABELS)
+        clear = all(count.most_common(1)[0][1] * 2 > count.total() for count in said.values())
+        if len(set(order)) < len(LABELS) or not clear:
+            raise UserError(
+                f"{self._name} does not say what its three labels mean, and its answers do not tell",
+                where=self._where,
+                remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]",
+            )
+        return order[0], order[1], order[2]
+
+
+def order_of(names: Sequence[str]) -> tuple[int, int, int] | None:
+    """Where entailment, neutral and contradiction stand among a head's labels; None where the names do not say."""
+    short = [name.strip().lower()[:6] for name in names]
+    wanted = [label[:6] for label in LABELS]
+    if sorted(short) != sorted(wanted):
+        return None
+    first, second, third = (short.index(label) for label in wanted)
+    return first, second, third
+
+
+def labelled_sample() -> list[tuple[Pair, str]]:
+    """Pairs whose answer is plain, with it; ours."""
+    text = resources.files("evenruler.models.backends").joinpath("entailment_sample.yaml").read_text(encoding="utf-8")
+    sample: Mapping[str, list[list[str]]] = YAML(typ="safe", pure=True).load(text)
+    return [((premise, hypothesis), label) for label in LABELS for premise, hypothesis in sample[label]]

@@ -1,0 +1,320 @@
+"""A hosted model behind a server that speaks the OpenAI protocol; address and key come from the environment alone."""
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from evenruler.errors import UserError
+from evenruler.models.backends import echo
+from evenruler.models.backends.echo import Echo, Manner
+from evenruler.models.backends.server import URL, Outcome, RefusalError, Server, no_address
+from evenruler.models.records import Prompt, Reply, Request, Sampling
+
+Mode = Literal["chat", "completions"]
+"""What is asked: /v1/chat/completions, or /v1/completions with texts as they are."""
+
+TEXTS = 16
+"""Texts whose likelihoods are asked in one request, the prompts before them included."""
+
+_DEFAULT_URL = "https://api.openai.com/v1"
+_HARMLESS = "Hello."
+
+
+def engine(served: str, mode: Mode, revision: str | None) -> dict[str, object]:
+    """All that is known of what answers: what a server runs can change without a word.
+
+    Args:
+        served: By which the server knows the model.
+        mode: What is asked.
+        revision: As declared; whatever tells versions of the hosted model apart.
+
+    Returns:
+        What goes into the key of an answer. Neither the key for the server nor a password in its address is in it.
+
+    Raises:
+        UserError: The address is none.
+    """
+    try:
+        url = urlsplit(os.environ.get(URL) or _DEFAULT_URL)
+    except ValueError:
+        raise no_address() from None
+    place = url._replace(netloc=url.netloc.rpartition("@")[2], path=url.path.rstrip("/")).geturl()
+    return {"backend": "openai", "mode": mode, "url": place, "model": served, "revision": revision}
+
+
+class OpenAI:
+    """What a server answers."""
+
+    def __init__(self, name: str, served: str, mode: Mode) -> None:
+        """Find the server; nothing is asked.
+
+        Args:
+            name: Of the model in the catalogue.
+            served: By which the server knows the model.
+            mode: `chat` writes replies; `completions` continues texts and says how likely they are.
+
+        Raises:
+            UserError: No key is in the environment, or what can be none.
+            ValueError: There is no such mode.
+        """
+        if mode not in get_args(Mode):
+            raise ValueError(f"mode is {mode!r}, expected chat or completions")
+        self._server, self._mode = Server(name, served), mode
+        self._name = name
+        self._manner: Manner | None = None
+        self._answered: set[Sampling] = set()
+        """Settings with which something was answered, so that a refusal is one of the prompt and not of them."""
+
+    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
+        """Ask for replies.
+
+        A prompt that the server will not take is answered with its reason; where it takes nothing at all with the
+        same settings, not even a greeting, that is a fault.
+
+        Args:
+            prompts: All of them; of a chat in mode `chat`, plain texts in mode `completions`.
+            wanted: Indices of those that are missing.
+
+        Yields:
+            [(index, reply)] as each comes.
+
+        Raises:
+            UserError: The server cannot be reached, or gave something that is no reply; after all that it did answer.
+            ValueError: A text is to be continued by a chat, or the reverse, or to be chosen among the likeliest tokens.
+        """
+        for prompt in prompts:
+            if prompt.chat != (self._mode == "chat"):
+                raise ValueError(f"{self._name} is asked by {self._mode}, so `chat` is {self._mode == 'chat'}")
+            if prompt.sampling.top_k:
+                raise ValueError("a server knows no top_k")
+        refused: dict[Sampling, list[tuple[int, Reply]]] = {}
+        for replies in self._server.at_once(partial(self._outcome, i, prompts[i]) for i in sorted(wanted)):
+            for i, reply in replies:  # one
+                sampling = prompts[i].sampling
+                if _taken(reply):
+                    self._answered.add(sampling)
+                if sampling in self._answered:
+                    yield [*refused.pop(sampling, []), (i, reply)]
+                else:
+                    refused.setdefault(sampling, []).append((i, reply))
+        for held in refused.values():
+            self._greet(prompts[held[0][0]])
+            yield held
+
+    def loglikelihood(
+        self, requests: Sequence[Request], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, float, int]]]:
+        """Score texts after their prompts.
+
+        Args:
+            requests: All that belong together; a text without a prompt is scored from the start token on.
+            wanted: Indices of those that are missing.
+
+        Yields:
+            [(index, nats, number of tokens)] as each batch comes; 0 and 0 for an empty text, which is not asked.
+
+        Raises:
+            UserError: The server's log-probabilities are missing or not to be believed (`trial`), it cannot be
+                reached, or does not score some text; after all that it did answer.
+            ValueError: The model only chats.
+        """
+        missing = sorted(wanted)
+        empty = [(i, 0.0, 0) for i in missing if not requests[i].text]
+        if empty:
+            yield empty
+        asked = [i for i in missing if requests[i].text]
+        if asked:
+            manner = self.trial()
+            batches = _batches(asked, requests)
+            yield from self._server.at_once(partial(self._scored, manner, batch, requests) for batch in batches)
+
+    def trial(self) -> Manner:
+        """Try whether the server's log-probabilities of prompts are to be believed; once, then it is remembered.
+
+        Sentences, most with one beginning, are asked twice, in reverse order and one by one. No token's
+        log-probability may depend on any of that, nor on what comes after it.
+
+        Returns:
+            How the server gives them.
+
+        Raises:
+            UserError: It gives none, or they depend on what else was asked, or it cannot be reached.
+            ValueError: The model only chats.
+        """
+        if self._mode != "completions":
+            raise ValueError(f"{self._name} is asked by chat, which tells no likelihoods of texts")
+        if self._manner is None:
+            texts = echo.trial_texts(secrets.token_hex(4))
+            new = self._new_tokens()
+            first = self._echoes(texts, new)
+            manner = echo.manner(self._name, first, new)
+            self._agree(first, self._echoes(texts, new), "asked twice")
+            self._agree(first, self._echoes(texts[::-1], new)[::-1], "asked in reverse order")
+            self._agree(first, [self._echoes([text], new)[0] for text in texts], "asked one by one")
+            worst = max(echo.apart_where_alike(one, other) for one, other in combinations(first, 2))
+            self._agree_by(worst, "in texts that begin alike")
+            self._manner = manner
+        return self._manner
+
+    def _agree(self, first: Sequence[Echo], again: Sequence[Echo], how: str) -> None:
+        self._agree_by(max(map(echo.apart, first, again)), how)
+
+    def _agree_by(self, nats: float, how: str) -> None:
+        """Refuse a server whose log-probabilities are further apart than rounding."""
+        if nats > echo.TOLERANCE:
+            far = f"{nats:.3f} nats apart" if nats < float("inf") else "other tokens"
+            raise self._server.fault(
+                f"the server's log-probabilities depend on the order of the requests ({far} {how})",
+                "switch its prefix caching off (vLLM: --no-enable-prefix-caching); where it is off, let it compute "
+                "the same in every batch (VLLM_BATCH_INVARIANT=1)",
+            )
+
+    def _new_tokens(self) -> int:
+        """How many tokens the server must be let write: none, or one where it takes no 0 or does not heed it."""
+        text = "The"
+        try:
+            (given,) = self._echoes([text], 0)
+            if text.endswith(given.tokens[-1]):
+                return 0
+        except UserError:
+            pass  # whatever it is, it shows again
+        try:
+            self._echoes([text], 1)
+        except _UnscoredError as error:
+            raise echo.none_given(self._name, error.said) from None
+        return 1
+
+    def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
+        """All texts as the server gives them back, or the first fault."""
+        return [_found(given) for given in self._given(texts, new)]
+
+    def _given(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
+        """Each text as the server gives it back, asked together; one by one where it does not take them together."""
+        # Temperature 1, so that the log-probabilities are the model's own, whatever the server does with it.
+        question = {"echo": True, "max_tokens": new, "logprobs": 1, "temperature": 1}
+        try:
+            choices = self._server.ask("/completions", {"prompt": list(texts), **question})
+        except RefusalError as error:
+            if len(texts) > 1:
+                return [given for text in texts for given in self._given([text], new)]
+            return [_UnscoredError(self._name, texts[0], str(error))]
+        by_index = {choice.get("index"): choice for choice in choices if isinstance(choice.get("index"), int)}
+        if len(choices) != len(texts) or set(by_index) != set(range(len(texts))):
+            raise self._server.fault(f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers")
+        found: list[Echo | UserError] = []
+        for i, text in enumerate(texts):
+            try:
+                found.append(echo.read(self._name, by_index[i], text, new))
+            except UserError as fault:
+                found.append(fault)
+        return found
+
+    def _scored(
+        self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]
+    ) -> Outcome[tuple[int, float, int]]:
+        """Ask for some texts and for their prompts alone; one that is not scored keeps no other from it."""
+        prompts = [requests[i].prompt for i in batch if requests[i].prompt]
+        texts = list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))
+        given = dict(zip(texts, self._given(texts, manner.new), strict=True))
+        answers, fault = [], None
+        for i in batch:
+            prompt, text = requests[i].prompt, requests[i].text
+            try:
+                whole, alone = _found(given[prompt + text]), _found(given[prompt]) if prompt else None
+                answers.append((i, *echo.likelihood(self._name, manner, text, whole, alone)))
+            except UserError as error:
+                fault = fault or error
+        return Outcome(answers, fault)
+
+    def _outcome(self, index: int, prompt: Prompt) -> Outcome[tuple[int, Reply]]:
+        return Outcome([(index, self._reply(prompt))])
+
+    def _greet(self, prompt: Prompt) -> None:
+        """See that the server takes something with the settings of a prompt that it refused."""
+        refused = self._reply(replace(prompt, text=_HARMLESS, system=None))
+        if not _taken(refused):
+            raise self._server.fault(f"the server does not answer ({refused.reason})")
+        self._answered.add(prompt.sampling)
+
+    def _reply(self, prompt: Prompt) -> Reply:
+        sampling = prompt.sampling
+        question: dict[str, Any] = {
+            "max_tokens": sampling.max_new_tokens,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "seed": prompt.seed,
+        }
+        try:
+            if self._mode == "chat":
+                system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+                messages = [*system, {"role": "user", "content": prompt.text}]
+                return self._read(self._server.ask("/chat/completions", {"messages": messages, **question})[0])
+            text = f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
+            return self._read(self._server.ask("/completions", {"prompt": text, **question})[0])
+        except RefusalError as error:
+            return Reply(None, str(error))
+
+    def _read(self, choice: dict[str, Any]) -> Reply:
+        """The reply that a choice holds.
+
+        Raises:
+            UserError: It holds none.
+        """
+        finish, message = choice.get("finish_reason"), choice.get("message") if self._mode == "chat" else choice
+        said = message if isinstance(message, dict) else {}
+        text, refusal = said.get("content" if self._mode == "chat" else "text"), said.get("refusal")
+        if finish == "content_filter":
+            return Reply(None, finish, finish)
+        if finish in ("stop", "length"):
+            if not text and isinstance(refusal, str) and refusal:
+                return Reply(None, self._server.plain(refusal), finish)
+            if isinstance(text, str) and (text or finish == "stop"):
+                return Reply(text.encode(errors="replace").decode(), None, finish)  # JSON can hold halves of characters
+            if finish == "length" and not text:
+                remedy = "allow more new tokens; some models think before they write"
+                raise self._server.fault("the server wrote nothing before its reply was cut off", remedy)
+        raise self._server.fault(f"what the server says is no reply ({self._server.plain(choice)})")
+
+
+class _UnscoredError(UserError):
+    """A text that the server will not score."""
+
+    def __init__(self, name: str, text: str, said: str) -> None:
+        self.said = said
+        remedy = "shorten it, or leave the model out"
+        super().__init__(f"the server does not score {text[:40]!r} ({said})", where=name, remedy=remedy)
+
+
+def _found(given: Echo | UserError) -> Echo:
+    if isinstance(given, UserError):
+        raise given
+    return given
+
+
+def _taken(reply: Reply) -> bool:
+    """Whether the server took the prompt, whatever it then said of it."""
+    return reply.text is not None or reply.finish is not None
+
+
+def _batches(indices: Sequence[int], requests: Sequence[Request]) -> list[list[int]]:
+    """Texts that are asked together, with room for the prompts alone; those with the same prompt next to each other."""
+    by_prompt: dict[str, list[int]] = {}
+    for i in indices:
+        by_prompt.setdefault(requests[i].prompt, []).append(i)
+    batches: list[list[int]] = []
+    room = 0
+    for prompt, group in by_prompt.items():
+        fresh = True
+        for i in group:
+            cost = 2 if prompt and fresh else 1
+            if cost > room:
+                batches.append([])
+                room, cost = TEXTS, 2 if prompt else 1
+            batches[-1].append(i)
+            room, fresh = room - cost, False
+    return batches

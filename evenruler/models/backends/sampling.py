@@ -1,0 +1,118 @@
+"""Sampling where each row has random numbers of its own, so that batch and order do not matter; plain batches."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+
+from evenruler.models.backends.trie import Tokens
+from evenruler.models.records import Sampling
+
+
+def random_numbers(seeds: Sequence[int], n: int) -> NDArray[np.float64]:
+    """[rows, n] numbers in [0, 1), each row from a generator that its seed alone determines."""
+    return np.array([np.random.Generator(np.random.Philox(seed)).random(n) for seed in seeds]).reshape(-1, n)
+
+
+def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling) -> list[int]:
+    """The next token of each row, by inverse transform: a token's share of [0, 1) is its probability.
+
+    Shares follow one another as the tokens do or, where likelier ones are chosen among (`top_k`, `top_p`), from the
+    likeliest down. Temperature comes first, then `top_k`, then the fewest that reach `top_p` of what is left.
+
+    Args:
+        logits: [rows, vocabulary]
+        numbers: [rows] in [0, 1); where in its shares each row's token falls.
+        sampling: How tokens are drawn.
+
+    Returns:
+        [rows] tokens.
+
+    Raises:
+        FloatingPointError: A row holds what is no number, or nothing that could be drawn.
+    """
+    if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of all
+        raise FloatingPointError("logits that are no numbers")
+    if sampling.temperature == 0:
+        return [int(token) for token in logits.argmax(-1)]
+    tokens = None
+    if 0 < sampling.top_k < logits.shape[-1]:
+        logits, tokens = logits.topk(sampling.top_k)
+    elif sampling.top_p < 1:
+        logits, tokens = logits.sort(descending=True)
+    shares = (logits.double() / sampling.temperature).softmax(-1)
+    ends = shares.cumsum(-1)
+    if sampling.top_p < 1:
+        kept = (ends - shares < sampling.top_p).sum(-1, keepdim=True)
+        total = ends.gather(-1, kept.clamp_(min=1) - 1)
+    else:
+        total = ends[:, -1:]
+    at = torch.from_numpy(numbers).to(ends.device)[:, None] * total
+    drawn = torch.searchsorted(ends, at, right=True).clamp_(max=ends.shape[-1] - 1)
+    return [int(token) for token in (drawn if tokens is None else tokens.gather(-1, drawn))[:, 0]]
+
+
+class RowSampler(LogitsProcessor):
+    """Leaves transformers one token for each row: the one that is drawn with the row's own numbers."""
+
+    def __init__(self, seeds: Sequence[int], sampling: Sampling) -> None:
+        """Take a seed for each row."""
+        self._sampling = sampling
+        self._numbers = iter(random_numbers(seeds, sampling.max_new_tokens).T)
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """[rows, vocabulary] 0 for the drawn token of each row, minus infinity for all others."""
+        drawn = torch.tensor(draw(scores, next(self._numbers).copy(), self._sampling), device=scores.device)
+        return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
+
+
+def end_tokens(model: Any) -> frozenset[int]:
+    """Tokens after which a model's reply is over."""
+    ends = model.generation_config.eos_token_id
+    return frozenset(() if ends is None else (ends,) if isinstance(ends, int) else ends)
+
+
+def generate_batch(
+    model: Any, sequences: Sequence[Tokens], seeds: Sequence[int], sampling: Sampling
+) -> list[list[int]]:
+    """Continue token sequences together until the last of them ends, as transformers does.
+
+    Args:
+        model: A transformers causal model in evaluation mode.
+        sequences: Tokens of each prompt, start token first.
+        seeds: Their seeds.
+        sampling: How tokens are drawn.
+
+    Returns:
+        New tokens of each, up to its first end token.
+    """
+    device = next(model.parameters()).device
+    length = max(map(len, sequences))
+    ids = torch.zeros((len(sequences), length), dtype=torch.int64)
+    mask = torch.zeros_like(ids)
+    for row, sequence in enumerate(sequences):
+        ids[row, length - len(sequence) :] = torch.tensor(sequence)
+        mask[row, length - len(sequence) :] = 1
+    ends = end_tokens(model)
+    config: Any = GenerationConfig(  # type: ignore[no-untyped-call]
+        max_new_tokens=sampling.max_new_tokens,
+        do_sample=False,  # the row sampler leaves one token possible
+        eos_token_id=sorted(ends) or None,
+        pad_token_id=min(ends, default=0),
+    )
+    with torch.inference_mode():
+        output = model.generate(
+            input_ids=ids.to(device),
+            attention_mask=mask.to(device),
+            generation_config=config,
+            logits_processor=LogitsProcessorList([RowSampler(seeds, sampling)]),
+        )
+    return [_ended(row, ends) for row in output[:, length:].tolist()]
+
+
+def _ended(tokens: list[int], ends: frozenset[int]) -> list[int]:
+    """Tokens up to the first that ends a reply."""
+    return tokens[: next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))]

@@ -1,0 +1,152 @@
+"""A server that speaks the OpenAI protocol: questions go there, answers come back, and every fault is one line."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from evenruler.errors import UserError
+
+URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+"""Variables of the environment: where the server is (OpenAI's own by default), and the key for it."""
+
+AT_ONCE = 8
+"""Questions that a server is asked at a time; as many answers are lost at most when a run is killed. After as many
+faults with no answer between them it is asked nothing more."""
+
+ATTEMPTS, SECONDS = 6, 120
+"""How often a question is asked that the server is too busy for, or breaks off, and how long an answer may take."""
+
+REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
+
+_SHOWN = 200
+"""Characters of what a server says that an error repeats."""
+
+Answer = TypeVar("Answer")
+
+
+class RefusalError(Exception):
+    """The server will not take this question (HTTP 400); it may well take others."""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[Answer]):
+    """What came of one request: some answers, and what is wrong where some are missing."""
+
+    answers: list[Answer]
+    fault: UserError | None = None
+
+
+class Server:
+    """Where a hosted model is asked."""
+
+    def __init__(self, name: str, served: str) -> None:
+        """Find it by the environment; nothing is asked.
+
+        Args:
+            name: Of the model in the catalogue.
+            served: By which the server knows the model.
+
+        Raises:
+            UserError: There is no key, or address or key cannot be one.
+        """
+        import httpx2
+        import openai
+
+        self.name, self._served, self._key = name, served, os.environ.get(KEY, "")
+        if not self._key:
+            remedy = "set it; any word will do for a server without"
+            raise UserError(f"no key for {name}", where=f"environment: {KEY}", remedy=remedy)
+        if not (self._key.isascii() and self._key.isprintable()):
+            remedy = "set it again; look for a line break or quotes copied along"
+            raise UserError(f"the key for {name} holds what no key does", where=f"environment: {KEY}", remedy=remedy)
+        try:
+            self._client = openai.OpenAI(max_retries=ATTEMPTS - 1, timeout=SECONDS)
+        except (ValueError, httpx2.InvalidURL):
+            raise no_address() from None
+
+    def fault(self, what: str, remedy: str = REMEDY) -> UserError:
+        """The line that says what is wrong with this server."""
+        return UserError(what, where=self.name, remedy=remedy)
+
+    def plain(self, said: object) -> str:
+        """What somebody said, short, on one line and without the key."""
+        text = str(said).replace(self._key, "***")
+        return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
+
+    def ask(self, path: str, question: dict[str, Any]) -> list[dict[str, Any]]:
+        """Ask once, again where the server is busy or the line breaks.
+
+        Args:
+            path: After the address, as in "/completions".
+            question: The body, without the model's name.
+
+        Returns:
+            The choices of the answer: at least one.
+
+        Raises:
+            RefusalError: The server does not take the question (400).
+            UserError: It cannot be reached, does not let us in, fails, or says what is no answer.
+        """
+        import httpx2
+        import openai
+
+        try:
+            body = {"model": self._served, **question}
+            # Read as it is: the library would take anything for an answer, with None for whatever is missing.
+            said = self._client.post(path, cast_to=httpx2.Response, body=body).content
+        except openai.BadRequestError as error:
+            raise RefusalError(self.plain(error)) from None
+        except openai.OpenAIError as error:
+            raise self.fault(f"the server does not answer ({self.plain(error)})") from None
+        try:
+            answer = json.loads(said)
+        except (ValueError, RecursionError):
+            answer = said.decode(errors="replace")
+        choices = answer.get("choices") if isinstance(answer, dict) else None
+        if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
+            raise self.fault(f"what the server says is no answer ({self.plain(answer) or 'nothing'})")
+        return choices
+
+    def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
+        """Do what asks the server, `AT_ONCE` at a time.
+
+        Args:
+            tasks: Each asks and reads one answer.
+
+        Yields:
+            The answers of each as soon as it is done, whatever becomes of the others.
+
+        Raises:
+            UserError: Something was wrong: the first fault, after all that was answered was yielded.
+        """
+        waiting, running, first_fault, in_a_row = iter(tasks), set[Future[Outcome[Answer]]](), None, 0
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            while True:
+                while len(running) < AT_ONCE and in_a_row < AT_ONCE and (task := next(waiting, None)) is not None:
+                    running.add(pool.submit(_outcome, task))
+                if not running:
+                    break
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for outcome in [future.result() for future in done]:
+                    first_fault = first_fault or outcome.fault
+                    in_a_row = 0 if outcome.answers else in_a_row + 1
+                    if outcome.answers:
+                        yield outcome.answers
+        if first_fault is not None:
+            raise first_fault
+
+
+def no_address() -> UserError:
+    """The line about an address that is none; it is not repeated, as it may hold a password."""
+    remedy = "write it as in http://127.0.0.1:8000/v1"
+    return UserError("the address of the server is none", where=f"environment: {URL}", remedy=remedy)
+
+
+def _outcome(task: Callable[[], Outcome[Answer]]) -> Outcome[Answer]:
+    try:
+        return task()
+    except UserError as fault:
+        return Outcome([], fault)

@@ -1,0 +1,142 @@
+"""One cache before every backend: what the row store has is read, what is missing is asked and, if finite, kept."""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from filelock import FileLock, Timeout
+
+from evenruler.errors import UserError
+from evenruler.models.store import Keys, RowStore
+from evenruler.progress import note, progress
+
+Question = TypeVar("Question", bound=Hashable)
+Answer = TypeVar("Answer")
+
+Ask = Callable[[list[Question], frozenset[int]], Iterator[list[tuple[int, Answer]]]]
+"""Given distinct questions and the indices of those that are missing, yields (index, answer) batch by batch; more than
+the missing ones are welcome."""
+
+
+@dataclass(frozen=True)
+class Form(Generic[Answer]):
+    """How answers of one kind are stored."""
+
+    pack: Callable[[Answer], bytes]
+    unpack: Callable[[bytes], Answer]
+    is_finite: Callable[[Answer], bool] = lambda _: True
+    """Whether every number of an answer is one."""
+
+
+class Cache:
+    """The answers of one model in one state."""
+
+    def __init__(self, name: str, engine: str, store: RowStore) -> None:
+        """Name whose answers these are.
+
+        Args:
+            name: Of the model, for progress and its lease.
+            engine: All that an answer depends on but the question.
+            store: Where answers are kept.
+        """
+        self.name, self.engine, self.store = name, engine, store
+        self.asked = 0
+        """Questions that the model itself had to answer so far."""
+
+    def answers(
+        self,
+        operation: str,
+        questions: Sequence[Question],
+        form: Form[Answer],
+        ask: Ask[Question, Answer],
+        as_key: Callable[[Question], object] = lambda question: question,
+    ) -> list[Answer]:
+        """The answer to each of some questions, which may repeat.
+
+        Args:
+            operation: With its version.
+            questions: n of them.
+            form: How their answers are stored.
+            ask: Asks the model.
+            as_key: The whole input of a question, as JSON holds it.
+
+        Raises:
+            UserError: An answer is not a number; nothing of its batch is kept. Or the store cannot be used.
+        """
+        distinct = list(dict.fromkeys(questions))
+        keys = Keys(self.engine, operation)
+        by_index = [keys.key(as_key(question)) for question in distinct]
+        found = self.store.get(by_index)
+        if len(found) < len(by_index):
+            self.store.require_writable(len(by_index) - len(found))
+            with self._lease():
+                found.update(self.store.get([key for key in by_index if key not in found]))  # meanwhile, by others
+                missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
+                if missing:
+                    found.update(self._asked(operation, distinct, by_index, missing, form, ask))
+        answers = {question: form.unpack(found[key]) for question, key in zip(distinct, by_index, strict=True)}
+        return [answers[question] for question in questions]
+
+    def _asked(
+        self,
+        operation: str,
+        questions: list[Question],
+        keys: list[bytes],
+        missing: frozenset[int],
+        form: Form[Answer],
+        ask: Ask[Question, Answer],
+    ) -> Mapping[bytes, bytes]:
+        """Ask what is missing; every batch is kept as it comes."""
+        found: dict[bytes, bytes] = {}
+        with progress(len(missing), f"{self.name}: {operation.split('/')[0]}", "text") as bar:
+            for batch in _with_numbers(self.name, ask(questions, missing)):
+                for i, answer in batch:
+                    if not form.is_finite(answer):
+                        raise not_a_number(self.name, questions[i])
+                new = {keys[i]: form.pack(answer) for i, answer in batch if i in missing}
+                self.store.put(new.items())
+                found.update(new)
+                self.asked += len(batch)
+                bar.update(len(new))
+        return found
+
+    @contextmanager
+    def _lease(self) -> Iterator[None]:
+        """The right to ask this model, held by one process at a time; a holder that dies loses it."""
+        folder = self.store.root / "leases"
+        folder.mkdir(exist_ok=True)
+        lock = FileLock(folder / f"{self.name}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            note(f"{self.name}: another process is asking this model; waiting for it to finish")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _with_numbers(name: str, batches: Iterator[list[tuple[int, Answer]]]) -> Iterator[list[tuple[int, Answer]]]:
+    """The batches; a backend that notices by itself that it computes with no numbers is told of in one line."""
+    try:
+        yield from batches
+    except FloatingPointError:
+        raise not_a_number(name) from None
+
+
+def not_a_number(name: str, question: object = None) -> UserError:
+    """What a model says to a question is not a number: weights that are broken, or too large for its dtype."""
+    said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
+    return UserError(
+        f"{name} answers with what is no number",
+        where=f"params.yaml: models.{name}" if question is None else repr(said)[:100],
+        remedy="take another dtype or model",
+    )
+
+
+def all_finite(numbers: Any) -> bool:
+    """Whether each of some numbers is finite."""
+    return all(map(math.isfinite, numbers))

@@ -1,0 +1,516 @@
+"""A model of the catalogue, whatever answers: every operation that it can do, each answer paid for once."""
+
+import copy
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from evenruler.errors import UserError
+from evenruler.models import head
+from evenruler.models.cache import Cache, Form, all_finite
+from evenruler.models.entry import ModelEntry
+from evenruler.models.loading import loading
+from evenruler.models.operations import BY_BACKEND, OPERATIONS, Kind, Operation, operations_of
+from evenruler.models.records import (
+    LABELS,
+    LogLikelihoods,
+    Pair,
+    Placed,
+    Prompt,
+    Reply,
+    Request,
+    Sampling,
+    WordLikelihoods,
+    WordRequest,
+)
+from evenruler.models.store import RowStore
+from evenruler.tables.ids import canonical, content_sha256
+from evenruler.text.verbaliser import OPTIONS, verbalised
+
+_Numbers = NDArray[np.float64]
+
+
+def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
+    """A fixed number of numbers."""
+    numbers = struct.Struct(layout)
+    return Form(lambda answer: numbers.pack(*answer), numbers.unpack, all_finite)
+
+
+def _of_array(kind: str) -> Form[NDArray[Any]]:
+    """As many numbers as there are."""
+    return Form(
+        lambda row: np.asarray(row).astype(kind).tobytes(),
+        lambda stored: np.frombuffer(stored, dtype=kind),
+        lambda row: bool(np.isfinite(row).all()),
+    )
+
+
+LIKELIHOOD = _of_struct("<dq")
+"""Nats, number of tokens."""
+
+WORD = _of_struct("<dddq")
+"""A whole word: nats, nats that it ends, nats of its first token, that token."""
+
+NUMBER: Form[float] = Form(struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite)
+
+LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
+
+LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
+    lambda row: b"" if row is None else LOGITS.pack(row),
+    lambda stored: LOGITS.unpack(stored) if stored else None,
+    lambda row: row is None or LOGITS.is_finite(row),
+)
+"""None for a text that is longer than the model takes."""
+
+REPLY: Form[Reply] = Form(
+    lambda reply: canonical([reply.text, reply.reason, reply.finish]), lambda stored: Reply(*json.loads(stored))
+)
+
+
+class Model:
+    """A model of the catalogue, loaded only when the store misses something.
+
+    Each method is one operation. A model that cannot do it says so in one line (`UserError`); ask `can` first.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        entry: ModelEntry,
+        kind: Kind,
+        store: RowStore,
+        describe: Callable[[], str],
+        load: Callable[[], Any],
+        folder: Path | None = None,
+    ) -> None:
+        """Name the model; nothing is loaded.
+
+        Args:
+            name: In the catalogue.
+            entry: Its declaration.
+            kind: Of the backend: that of the entry, or what an encoder is with its head.
+            store: Where answers are kept.
+            describe: The engine string of the files as they are now.
+            load: Makes the backend, which has a method for each operation that `BY_BACKEND` lists under `kind`.
+            folder: Its files, where it has any on this machine.
+        """
+        self.name, self.entry, self.kind = name, entry, kind
+        self._folder, self._load, self._describe = folder, load, describe
+        self._cache = Cache(name, describe(), store)
+        self._backend: Any = None
+
+    @property
+    def engine(self) -> str:
+        """All that an answer depends on but the question."""
+        return self._cache.engine
+
+    @property
+    def asked(self) -> int:
+        """Questions that the model itself had to answer so far."""
+        return self._cache.asked
+
+    @property
+    def backend(self) -> Any:
+        """What answers, loaded on first use.
+
+        Raises:
+            UserError: It does not load, or its files are no longer those that answers are kept under.
+        """
+        if self._backend is None:
+            backend = self._load()
+            if self._describe() != self.engine:
+                raise UserError(
+                    f"the files of {self.name} changed while it was in use",
+                    where=str(self._folder),
+                    remedy="run again",
+                )
+            self._backend = backend
+        return self._backend
+
+    def adapted(self, state: object, load: Callable[[], Any]) -> Self:
+        """The same model in another state, with answers of its own.
+
+        Args:
+            state: All that the state depends on, beside the model itself; None for the model as it is.
+            load: Brings the backend there; called when the store misses something.
+        """
+        other = copy.copy(self)
+        engine = self.engine if state is None else canonical([self.engine, state]).decode()
+        other._cache = Cache(self.name, engine, self._cache.store)
+        other._load, other._describe, other._backend = load, lambda: engine, None
+        return other
+
+    def can(self, operation: Operation) -> bool:
+        """Whether it can do an operation; nothing is loaded.
+
+        Raises:
+            ValueError: There is no such operation.
+        """
+        if operation not in OPERATIONS:
+            raise ValueError(f"no operation {operation!r}, there are {', '.join(OPERATIONS)}")
+        return operation in operations_of(self.kind)
+
+    def require(self, operation: Operation) -> None:
+        """Stop where it cannot do an operation.
+
+        Raises:
+            UserError: It cannot: name, operation, what it can.
+        """
+        if not self.can(operation):
+            others = ", ".join(sorted(operations_of(self.kind)))
+            raise UserError(
+                f"{self.name} (kind {self.kind}) cannot {operation}, only {others}",
+                where=f"params.yaml: models.{self.name}",
+                remedy=f"name a model that can {operation}",
+            )
+
+    def loglikelihood(self, texts: Sequence[str], before: Sequence[str] | None = None) -> LogLikelihoods:
+        """Log-likelihood of each whole text given the model's start token (PMPO, section 3.1: S).
+
+        Args:
+            texts: n texts; repeats cost nothing.
+            before: n texts that they stand after, a space between; their own tokens are not summed. Nothing by
+                default, as where one is empty.
+
+        Returns:
+            [n] nats (raw sums over tokens, never normalised by length) and token counts.
+        """
+        given = [""] * len(texts) if before is None else before
+        answers = self._likelihoods(
+            [Request(f" {text}", first) if first else Request(text) for text, first in zip(texts, given, strict=True)]
+        )
+        return LogLikelihoods(
+            nats=np.array([nats for nats, _ in answers], dtype=np.float64),
+            tokens=np.array([tokens for _, tokens in answers], dtype=np.int64),
+        )
+
+    def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
+        """Log-probability of each option after each prompt.
+
+        Prompt and option are tokenised together. Where a token spans their border it belongs to the option.
+
+        Args:
+            prompts: n prompts.
+            options: k options, with the space that separates them from the prompt, if any.
+
+        Returns:
+            [n, k] nats.
+        """
+        answers = self._likelihoods([Request(option, prompt) for prompt in prompts for option in options])
+        return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
+
+    def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[Any, ...]]:
+        self.require("loglikelihood")
+        return self._cache.answers(
+            "likelihood/1",
+            requests,
+            LIKELIHOOD,
+            lambda distinct, missing: _rows(self.backend.loglikelihood(distinct, missing)),
+            lambda request: [request.prompt, request.text],
+        )
+
+    def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
+        """How likely the model is to write each word next, whole: no letter follows it.
+
+        The prompt's tokens are those that it has by itself, as when the model generates. The tokens of the word are
+        those that follow them in prompt and word together; where the two together have other tokens, those that the
+        word has by itself. Other ways to cut the same word are left out.
+
+        Args:
+            prompts: n prompts.
+            words: n words, one for each prompt, with the space that separates them, if any.
+            chat: Whether each prompt is put into the model's chat template.
+
+        Returns:
+            [n] nats of the word and of its end, nats and number of its first token.
+
+        Raises:
+            ValueError: A word has no token, or there are not as many words as prompts.
+            UserError: A prompt with its word is longer than the model's context, or there is no chat template.
+        """
+        self.require("words")
+        found = self._cache.answers(
+            "words/1",
+            [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)],
+            WORD,
+            lambda distinct, missing: _rows(self.backend.words(distinct, missing)),
+            lambda request: [request.prompt, request.text, request.chat],
+        )
+        nats, ends, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(3))
+        return WordLikelihoods(nats, ends, first, np.array([row[3] for row in found], dtype=np.int64))
+
+    def in_place(self, asked: Sequence[Placed]) -> _Numbers:
+        """Log-probability of each word in its place in a text.
+
+        A masked model reads on both sides of it (pseudo-log-likelihood). Any other reads what stands before it alone;
+        the space before a word is the word's then: that is how most tokenizers cut.
+
+        Args:
+            asked: n words in their texts.
+
+        Returns:
+            [n] nats per token, so that a word of several tokens is not punished for its length.
+
+        Raises:
+            ValueError: A word has no token.
+        """
+        self.require("in_place")
+        if "in_place" in BY_BACKEND[self.kind]:
+            answers = self._cache.answers(
+                "masked-likelihood/1",
+                asked,
+                LIKELIHOOD,
+                lambda distinct, missing: _rows(self.backend.in_place(distinct, missing)),
+                lambda placed: [placed.before, placed.word, placed.after],
+            )
+        else:
+            prompts = [placed.before.rstrip() for placed in asked]
+            words = [placed.before[len(prompt) :] + placed.word for prompt, placed in zip(prompts, asked, strict=True)]
+            answers = self._likelihoods(list(map(Request, words, prompts)))
+        if not all(tokens for _, tokens in answers):
+            raise ValueError("a word has no token")
+        return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)
+
+    def slor(self, texts: Sequence[str]) -> _Numbers:
+        """Acceptability of each text as a sentence: how much likelier it is than its tokens without order, per token.
+
+        SLOR (Pauls and Klein 2012; Lau, Clark and Lappin 2017): log-likelihood minus log-probability by unigrams,
+        divided by the number of tokens, so that neither rare words nor length count. The unigrams are the mean of the
+        model's next-token distributions over all positions of the distinct texts, for want of the corpus that the
+        model was trained on: a text's figure holds in the company of the others. It is stored under its text and
+        the checksum of the whole set, so figures of another set are never taken for these.
+
+        Args:
+            texts: n texts; order does not matter, repeats count once.
+
+        Returns:
+            [n] nats per token; higher is more acceptable.
+
+        Raises:
+            ValueError: A text has no token.
+        """
+        self.require("slor")
+        distinct = sorted(set(texts))
+        likelihoods = self.loglikelihood(distinct)  # before the lease below is held, which this takes too
+        if not likelihoods.tokens.all():
+            raise ValueError("a text has no token")
+        company = content_sha256(*distinct)
+
+        def ask(all_texts: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
+            values = (likelihoods.nats - self.backend.unigram_nats(all_texts)) / likelihoods.tokens
+            yield list(enumerate(values))
+
+        stored = self._cache.answers("slor/1", distinct, NUMBER, ask, lambda text: [text, company])
+        found = dict(zip(distinct, stored, strict=True))
+        return np.array([found[text] for text in texts], dtype=np.float64)
+
+    def sampling(self, max_new_tokens: int) -> Sampling:
+        """The model's own sampling settings; nothing is loaded.
+
+        Those of its entry, else those of generation_config.json in its folder. What neither says is as in `Sampling`,
+        not as transformers would have it. What `Sampling` has not, as a penalty of repetitions, is left out; and so is
+        whether the file asks for sampling at all.
+
+        Args:
+            max_new_tokens: The longest reply.
+
+        Raises:
+            UserError: The file is not readable JSON.
+        """
+        own: dict[str, Any] = {}
+        if self._folder is not None and (path := self._folder / "generation_config.json").exists():
+            with loading(self.name, str(path)):
+                own = json.loads(path.read_text(encoding="utf-8"))
+        if self.entry.sampling is not None:
+            own |= self.entry.sampling.model_dump(exclude_none=True)
+        kinds = {"temperature": float, "top_p": float, "top_k": int}
+        return Sampling(
+            max_new_tokens, **{key: kind(own[key]) for key, kind in kinds.items() if own.get(key) is not None}
+        )
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        sampling: Sampling = Sampling(),  # noqa: B008  # frozen
+        seeds: Sequence[int] | None = None,
+        system: str | Sequence[str | None] | None = None,
+        chat: bool | None = None,
+    ) -> list[str]:
+        """One continuation of each prompt, drawn with a generator of its own; arguments as for `replies`.
+
+        Returns:
+            n continuations without special tokens.
+
+        Raises:
+            UserError: A prompt was refused.
+        """
+        found = self.replies(prompts, sampling=sampling, seeds=seeds, system=system, chat=chat)
+        for prompt, reply in zip(prompts, found, strict=True):
+            if reply.text is None:
+                raise UserError(
+                    f"{self.name} gives no reply to a prompt ({reply.reason})",
+                    where=repr(prompt[:40]),
+                    remedy="change the prompt, or leave the model out",
+                )
+        return [reply.text or "" for reply in found]
+
+    def replies(
+        self,
+        prompts: Sequence[str],
+        *,
+        sampling: Sampling = Sampling(),  # noqa: B008  # frozen
+        seeds: Sequence[int] | None = None,
+        system: str | Sequence[str | None] | None = None,
+        chat: bool | None = None,
+    ) -> list[Reply]:
+        """One reply to each prompt, or the reason why there is none.
+
+        Args:
+            prompts: n prompts.
+            sampling: How tokens are drawn.
+            seeds: n seeds; the same prompt with the same seed gets the same reply. 0 for all by default.
+            system: A system prompt for all, or n of them, each None where there is none (before a bare prompt: a
+                paragraph). Prompts that begin the same, with it, are cheaper together than apart.
+            chat: Whether to use the chat template; by default whether the model has one.
+
+        Returns:
+            n replies.
+        """
+        self.require("generate")
+        chat = self.entry.chats if chat is None else chat
+        row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
+        systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
+        asked = [
+            Prompt(text, sampling, seed, own, chat) for text, seed, own in zip(prompts, row_seeds, systems, strict=True)
+        ]
+        return self._cache.answers(
+            "generation/2",
+            asked,
+            REPLY,
+            lambda distinct, missing: self.backend.generate(distinct, missing),
+            asdict,
+        )
+
+    def entailment(self, pairs: Sequence[Pair], before: Sequence[str] | None = None) -> _Numbers:
+        """What each premise and hypothesis have to do with each other.
+
+        A classifier of pairs gives logits. Any other model is asked by a verbaliser: how likely yes, maybe and no are
+        after a fixed question; what it answers to the same hypothesis after a premise without content is taken off.
+
+        Args:
+            pairs: n of premise and hypothesis.
+            before: n words that the question of a verbaliser stands after, also that without content; nothing by
+                default.
+
+        Returns:
+            [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever order the model's head has.
+
+        Raises:
+            ValueError: Words are to stand before the question, and there is no question.
+        """
+        self.require("entail")
+        if "entail" not in BY_BACKEND[self.kind]:
+            asked, empty = verbalised(pairs, before)
+            nats = self.continuations([*asked, *empty], OPTIONS)
+            found: _Numbers = nats[: len(asked)] - nats[len(asked) :]
+            return found
+        if before is not None:
+            raise ValueError(f"{self.name} is asked no question that words could stand before")
+        # The order of the labels is part of the answer, and params may have given it.
+        rows = self._cache.answers(
+            f"entailment/1:{self.entry.labels}",
+            pairs,
+            LOGITS,
+            lambda distinct, missing: self.backend.entail(distinct, missing),
+            list,
+        )
+        return np.array(rows, dtype=np.float64).reshape(len(pairs), len(LABELS))
+
+    @property
+    def labels(self) -> list[str]:
+        """What the outputs of a classifier mean, in order: as params say, else its own configuration."""
+        self.require("classify")
+        own, configured = self.entry.labels, self._head.labels
+        if own is not None and len(own) != len(configured):
+            raise UserError(
+                f"{len(own)} labels for a head of {len(configured)}",
+                where=f"params.yaml: models.{self.name}.labels",
+                remedy="name every output of the head, in order",
+            )
+        return own or configured
+
+    @cached_property
+    def _head(self) -> head.Head:
+        assert self._folder is not None
+        return head.read_head(self.name, self.entry, self._folder)
+
+    def classify(self, texts: Sequence[str]) -> _Numbers:
+        """[n, labels] logits of each text; the end of one that is too long is not read."""
+        self.require("classify")
+        rows = self._cache.answers(
+            "classification/1",
+            texts,
+            LOGITS,
+            lambda distinct, missing: self.backend.classify(distinct, missing),
+        )
+        return np.array(rows, dtype=np.float64).reshape(len(texts), -1 if rows else len(self.labels))
+
+    def probabilities(self, texts: Sequence[str]) -> _Numbers:
+        """Probability of each label of each text; a text that is too long is never cut.
+
+        Args:
+            texts: n texts; repeats cost nothing.
+
+        Returns:
+            [n, labels] in the order of `labels`, together 1 unless the head was trained on several at once. NaN
+            throughout for a text that is longer than the model takes.
+
+        Raises:
+            UserError: The head was trained to predict numbers, or params name another number of labels.
+        """
+        labels, problem = self.labels, self._head.problem
+        if problem not in (head.SINGLE_LABEL, head.MULTI_LABEL):
+            what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"
+            raise UserError(what, where=f"params.yaml: models.{self.name}", remedy="name a classifier")
+        rows = self._cache.answers(
+            "whole-classification/1",
+            texts,
+            LOGITS_OR_NONE,
+            lambda distinct, missing: self.backend.classify_whole(distinct, missing),
+        )
+        absent = np.full(len(labels), np.nan)
+        logits = np.array([absent if row is None else row for row in rows]).reshape(len(texts), len(labels))
+        found: _Numbers = softmax(logits, axis=-1) if problem == head.SINGLE_LABEL else expit(logits)
+        return found
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """[n, dimensions] embedding of each text, of length 1.
+
+        Raises:
+            ValueError: There is no text.
+        """
+        self.require("embed")
+        if not texts:
+            raise ValueError("no text to embed")
+        rows = self._cache.answers(
+            "embedding/1",
+            texts,
+            VECTOR,
+            lambda distinct, missing: self.backend.embed(distinct, missing),
+        )
+        return np.array(rows, dtype=np.float32)
+
+
+def _rows(batches: Iterator[list[tuple[Any, ...]]]) -> Iterator[list[tuple[int, tuple[Any, ...]]]]:
+    """(Index, numbers) of what a backend gives as (index, number, number ...)."""
+    for batch in batches:
+        yield [(i, tuple(numbers)) for i, *numbers in batch]

@@ -1,0 +1,152 @@
+"""What is asked of a model and what it answers, as plain records, whatever backend answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+LABELS = ("entailment", "neutral", "contradiction")
+"""The order of all numbers that say what a premise and a hypothesis have to do with each other."""
+
+Pair = tuple[str, str]
+"""Premise and hypothesis."""
+
+
+@dataclass(frozen=True)
+class LogLikelihoods:
+    """Likelihoods of n whole texts."""
+
+    nats: NDArray[np.float64]
+    """[n] sum of the log-probabilities of the text's tokens given the start token; 0 for an empty text."""
+    tokens: NDArray[np.int64]
+    """[n] how many tokens were summed, the start token not counted."""
+
+
+@dataclass(frozen=True)
+class WordLikelihoods:
+    """Likelihoods of n whole words, each after its prompt; exp(nats + ends) is that the model writes this very word.
+
+    Words of letters that are different strings exclude each other after the same prompt, so these probabilities add
+    up: no word has a share in one that it begins ("her", "hers", "heritage").
+    """
+
+    nats: NDArray[np.float64]
+    """[n] sum of the log-probabilities of the word's tokens given the prompt."""
+    ends: NDArray[np.float64]
+    """[n] log-probability, given prompt and word, that the text does not go on with a letter."""
+    first_nats: NDArray[np.float64]
+    """[n] log-probability of the word's first token given the prompt."""
+    first_token: NDArray[np.int64]
+    """[n] that token; words that begin with the same one share its probability."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A word (or several) in its place in a text."""
+
+    before: str
+    word: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """The whole."""
+        return self.before + self.word + self.after
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a continuation is drawn."""
+
+    max_new_tokens: int = 50
+    temperature: float = 1.0
+    """0 takes the likeliest token each time."""
+    top_p: float = 1.0
+    top_k: int = 0
+    """0 keeps the whole vocabulary."""
+
+    def __post_init__(self) -> None:
+        # 2 and 2.0 are the same setting, so they must be the same key.
+        object.__setattr__(self, "temperature", float(self.temperature))
+        object.__setattr__(self, "top_p", float(self.top_p))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A text whose likelihood is asked, after a prompt or from the start token on."""
+
+    text: str
+    prompt: str = ""
+
+
+@dataclass(frozen=True)
+class WordRequest(Request):
+    """A whole word whose likelihood is asked."""
+
+    chat: bool = False
+    """Whether the prompt is put into the chat template."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a reply is asked to."""
+
+    text: str
+    sampling: Sampling
+    seed: int
+    """Seeds the reply's own generator."""
+    system: str | None = None
+    chat: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What was written after a prompt, or why there is nothing."""
+
+    text: str | None
+    """Without special tokens; "" only where the model ended its reply at once; None where the prompt was refused."""
+    reason: str | None = None
+    """Why there is no text; None where there is one. A model on this machine never refuses."""
+    finish: str | None = None
+    """Why the writing ended, "stop" or "length" (as long as was allowed); of a refusal what the server says, if
+    anything."""
+
+
+class CausalModel(Protocol):
+    """A model of the next token."""
+
+    name: str
+
+    def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
+        """Log-likelihood of each whole text, in nats, raw sums (PMPO, section 3.1)."""
+
+    def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> NDArray[np.float64]:
+        """[n, k] nats of each of k options after each of n prompts."""
+
+    def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
+        """How likely each of n prompts is to be followed by its word and then no letter."""
+
+    def sampling(self, max_new_tokens: int) -> Sampling:
+        """The model's own sampling settings."""
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        sampling: Sampling = ...,
+        seeds: Sequence[int] | None = None,
+        system: str | Sequence[str | None] | None = None,
+        chat: bool | None = None,
+    ) -> list[str]:
+        """One continuation of each prompt."""
+
+
+class Embedder(Protocol):
+    """A model that places texts in a space."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """[n, dimensions] embedding of each text."""

@@ -1,0 +1,239 @@
+"""A stand-in for servers that speak the OpenAI protocol, on loopback: chats, completions, echoed log-probabilities.
+
+The client is the real one, pointed here by `OPENAI_BASE_URL`. `ScriptedServer` answers with the words of the question
+in capitals; `EchoingServer` says besides how likely a text is, by a real model in this process, in the manners and
+with the bugs of servers that are known. Standard library only.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+HTML = "<html><body>Sign in to the hotel's network</body></html>"
+
+
+def chat_choice(content: object, finish: str | None = "stop", **message: object) -> dict[str, Any]:
+    """A body with one choice of a chat."""
+    said = {"role": "assistant", "content": content, **message}
+    choice = {"index": 0, "message": said, "finish_reason": finish}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+
+
+NO_ANSWERS: dict[str, tuple[int, Any]] = {
+    "empty object": (200, {}),
+    "empty body": (200, ""),
+    "html": (200, HTML),
+    "bad json": (200, '{"choices": [{'),
+    "deep json": (200, "[" * 100_000),
+    "list": (200, []),
+    "no choices": (200, {"choices": []}),
+    "null choices": (200, {"choices": None}),
+    "words for choices": (200, {"choices": ["yes"]}),
+    "error with 200": (200, {"error": {"message": "overloaded"}}),
+    "null with stop": (200, chat_choice(None)),
+    "null with length": (200, chat_choice(None, "length")),
+    "nothing with length": (200, chat_choice("", "length")),
+    "no finish": (200, chat_choice("yes", None)),
+    "tool": (200, chat_choice(None, "tool_calls")),
+    "list as content": (200, chat_choice([{"type": "text", "text": "yes"}])),
+    "number as content": (200, chat_choice(3)),
+    "null message": (200, {"choices": [{"index": 0, "message": None, "finish_reason": "stop"}]}),
+    "wrong key": (401, {"error": {"message": "Incorrect API key provided: secret-word"}}),
+    "forbidden": (403, {"error": {"message": "no"}}),
+    "no such model": (404, {"error": {"message": "The model `big-one` does not exist."}}),
+    "html not found": (404, HTML),
+    "broken": (500, {"error": {"message": "internal"}}),
+    "bad gateway": (502, HTML),
+}
+"""Status and body of what is no answer to a chat, by what it is."""
+
+
+@dataclass
+class ScriptedServer:
+    """Answers with the words of the question in capitals, after as many failures as it is told."""
+
+    failures: list[int] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    content: str | None = None
+    url: str = ""
+    faults: list[tuple[int, Any]] = field(default_factory=list)
+    """Statuses and bodies that come before any answer, one a question."""
+    refuses: str = ""
+    """A question with this word is refused with 400."""
+    filters: str = ""
+    """A reply to a question with this word is held back by a filter."""
+
+    def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+        """Status and body for a question, which holds `path` and `key` besides; a body that is a text goes as it is."""
+        self.asked.append(question)
+        if self.failures:
+            return self.failures.pop(0), {"error": {"message": "not now"}}
+        if self.faults:
+            return self.faults.pop(0)
+        text = said_in(question)
+        if self.refuses and self.refuses in text:
+            return 400, {"error": {"message": f"we do not like {self.refuses}", "code": "content_filter"}}
+        if self.filters and self.filters in text:
+            return 200, chat_choice(None, "content_filter")
+        if question["path"] == "/v1/completions":
+            return self.complete(question)
+        return 200, chat_choice(self.reply(question))
+
+    def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
+        """A completion, with no `echo`."""
+        choice = {"index": 0, "text": said_in(question).upper(), "finish_reason": "length", "logprobs": None}
+        return 200, {"object": "text_completion", "model": "m", "choices": [choice]}
+
+    def reply(self, question: dict[str, Any]) -> str:
+        return said_in(question).upper() if self.content is None else self.content
+
+
+def said_in(question: dict[str, Any]) -> str:
+    """The text of a question, or all of its texts."""
+    if "messages" in question:
+        return question["messages"][-1]["content"]
+    prompt = question["prompt"]
+    return prompt if isinstance(prompt, str) else "\n".join(prompt)
+
+
+Scorer = Callable[[str], list[tuple[str, float]]]
+"""(Token, nats given the start token and those before) of a text."""
+
+
+@dataclass
+class EchoingServer(ScriptedServer):
+    """Gives prompts back with log-probabilities, as vLLM does unless told otherwise."""
+
+    scorer: Scorer = lambda text: []
+    start: str | None = "<s>"
+    """The start token; None: the model has none, or the server does not show it."""
+    first: bool = True
+    """Whether the first token that is no start token has a log-probability."""
+    zero: str = "taken"
+    """A request for 0 new tokens is `taken`, `refused` with 400, or `ignored`: one is written."""
+    listed: bool = True
+    """Whether an end token that ends the reply is among the tokens."""
+    ends: bool = False
+    """Whether the model writes the end token first."""
+    gives: str = "all"
+    """`all`; `none`: null; `new`: of new tokens alone; `content`: in the shape of chats; `no echo`: refused."""
+    together: bool = True
+    """Whether several texts may be asked at once."""
+    caching: str = ""
+    """A bug of prefix caching: tokens that a text shares with an earlier one have `stale` log-probabilities, or
+    `zero`."""
+    shift: Callable[[list[str], int], float] = lambda texts, i: 0.0
+    """Nats that are added to every token of the i-th text of a request."""
+    spoils: dict[str, float] = field(default_factory=dict)
+    """Words that, in a text, make its last log-probability another one."""
+    _seen: set[str] = field(default_factory=set)
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
+        if not question.get("echo"):
+            return super().complete(question)
+        prompt, new = question["prompt"], question["max_tokens"]
+        texts = [prompt] if isinstance(prompt, str) else prompt
+        if self.gives == "no echo":
+            return 400, {"error": {"message": "Only no echo is supported"}}
+        if len(texts) > 1 and not self.together:
+            return 400, {"error": {"message": "one prompt at a time"}}
+        if new == 0 and self.zero == "refused":
+            return 400, {"error": {"message": "max_tokens must be at least 1, got 0"}}
+        with self._lock:
+            choices = [self.choice(i, texts, new or int(self.zero == "ignored")) for i in range(len(texts))]
+        return 200, {"object": "text_completion", "model": "m", "choices": choices[::-1]}
+
+    def choice(self, index: int, texts: list[str], new: int) -> dict[str, Any]:
+        text, shift = texts[index], self.shift(texts, index)
+        tokens, nats = self.echoed(text)
+        nats = [value if not isinstance(value, float) else value + shift for value in nats]
+        written = [] if not new else ["</s>" if self.ends else " more"]
+        said = text + ("" if self.ends else "".join(written))
+        if written and (self.listed or not self.ends):
+            tokens, nats = tokens + written, [*nats, -0.5]
+        if self.gives == "new":
+            tokens, nats = tokens[len(tokens) - len(written) :], nats[len(nats) - len(written) :]
+        offsets = [sum(map(len, tokens[:n])) for n in range(len(tokens))]  # as vLLM counts, "<s>" included
+        table: dict[str, Any] | None = {"tokens": tokens, "token_logprobs": nats, "text_offset": offsets}
+        if self.gives == "content":
+            table = {"content": [{"token": token, "logprob": value} for token, value in zip(tokens, nats, strict=True)]}
+        finish = "stop" if self.ends and new else "length"
+        return {
+            "index": index,
+            "text": said,
+            "finish_reason": finish,
+            "logprobs": table if self.gives != "none" else None,
+        }
+
+    def echoed(self, text: str) -> tuple[list[str], list[float | None]]:
+        scored = self.scorer(text)
+        tokens, nats = [token for token, _ in scored], [value for _, value in scored]
+        known = max((n for n in range(len(tokens)) if "".join(tokens[:n]) in self._seen), default=0)
+        if self.caching and known >= 16:
+            off = {"stale": nats[-known:], "zero": [0.0] * known}[self.caching]
+            nats = [*off, *nats[known:]]
+        self._seen |= {"".join(tokens[:n]) for n in range(len(tokens) + 1)}
+        for word, value in self.spoils.items():
+            if re.search(rf"\b{word}\b", text):
+                nats[-1] = value
+        shown: list[float | None] = list(nats)
+        if self.start is not None:
+            return [self.start, *tokens], [None, *shown]
+        return tokens, shown if self.first else [None, *shown[1:]]
+
+
+def scorer_of(model: Any, tokenizer: Any) -> Scorer:
+    """One text at a time through a transformers model, nothing shared."""
+    import torch
+
+    def score(text: str) -> list[tuple[str, float]]:
+        own = tokenizer(text, add_special_tokens=False)["input_ids"]
+        ids = torch.tensor([[tokenizer.bos_token_id, *own]])
+        with torch.inference_mode():
+            logits = model(input_ids=ids, use_cache=False).logits[0, :-1]
+        nats = logits.double().log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0].tolist()
+        return [(tokenizer.decode([token]), value) for token, value in zip(own, nats, strict=True)]
+
+    return score
+
+
+def letters(text: str) -> list[tuple[str, float]]:
+    """A made-up language: each letter is a token, the likelier the more often it stands before."""
+    import math
+
+    return [(letter, math.log((1 + text[:n].count(letter)) / (200 + n))) for n, letter in enumerate(text)]
+
+
+@contextmanager
+def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
+    """The server, listening at its `url` meanwhile."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, reply = scripted.answer({**question, "path": self.path, "key": self.headers["Authorization"]})
+            body = reply.encode() if isinstance(reply, str) else json.dumps(reply).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html" if reply == HTML else "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("retry-after-ms", "1")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
+    scripted.url = f"http://127.0.0.1:{http.server_port}/v1"
+    try:
+        yield scripted
+    finally:
+        http.shutdown()
+        http.server_close()

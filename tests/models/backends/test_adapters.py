@@ -1,0 +1,294 @@
+import json
+import logging
+import shutil
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from evenruler.models import LABELS, load
+from evenruler.models.backends.adapters import Adapter, head_of, load_adapted, load_with_head, require_all
+from evenruler.models.loading import quiet
+from evenruler.models.model import Model
+from evenruler.models.records import Pair
+from evenruler.models.store import RowStore
+from evenruler.project.params import Params
+from evenruler.training.finetuning import finetune
+from tests.training import tiny
+from tests.training.tiny import KINDS, MOODS, PAIRS, WORDS, params, workshop
+
+ADAPTER = Path("data/adapters/tiny")
+OWN_ORDER = PAIRS["pairs"]["labels"]
+SHORT = {"epochs": 1, "held_out": 100}
+
+SAID: list[Pair] = [
+    ("w5 w6 w7", "w0 w8"),
+    ("w0 w8", "w5 w6 w7"),
+    ("w5", "w1"),
+    *((" ".join(WORDS[:i]), " ".join(WORDS[i : 2 * i])) for i in range(1, 15)),
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workshop with an adapter for pairs, for tests that change nothing in it."""
+    folder = workshop(tmp_path_factory.mktemp("made"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        finetune("tiny", params(PAIRS, epochs=6), store=RowStore(folder / "cache"))
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it to stand in."""
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def plain(pairs: Sequence[Pair], order: Sequence[str]) -> np.ndarray:
+    """[n, 3] logits in the order of `LABELS`, one pair at a time through transformers and peft, nothing merged."""
+    from peft import PeftModel
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained("encoder")
+    with quiet():
+        base = AutoModelForSequenceClassification.from_pretrained("encoder", num_labels=len(order))
+        model = PeftModel.from_pretrained(base, ADAPTER).eval()
+    with torch.inference_mode():
+        own = np.stack([model(**tokenizer(*pair, return_tensors="pt")).logits[0].numpy() for pair in pairs])
+    return own[:, [list(order).index(label) for label in LABELS]]
+
+
+class TestLogits:
+    def test_are_those_of_transformers_and_peft(self, here, store) -> None:
+        model = load("tiny", params(PAIRS), store=store)
+
+        found = model.entailment(SAID)
+
+        expected = plain(SAID, OWN_ORDER)
+        assert found == pytest.approx(expected, abs=1e-5)
+        assert (np.ptp(expected, axis=0) > 0.5).all()
+        assert (found.shape, found.dtype) == ((len(SAID), 3), np.float64)
+        assert abs(found[0] - found[1]).max() > 1e-2  # premise and hypothesis are not the same to it
+        assert (model.entailment(SAID[::-1]) == found[::-1]).all()
+        assert model.asked == len(SAID)
+
+    @pytest.mark.parametrize("kind", ["roberta", "mpnet", "distilbert"])
+    def test_of_a_head_on_every_kind_of_encoder(self, kind, tmp_path, monkeypatch, store) -> None:
+        monkeypatch.chdir(workshop(tmp_path, kind))
+        declared = params(PAIRS, fit="head", **SHORT)
+        finetune("tiny", declared, store=store)
+        found = load("tiny", declared, store=store).entailment(SAID)
+        assert found == pytest.approx(plain(SAID, OWN_ORDER), abs=1e-5)
+        assert (np.ptp(found, axis=0) > 1e-3).all()
+
+    def test_merging_adds_the_product_to_the_encoders_weights(self, here, store) -> None:
+        merged = load("tiny", params(PAIRS), store=store).backend.model.state_dict()
+
+        base, saved = load_file("encoder/model.safetensors"), load_file(ADAPTER / "adapter_model.safetensors")
+        a = [name for name in saved if name.endswith(".lora_A.weight")]
+        assert len(a) == 12
+        for name in a:
+            own = name.removeprefix("base_model.model.bert.").replace(".lora_A.", ".")
+            change = saved[name.replace("lora_A", "lora_B")].float() @ saved[name].float()  # alpha is the rank
+            assert merged[f"bert.{own}"] == pytest.approx(base[own] + change, abs=1e-6)
+            assert change.abs().max() > 1e-3
+        for name in ("bert.pooler.dense.weight", "classifier.weight", "classifier.bias"):
+            assert torch.equal(merged[name], saved[f"base_model.model.{name}"].float())
+        assert torch.equal(merged["bert.embeddings.word_embeddings.weight"], base["embeddings.word_embeddings.weight"])
+        assert not [name for name in merged if "lora" in name or "modules_to_save" in name]
+
+    def test_in_half_precision_are_nearly_the_same(self, here) -> None:
+        adapter = Adapter(ADAPTER, OWN_ORDER)
+        full, half = (load_adapted("tiny", Path("encoder"), adapter, t).eval() for t in (torch.float32, torch.bfloat16))
+        assert {parameter.dtype for parameter in half.parameters()} == {torch.bfloat16}
+        words = {"input_ids": torch.tensor([[0, 5, 6, 2, 4, 2]]), "attention_mask": torch.ones(1, 6, dtype=torch.long)}
+        with torch.inference_mode():
+            assert half(**words).logits.float() == pytest.approx(full(**words).logits, abs=0.1)
+
+    def test_loading_changes_nothing_that_is_drawn_after(self, here) -> None:
+        torch.manual_seed(5)
+        expected = torch.rand(3)
+        torch.manual_seed(5)
+        load_adapted("tiny", Path("encoder"), Adapter(ADAPTER, OWN_ORDER), torch.float32)
+        assert torch.equal(torch.rand(3), expected)
+
+
+class TestCatalogue:
+    def test_what_an_encoder_answers_depends_on_its_labels(self, here, store) -> None:
+        assert type(load("tiny", params(PAIRS), store=store)) is Model
+        finetune("tiny", params(MOODS, **SHORT), store=store)
+        assert type(load("tiny", params(MOODS), store=store)) is Model
+
+    def test_what_is_fitted_on_other_labels_entails_nothing(self, here, store, error_of) -> None:
+        finetune("tiny", params(MOODS, **SHORT), store=store)
+        model = load("tiny", params(MOODS), store=store)
+        assert error_of(model.entailment, SAID).startswith(
+            "params.yaml: models.tiny: tiny (kind classifier) cannot entail, only classify; "
+        )
+
+    def test_nothing_is_asked_twice(self, here, store, monkeypatch) -> None:
+        first = load("tiny", params(PAIRS), store=store)
+        found = first.entailment(SAID)
+        again = load("tiny", params(PAIRS), store=store)
+        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
+        assert (again.entailment(SAID) == found).all()
+        assert (first.asked, again.asked) == (len(SAID), 0)
+
+    def test_answers_of_another_adapter_are_others(self, here, store) -> None:
+        old = load("tiny", params(PAIRS), store=store)
+        before = old.entailment(SAID)
+        finetune("tiny", params(PAIRS, seed=1, **SHORT), store=store)
+        new = load("tiny", params(PAIRS), store=store)
+        assert abs(new.entailment(SAID) - before).max() > 1e-2
+        assert new.asked == len(SAID)
+        assert new.entailment(SAID) == pytest.approx(plain(SAID, OWN_ORDER), abs=1e-5)
+
+
+class TestWhatIsRefused:
+    @pytest.fixture
+    def asked(self, here, store, error_of) -> Callable[..., str]:
+        """The line that answers a question."""
+
+        def ask(declared: Params | None = None) -> str:
+            return error_of(lambda: load("tiny", declared or params(PAIRS), store=store).entailment(SAID))
+
+        return ask
+
+    @pytest.mark.parametrize("loader", [load])
+    def test_an_encoder_without_adapter(self, loader, here, store, error_of) -> None:
+        shutil.rmtree(ADAPTER)
+        line = error_of(loader, "tiny", params(PAIRS), store=store)
+        assert line == "data/adapters/tiny: tiny has no adapter yet; run `evenruler finetune tiny`"
+
+    def test_other_weights(self, asked) -> None:
+        tiny.save_encoder(Path("encoder"), seed=1)
+        refused = "data/adapters/tiny: fitted on other weights than `source` has; run `evenruler finetune tiny`"
+        assert asked() == refused
+
+    def test_the_same_weights_elsewhere_are_no_others(self, here, store) -> None:
+        Path("encoder").rename("moved")
+        found = load("tiny", params(PAIRS, "moved"), store=store).entailment(SAID)
+        Path("moved").rename("encoder")
+        assert found == pytest.approx(plain(SAID, OWN_ORDER), abs=1e-5)
+
+    @pytest.mark.parametrize(
+        "tensor", ["classifier.weight", "bert.pooler.dense.bias", "bert.encoder.layer.1.output.dense.lora_B.weight"]
+    )
+    def test_an_adapter_that_lacks_a_tensor(self, tensor, asked) -> None:
+        path = ADAPTER / "adapter_model.safetensors"
+        tensors = load_file(path)
+        del tensors[f"base_model.model.{tensor}"]
+        save_file(tensors, path)
+        line = asked()
+        assert line.startswith(f"{ADAPTER}: tiny ")
+        assert f"base_model.model.{tensor}" in line
+        assert line.endswith("; run `evenruler finetune tiny --again`")
+
+    def test_an_adapter_that_brings_no_pooler_for_an_encoder_that_has_none(self, here, error_of) -> None:
+        weights = load_file("encoder/model.safetensors")
+        weights = {name: tensor for name, tensor in weights.items() if "pooler" not in name}
+        save_file(weights, "encoder/model.safetensors", metadata={"format": "pt"})
+        adapter = Adapter(ADAPTER, OWN_ORDER)
+        load_adapted("tiny", Path("encoder"), adapter, torch.float32)  # it brings one
+
+        config = json.loads((ADAPTER / "adapter_config.json").read_text())
+        (ADAPTER / "adapter_config.json").write_text(json.dumps({**config, "modules_to_save": ["classifier"]}))
+        line = error_of(load_adapted, "tiny", Path("encoder"), adapter, torch.float32)
+        assert line.startswith(f"{ADAPTER}: tiny lacks 2 tensors, as bert.pooler.dense.bias; ")
+
+    @pytest.mark.parametrize("content", [None, b"", b"nothing"])
+    def test_weights_that_cannot_be_read(self, content, asked) -> None:
+        path = ADAPTER / "adapter_model.safetensors"
+        if content is None:
+            path.unlink()
+            assert asked() == f"{ADAPTER}: no weights of tiny; run `evenruler finetune tiny`"
+        else:
+            path.write_bytes(content)
+            line = asked()
+            assert line.startswith(f"{ADAPTER}: tiny does not load (")
+            assert line.endswith("; run `evenruler finetune tiny --again`")
+
+    @pytest.mark.parametrize("content", [None, "", "{}"])
+    def test_a_configuration_that_cannot_be_read(self, content, asked) -> None:
+        path = ADAPTER / "adapter_config.json"
+        path.unlink()
+        if content is not None:
+            path.write_text(content)
+        line = asked()
+        assert line.startswith(f"{ADAPTER}: tiny does not load (")
+        assert line.endswith("; run `evenruler finetune tiny --again`")
+
+    def test_an_encoder_that_cannot_be_read_is_to_blame_itself(self, here, error_of) -> None:
+        Path("encoder/model.safetensors").write_bytes(b"nothing")
+        line = error_of(load_adapted, "tiny", Path("encoder"), Adapter(ADAPTER, OWN_ORDER), torch.float32)
+        assert line.startswith("encoder: tiny does not load (")
+        assert line.endswith("; see its `source`")
+
+    def test_what_nobody_brings(self, error_of) -> None:
+        require_all("tiny", "there", ["bert.pooler.weight", "classifier.bias"], ["pooler", "classifier"], "mend it")
+        line = error_of(require_all, "tiny", "there", ["b.two", "c.one", "a.one"], ["c", "one.two"], "mend it")
+        assert line == "there: tiny lacks 2 tensors, as a.one; mend it"
+
+
+@pytest.mark.parametrize(
+    ("kind", "head"),
+    [
+        ("bert", ["pooler", "classifier"]),
+        ("roberta", ["classifier"]),
+        ("mpnet", ["classifier"]),
+        ("distilbert", ["pre_classifier", "classifier"]),
+    ],
+)
+def test_what_is_made_up_is_the_head(kind, head, tmp_path) -> None:
+    assert kind in KINDS
+    folder = tiny.save_encoder(tmp_path / kind, kind)
+    model, made_up = load_with_head("tiny", folder, list("abcd"), torch.float32)
+    assert head_of(model) == head
+    assert {key.split(".")[0] for key in made_up} == {*head} - {"pooler"}
+    assert model.config.id2label == dict(enumerate("abcd"))
+    assert model.config.label2id == {"a": 0, "b": 1, "c": 2, "d": 3}
+
+
+class TestQuiet:
+    def test_loading_says_nothing(self, here, store, capfd, caplog) -> None:
+        logger = logging.getLogger("transformers")
+        logger.addHandler(caplog.handler)
+        try:
+            load("tiny", params(PAIRS), store=store).backend  # noqa: B018
+        finally:
+            logger.removeHandler(caplog.handler)
+        assert (capfd.readouterr(), caplog.records) == (("", ""), [])
+
+    def test_what_was_said_before_is_said_after(self) -> None:
+        from transformers.utils import logging as library
+
+        def state() -> tuple[Any, ...]:
+            return library.get_verbosity(), library.is_progress_bar_enabled(), warnings.filters[:]
+
+        before = state()
+        with quiet():
+            assert state()[:2] == (logging.ERROR, False)
+            warnings.warn("unheard", FutureWarning, stacklevel=1)
+        assert state() == before
+        with pytest.raises(KeyError), quiet():
+            raise KeyError
+        assert state() == before
+
+    def test_bars_that_were_off_stay_off(self) -> None:
+        from transformers.utils import logging as library
+
+        library.disable_progress_bar()
+        try:
+            with quiet():
+                pass
+            assert not library.is_progress_bar_enabled()
+        finally:
+            library.enable_progress_bar()

@@ -1,0 +1,230 @@
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from evenruler.instruments.probes.build import compile_domain
+from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import load_probe_source
+from evenruler.models.backends.likelihood import LikelihoodScorer, _log_probabilities, _logits
+from evenruler.models.records import Request
+from tests.conftest import ROOT
+from tests.models.conftest import TEXTS
+from tests.tiny import KINDS, save_tiny
+
+NATS = 1e-4
+"""What the design allows between shared prefixes and sentence by sentence."""
+
+MASKED = [kind for kind in KINDS if kind != "mamba"]
+
+
+@pytest.fixture(scope="module")
+def mixed() -> list[str]:
+    """A sentence of every shipped template, and what a user might also ask."""
+    settings = ProbeSettings(article={"validation": "literal"})
+    source = load_probe_source(ROOT / "data/sources/probes/occupation-gender.yaml", settings)
+    rows = compile_domain("occupation-gender", source, settings, None).probes
+    chosen = rows[::637]  # of the 600 of each template, one that lies 37 further than in the one before
+    assert len({row["template"] for row in chosen}) == len(chosen) == 16
+    shipped = [row["text"] for row in chosen]
+    return [*shipped, shipped[0], shipped[3].rsplit(" ", 1)[0], "", "Größe: naïve café — 東京 🎉"]
+
+
+@pytest.fixture(params=["smollm2", pytest.param("gemma", marks=pytest.mark.slow)])
+def packaged(request):
+    return request.getfixturevalue(request.param)
+
+
+def scored(model, texts: list[str]) -> np.ndarray:
+    """[n] nats straight from the backend: packs of these very texts, no store."""
+    nats = np.full(len(texts), np.nan)
+    for pack in model.backend.loglikelihood([Request(text) for text in texts], frozenset(range(len(texts)))):
+        for index, value, _ in pack:
+            nats[index] = value
+    return nats
+
+
+class TestPackagedModels:
+    def test_equal_the_plain_result_whatever_the_packs(self, packaged, mixed, plain_reference, monkeypatch) -> None:
+        """Slow with gemma: it is the model with layers of two kinds and a vocabulary of 262,144 that is shipped."""
+        expected = plain_reference(packaged, mixed)
+        backend = packaged.backend
+        tokenizer = backend.tokenizer
+        assert packaged.backend.shares_prefixes
+
+        found = packaged.loglikelihood(mixed)
+        assert found.nats == pytest.approx(expected, abs=NATS)
+        assert found.tokens.tolist() == [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in mixed]
+        empty, repeat = mixed.index(""), mixed.index(mixed[0], 1)
+        assert (found.nats[empty], found.tokens[empty]) == (0.0, 0)
+        assert found.nats[repeat] == found.nats[0]
+
+        order = np.random.default_rng(1).permutation(len(mixed))
+        shuffled = scored(packaged, [mixed[i] for i in order])
+        assert shuffled == pytest.approx(expected[order], abs=NATS)
+
+        for max_nodes, last in ((16, 8), (64, len(mixed))):
+            monkeypatch.setattr(backend._scorer, "_max_nodes", max_nodes)
+            assert len(backend._scorer.packs([backend._encode(Request(text)) for text in mixed[-last:]])) > 3
+            assert scored(packaged, mixed[-last:]) == pytest.approx(expected[-last:], abs=NATS)
+
+    def test_one_text_alone_gets_what_it_gets_among_others(self, packaged, mixed, plain_reference) -> None:
+        text = mixed[7]
+
+        assert scored(packaged, [text]) == pytest.approx(plain_reference(packaged, [text]), abs=NATS)
+
+    def test_log_probabilities_are_of_a_distribution(self, packaged) -> None:
+        """The softmax in slices adds up: over all continuations of one token the probabilities sum to one."""
+        backend = packaged.backend
+        hidden = torch.randn(1, backend._scorer._head.shape[1], generator=torch.Generator().manual_seed(0))
+        vocabulary = len(backend._scorer._head)
+        with torch.inference_mode():
+            nats, _ = _log_probabilities(
+                _logits(hidden, backend._scorer._head),
+                torch.zeros(vocabulary, dtype=torch.int64),
+                torch.arange(vocabulary),
+            )
+
+        assert float(nats.exp().sum()) == pytest.approx(1.0, abs=1e-5)
+
+
+class TestKindsOfModel:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_equals_the_plain_result(self, kind, tiny, plain_reference) -> None:
+        model = tiny(kind)
+
+        found = model.loglikelihood([*TEXTS, "", TEXTS[0]])
+
+        assert found.nats == pytest.approx(plain_reference(model, [*TEXTS, "", TEXTS[0]]), abs=NATS)
+        assert found.tokens.min() == 0
+        assert found.tokens[0] > 7 * 4  # seven windows
+
+    @pytest.mark.parametrize("kind", MASKED)
+    def test_prefixes_are_shared_where_the_model_takes_a_mask(self, kind, tiny) -> None:
+        backend = tiny(kind).backend
+
+        assert backend.shares_prefixes
+        assert backend._scorer.plain_because is None
+
+    def test_a_model_without_attention_falls_back_and_says_why(self, tiny, capsys) -> None:
+        backend = tiny("mamba").backend
+
+        assert not backend.shares_prefixes
+        assert backend._scorer.plain_because == "layers of kind linear_attention take no tree mask"
+        assert "tiny: likelihoods in plain batches, prefixes not shared: layers of kind" in capsys.readouterr().err
+
+    def test_a_model_that_mistakes_the_mask_falls_back_and_says_by_how_much(self, tiny, plain_reference) -> None:
+        """A model whose positions do not follow `position_ids` answers wrongly with a tree: found by trying it."""
+        model = tiny()
+        raw = model.backend.model
+        forward = raw.base_model.forward
+        raw.base_model.forward = lambda *args, position_ids=None, **kwargs: forward(*args, **kwargs)
+
+        scorer = LikelihoodScorer(raw, max_nodes=64, batch=4)
+
+        assert scorer.plain_because is not None
+        assert scorer.plain_because.endswith("nats off")
+        sequences = [model.backend._encode(Request(text)) for text in TEXTS]
+        nats = np.full(len(TEXTS), np.nan)
+        for pack in scorer.packs(sequences):
+            nats[pack] = scorer.score([sequences[i] for i in pack])
+        assert nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
+
+    def test_a_model_that_refuses_the_mask_falls_back(self, tiny) -> None:
+        raw = tiny().backend.model
+        forward = raw.base_model.forward
+
+        def refuses(*args, attention_mask=None, **kwargs):
+            if attention_mask is not None and attention_mask.dim() == 4:
+                raise ValueError("expected a mask of two dimensions")
+            return forward(*args, attention_mask=attention_mask, **kwargs)
+
+        raw.base_model.forward = refuses
+
+        because = LikelihoodScorer(raw, max_nodes=64, batch=4).plain_because
+        assert because == "the model takes no mask of ours (ValueError)"
+
+    @pytest.mark.parametrize("kind", ["gemma3", "gemma2", "mistral"])
+    def test_the_texts_reach_beyond_the_window(self, kind, tiny, plain_reference) -> None:
+        """Or else the tests above would pass without a window: one that is wider changes the answers."""
+        near, far = tiny(kind), tiny(kind, sliding_window=64)
+
+        differences = np.abs(plain_reference(near, TEXTS[:2]) - plain_reference(far, TEXTS[:2]))
+
+        assert (differences > 0.1).all()
+
+    def test_capped_logits_go_through_the_whole_model(self, tiny) -> None:
+        assert tiny("gemma2").backend._scorer._head is None
+        assert tiny("llama").backend._scorer._head is not None
+
+    def test_an_output_layer_with_a_bias_goes_through_the_whole_model(self, tiny, plain_reference) -> None:
+        model = tiny()
+        head = model.backend.model.lm_head
+        head.bias = torch.nn.Parameter(torch.linspace(-3, 3, head.out_features))
+        scorer = LikelihoodScorer(model.backend.model, max_nodes=512, batch=4)
+
+        sequences = [model.backend._encode(Request(text)) for text in TEXTS]
+
+        assert scorer._head is None
+        assert scorer.score(sequences) == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
+
+    def test_capped_logits_are_seen_in_bfloat16(self, tmp_path) -> None:
+        folder = save_tiny(tmp_path / "capped", "gemma2", final_logit_softcapping=30.0)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).eval()
+
+        scorer = LikelihoodScorer(model, max_nodes=64, batch=4)
+
+        assert scorer._head is None
+        assert scorer.plain_because is None
+
+    def test_a_vocabulary_is_cut_into_chunks_of_any_size(self, tiny, plain_reference, monkeypatch) -> None:
+        monkeypatch.setattr("evenruler.models.backends.likelihood.VOCABULARY_CHUNK", 100)  # 267 tokens: 100, 100, 67
+        model = tiny()
+
+        assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
+        assert model.backend.shares_prefixes  # or else the chunks were wrong and it has fallen back
+
+
+class TestTokens:
+    def test_the_start_token_is_not_counted(self, llama) -> None:
+        # Bytes but for the merges: " the" is one token; é is two bytes, 🎉 four.
+        assert llama.loglikelihood(["x", "xyz", " the", "é", "🎉", ""]).tokens.tolist() == [1, 3, 1, 2, 4, 0]
+
+    def test_a_tokenizer_without_a_start_token_gets_its_end_token(self, tiny, plain_reference) -> None:
+        model = tiny(bos=False)
+        tokenizer = model.backend.tokenizer
+        assert tokenizer.bos_token_id is None
+
+        assert model.backend._encode(Request("x")).tokens[0] == tokenizer.eos_token_id
+        assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
+
+    def test_a_text_that_spells_a_special_token_gets_no_second_start(self, llama, plain_reference) -> None:
+        texts = ["<s>x", "a</s>"]
+
+        found = llama.loglikelihood(texts)
+
+        assert found.nats == pytest.approx(plain_reference(llama, texts), abs=NATS)
+        assert found.tokens.tolist() == [2, 2]
+
+
+class TestManyTexts:
+    def test_ten_thousand_texts_equal_the_plain_result(self, llama, plain_reference) -> None:
+        subjects = [f"{article} {noun}" for article in ("A", "The") for noun in ("man", "girl", "dog", "king", "cat")]
+        verbs, adverbs = ["is", "sees", "was", "ate", "had"], ["", " now", " then", " here"]
+        objects = [
+            f" {a} {b}" for a in ("a", "the", "that", "his", "no", "one", "her", "any", "my", "old") for b in "abcde"
+        ]
+        texts = [
+            f"{subject} {verb}{adverb}{thing}"
+            for subject, verb, adverb, thing in product(subjects, verbs, adverbs, objects)
+        ]
+        assert len(texts) == len(set(texts)) == 10_000
+        np.random.default_rng(0).shuffle(texts)
+
+        nats = llama.loglikelihood(texts).nats
+
+        sample = np.random.default_rng(1).choice(len(texts), 50, replace=False)
+        assert nats[sample] == pytest.approx(plain_reference(llama, [texts[i] for i in sample]), abs=NATS)
+        assert llama.asked == 10_000

@@ -1,0 +1,517 @@
+"""Hosted models behind real servers on loopback: what is an answer, what is none, and what is believed."""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.models import Sampling, load
+from evenruler.models.backends.causal import Causal
+from evenruler.models.backends.openai import TEXTS, OpenAI, engine
+from evenruler.models.backends.server import AT_ONCE, KEY, URL
+from evenruler.models.records import Prompt, Reply, Request
+from evenruler.models.store import RowStore
+from tests.loopback_openai import (
+    NO_ANSWERS,
+    EchoingServer,
+    Scorer,
+    ScriptedServer,
+    chat_choice,
+    letters,
+    running,
+    scorer_of,
+)
+from tests.models.conftest import TEXTS as SENTENCES
+from tests.tiny import save_tiny, tiny_params
+
+pytestmark = pytest.mark.enable_socket
+
+BRIEF = Sampling(max_new_tokens=7, temperature=0.5, top_p=0.9)
+turns = count()
+NUMBERED = [f"prompt {i}" for i in range(24)]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[ScriptedServer], ScriptedServer]]:
+    """Makes a server listen where the environment says, and asks it once about what it is too busy for."""
+    contexts: list[AbstractContextManager[ScriptedServer]] = []
+
+    def start(server: ScriptedServer) -> ScriptedServer:
+        contexts.append(running(server))
+        contexts[-1].__enter__()
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "secret-word")
+        monkeypatch.setattr("evenruler.models.backends.server.ATTEMPTS", 1)
+        return server
+
+    yield start
+    for context in contexts:
+        context.__exit__(None, None, None)
+
+
+@pytest.fixture
+def server(serve: Callable[..., ScriptedServer]) -> ScriptedServer:
+    return serve(ScriptedServer())
+
+
+def asked(texts: list[str], *, chat: bool = True, sampling: Sampling = BRIEF) -> list[Prompt]:
+    return [Prompt(text, sampling, seed, chat=chat) for seed, text in enumerate(texts)]
+
+
+class Keeping:
+    """As the cache before a backend does it: what is yielded is kept at once, what is kept is not asked again."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+
+    def ask(self, ask: Callable[..., Iterator[list[tuple[Any, ...]]]], questions: list[Any]) -> None:
+        missing = frozenset(range(len(questions))) - set(self.kept)
+        for batch in ask(questions, missing):
+            for i, *answer in batch:
+                assert i in missing
+                assert i not in self.kept
+                self.kept[i] = answer[0] if len(answer) == 1 else tuple(answer)
+
+    @property
+    def texts(self) -> list[str | None]:
+        return [self.kept[i].text for i in sorted(self.kept)]
+
+
+def replies(mode: Any, prompts: list[Prompt]) -> list[Reply]:
+    keeping = Keeping()
+    keeping.ask(OpenAI("big", "big-one", mode).generate, prompts)
+    return [keeping.kept[i] for i in range(len(prompts))]
+
+
+def one_line(error: pytest.ExceptionInfo[UserError]) -> str:
+    line = str(error.value)
+    assert error.value.where
+    assert error.value.remedy
+    assert "\n" not in line
+    assert len(line) < 500
+    assert "secret-word" not in line
+    return line
+
+
+# Replies
+
+
+def test_a_chat_asks_what_was_asked(server: ScriptedServer) -> None:
+    prompts = [Prompt("one", BRIEF, 3, "be brief", chat=True), Prompt("two", BRIEF, 4, chat=True)]
+    assert replies("chat", prompts) == [Reply("ONE", None, "stop"), Reply("TWO", None, "stop")]
+    first, second = sorted(server.asked, key=lambda question: question["seed"])
+    assert first["messages"] == [{"role": "system", "content": "be brief"}, {"role": "user", "content": "one"}]
+    assert second["messages"] == [{"role": "user", "content": "two"}]
+    assert (first["model"], first["max_tokens"], first["temperature"], first["top_p"]) == ("big-one", 7, 0.5, 0.9)
+    assert (first["path"], first["key"]) == ("/v1/chat/completions", "Bearer secret-word")
+
+
+def test_completions_go_on_from_the_text_as_it_is(server: ScriptedServer) -> None:
+    prompts = [Prompt("one", BRIEF, 3, "be brief"), Prompt(" two\n", BRIEF, 4)]
+    assert replies("completions", prompts) == [
+        Reply("BE BRIEF\n\nONE", None, "length"),
+        Reply(" TWO\n", None, "length"),
+    ]
+    first, second = sorted(server.asked, key=lambda question: question["seed"])
+    assert (first["prompt"], second["prompt"]) == ("be brief\n\none", " two\n")
+    assert {"messages", "echo"}.isdisjoint(first)
+    assert (first["path"], first["max_tokens"], first["temperature"]) == ("/v1/completions", 7, 0.5)
+
+
+def test_only_what_is_wanted_is_asked(server: ScriptedServer) -> None:
+    found = list(OpenAI("big", "m", "chat").generate(asked(NUMBERED), frozenset({3, 5})))
+    assert sorted(found) == [[(3, Reply("PROMPT 3", None, "stop"))], [(5, Reply("PROMPT 5", None, "stop"))]]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("fault", NO_ANSWERS)
+def test_what_is_no_answer_is_one_line_and_asked_again(server: ScriptedServer, fault: str) -> None:
+    server.faults = [NO_ANSWERS[fault]] * 3
+    model, keeping = OpenAI("big", "big-one", "chat"), Keeping()
+    with pytest.raises(UserError) as error:
+        keeping.ask(model.generate, asked(NUMBERED))
+    assert one_line(error).startswith("big: ")
+    assert len(keeping.kept) == len(NUMBERED) - 3  # the others came before the line did
+    assert set(keeping.texts) < {text.upper() for text in NUMBERED}
+    keeping.ask(model.generate, asked(NUMBERED))
+    assert keeping.texts == [text.upper() for text in NUMBERED]
+    assert len(server.asked) == len(NUMBERED) + 3  # nothing answered was asked twice
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("empty object", "no answer ({})"),
+        ("html", "Sign in to the hotel's network"),
+        ("error with 200", "overloaded"),
+        ("null with length", "wrote nothing before its reply was cut off; allow more new tokens"),
+        ("wrong key", "Incorrect API key provided: ***"),
+        ("no such model", "does not exist"),
+        ("list as content", "is no reply"),
+    ],
+)
+def test_the_line_says_what_was_found(server: ScriptedServer, fault: str, words: str) -> None:
+    server.faults = [NO_ANSWERS[fault]]
+    with pytest.raises(UserError) as error:
+        replies("chat", asked(["one"]))
+    assert words in one_line(error)
+
+
+@pytest.mark.parametrize("fault", ["empty object", "html", "error with 200", "no choices", "null with stop", "broken"])
+def test_completions_know_what_is_no_answer_too(server: ScriptedServer, fault: str) -> None:
+    server.faults = [NO_ANSWERS[fault]]
+    with pytest.raises(UserError) as error:
+        replies("completions", asked(["one"], chat=False))
+    one_line(error)
+
+
+def test_a_server_that_only_fails_is_soon_left_alone(server: ScriptedServer) -> None:
+    server.faults = [NO_ANSWERS["wrong key"]] * 1000
+    keeping = Keeping()
+    with pytest.raises(UserError):
+        keeping.ask(OpenAI("big", "m", "chat").generate, asked([f"prompt {i}" for i in range(100)]))
+    assert keeping.kept == {}
+    assert AT_ONCE <= len(server.asked) < 3 * AT_ONCE
+
+
+def test_nobody_listens(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(URL, "http://127.0.0.1:9/v1")
+    with pytest.raises(UserError) as error:
+        replies("chat", asked(NUMBERED))
+    assert "the server does not answer (Connection error.); see OPENAI_BASE_URL and OPENAI_API_KEY" in one_line(error)
+
+
+def test_a_server_that_is_busy_is_asked_again(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenruler.models.backends.server.ATTEMPTS", 6)
+    server.failures = [429, 503, 500]
+    assert replies("chat", asked(["one"])) == [Reply("ONE", None, "stop")]
+    assert len(server.asked) == 4
+
+
+def test_one_refused_prompt_of_24_is_an_answer_with_a_reason(server: ScriptedServer) -> None:
+    server.refuses = "gun"
+    prompts = [*NUMBERED[:11], "a gun", *NUMBERED[12:]]
+    found = replies("chat", asked(prompts))
+    assert [reply.text for reply in found] == [None if "gun" in text else text.upper() for text in prompts]
+    assert found[11].reason is not None
+    assert "we do not like gun" in found[11].reason
+    assert len(server.asked) == 24
+
+
+def test_where_everything_is_refused_it_is_not_for_the_prompts(server: ScriptedServer) -> None:
+    server.refuses = ""
+    server.faults = [(400, {"error": {"message": "Unsupported parameter: max_tokens"}})] * 100
+    keeping = Keeping()
+    with pytest.raises(UserError) as error:
+        keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
+    assert "does not answer (" in one_line(error)
+    assert "Unsupported parameter: max_tokens" in one_line(error)
+    assert keeping.kept == {}
+
+
+def test_a_greeting_tells_refused_prompts_from_refused_settings(server: ScriptedServer) -> None:
+    server.refuses = "gun"
+    model = OpenAI("big", "m", "chat")
+    keeping = Keeping()
+    keeping.ask(model.generate, asked(["gun", "two guns"]))
+    assert keeping.texts == [None, None]
+    assert [question["messages"][0]["content"] for question in server.asked[2:]] == ["Hello."]
+    list(model.generate(asked(["one gun"]), frozenset({0})))
+    assert len(server.asked) == 4  # the settings are known by now
+
+
+def test_what_a_filter_holds_back_is_an_answer_with_a_reason(server: ScriptedServer) -> None:
+    server.filters = "gun"
+    found = replies("chat", asked(["one", "gun"]))
+    assert found == [Reply("ONE", None, "stop"), Reply(None, "content_filter", "content_filter")]
+
+
+def test_a_refusal_in_the_model_s_words_is_its_reason(server: ScriptedServer) -> None:
+    server.faults = [(200, chat_choice(None, refusal="I will not\nsay."))]
+    assert replies("chat", asked(["one"])) == [Reply(None, "I will not say.", "stop")]
+
+
+def test_a_reply_without_words_that_ends_by_itself_is_empty(server: ScriptedServer) -> None:
+    server.content = ""
+    assert replies("chat", asked(["one"])) == [Reply("", None, "stop")]
+
+
+def test_half_a_character_in_a_reply_is_replaced(server: ScriptedServer) -> None:
+    server.content = "so \ud83d it is"
+    assert replies("chat", asked(["one"]))[0].text == "so ? it is"
+
+
+@pytest.mark.parametrize(("mode", "chat"), [("chat", False), ("completions", True)])
+def test_a_chat_is_no_text_and_a_text_no_chat(server: ScriptedServer, mode: str, chat: bool) -> None:
+    with pytest.raises(ValueError, match=f"asked by {mode}"):
+        replies(mode, asked(["one"], chat=chat))
+    assert server.asked == []
+
+
+def test_a_server_knows_no_top_k(server: ScriptedServer) -> None:
+    with pytest.raises(ValueError, match="top_k"):
+        replies("chat", asked(["one"], sampling=Sampling(top_k=5)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        (KEY, "", "no key for big; set it"),
+        (KEY, "secret\nword", "the key for big holds what no key does"),
+        (KEY, "schlüssel", "the key for big holds what no key does"),
+        (URL, "http://me:pass@host:port/v1", "the address of the server is none"),
+    ],
+)
+def test_what_the_environment_must_hold(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UserError) as error:
+        OpenAI("big", "m", "chat")
+    assert words in one_line(error)
+    assert name in one_line(error)
+    assert "pass@" not in one_line(error)
+
+
+def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "secret-word")
+    monkeypatch.setenv(URL, "https://me:pass@host:8000/v1/")
+    parts = {"backend": "openai", "mode": "chat", "url": "https://host:8000/v1", "model": "m", "revision": "2026-11"}
+    assert engine("m", "chat", "2026-11") == parts
+    monkeypatch.delenv(URL)
+    assert engine("m", "completions", None)["url"] == "https://api.openai.com/v1"
+    monkeypatch.setenv(URL, "http://[bad")
+    with pytest.raises(UserError, match="the address of the server is none"):
+        engine("m", "chat", None)
+
+
+# Likelihoods
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Causal:
+    """The tiny model, loaded here, and behind the server."""
+    folder: Path = save_tiny(tmp_path_factory.mktemp("hosted"), max_position_embeddings=2048)
+    store = RowStore(tmp_path_factory.mktemp("store"))
+    return load("tiny", tiny_params({"tiny": folder}), store=store).backend
+
+
+@pytest.fixture(scope="module")
+def scorer(local: Causal) -> Scorer:
+    return scorer_of(local.model, local.tokenizer)
+
+
+REQUESTS = [
+    *(Request(text) for text in SENTENCES),
+    Request("heatre is", "The man is at t"),  # " the" spans the border
+    *(Request(option, "The man is at") for option in (" the theatre", " a manager", "", "\u00e9")),
+    *(Request(option, "naïve café — 東京") for option in (" 🎉", "京")),
+    Request("e", "\u00e9"),
+    Request(""),
+]
+
+
+def nats(model: OpenAI, requests: list[Request]) -> list[tuple[float, int]]:
+    keeping = Keeping()
+    keeping.ask(model.loglikelihood, requests)
+    return [keeping.kept[i] for i in range(len(requests))]
+
+
+def expected(local: Causal, requests: list[Request]) -> list[tuple[float, int]]:
+    keeping = Keeping()
+    keeping.ask(local.loglikelihood, requests)
+    return [keeping.kept[i] for i in range(len(requests))]
+
+
+def hosted() -> OpenAI:
+    return OpenAI("big", "big-one", "completions")
+
+
+@pytest.mark.parametrize(
+    "manner",
+    [
+        {},
+        {"start": None},
+        {"zero": "refused"},
+        {"zero": "ignored"},
+        {"zero": "refused", "ends": True},
+        {"zero": "refused", "ends": True, "listed": False},
+        {"zero": "ignored", "ends": True},
+        {"together": False},
+    ],
+    ids=str,
+)
+def test_likelihoods_are_those_of_the_model_behind_the_server(
+    serve: Callable[..., EchoingServer], local: Causal, scorer: Scorer, manner: dict[str, Any]
+) -> None:
+    serve(EchoingServer(scorer=scorer, **manner))
+    found, ours = nats(hosted(), REQUESTS), expected(local, REQUESTS)
+    assert [n for _, n in found] == [n for _, n in ours]
+    assert [value for value, _ in found] == pytest.approx([value for value, _ in ours], abs=1e-4)
+    assert found[-1] == (0.0, 0)
+
+
+def test_an_end_token_without_a_name_may_be_part_of_a_character(serve: Callable[..., EchoingServer]) -> None:
+    def nameless(text: str) -> list[tuple[str, float]]:
+        return [(token if token.isascii() else "", value) for token, value in letters(text)]
+
+    serve(EchoingServer(scorer=nameless, zero="refused", ends=True, listed=False))
+    keeping = Keeping()
+    with pytest.raises(UserError) as error:
+        keeping.ask(hosted().loglikelihood, [Request("one"), Request("caf\u00e9")])
+    assert "what the last token of 'caf\u00e9' is cannot be told" in one_line(error)
+    assert sorted(keeping.kept) == [0]
+
+
+def test_likelihoods_of_many_are_asked_together(serve: Callable[..., EchoingServer]) -> None:
+    server = serve(EchoingServer(scorer=letters))
+    requests = [Request(f" option {i}", f"Prompt {i // 10}:") for i in range(40)]
+    model = hosted()
+    model.trial()
+    server.asked.clear()
+    found = nats(model, requests)
+    for (value, tokens), request in zip(found, requests, strict=True):
+        scored = letters(request.prompt + request.text)[len(request.prompt) :]
+        assert value == pytest.approx(math.fsum(value for _, value in scored))
+        assert tokens == len(request.text)
+    assert len(server.asked) == 3
+    assert max(len(question["prompt"]) for question in server.asked) <= TEXTS
+    assert {(q["echo"], q["max_tokens"], q["logprobs"], q["temperature"]) for q in server.asked} == {(True, 0, 1, 1)}
+    assert {question["path"] for question in server.asked} == {"/v1/completions"}
+
+
+def test_the_trial_is_made_once(serve: Callable[..., EchoingServer]) -> None:
+    server = serve(EchoingServer(scorer=letters))
+    model = hosted()
+    list(model.loglikelihood([Request("")], frozenset({0})))
+    assert server.asked == []  # nothing to ask
+    nats(model, [Request("one")])
+    tried = len(server.asked)
+    nats(model, [Request("two")])
+    assert len(server.asked) == tried + 1
+    texts = [question["prompt"] for question in server.asked[1:]]
+    assert texts[0] == texts[1] == texts[2][::-1] == [text for (text,) in texts[3 : 3 + len(texts[0])]]
+
+
+def test_two_trials_do_not_begin_alike(serve: Callable[..., EchoingServer]) -> None:
+    server = serve(EchoingServer(scorer=letters))
+    hosted().trial()
+    hosted().trial()
+    begun = {text[:14] for question in server.asked for text in question["prompt"] if text.startswith("Case ")}
+    assert len(begun) == 2
+
+
+@pytest.mark.parametrize("caching", ["stale", "zero"])
+def test_a_server_whose_prefix_caching_lies_is_refused(
+    serve: Callable[..., EchoingServer], scorer: Scorer, caching: str
+) -> None:
+    serve(EchoingServer(scorer=scorer, caching=caching))
+    keeping = Keeping()
+    with pytest.raises(UserError) as error:
+        keeping.ask(hosted().loglikelihood, REQUESTS[:3])
+    line = one_line(error)
+    assert re.match(
+        r"big: the server's log-probabilities depend on the order of the requests \(\d+\.\d{3} nats apart", line
+    )
+    assert "switch its prefix caching off (vLLM: --no-enable-prefix-caching)" in line
+    assert keeping.kept == {}
+
+
+@pytest.mark.parametrize(
+    "manner",
+    [{"gives": gives} for gives in ("none", "new", "content", "no echo")] + [{"gives": "new", "zero": "refused"}],
+)
+def test_a_server_that_tells_no_likelihoods_of_prompts_is_refused(
+    serve: Callable[..., EchoingServer], manner: dict[str, str]
+) -> None:
+    serve(EchoingServer(scorer=letters, **manner))
+    with pytest.raises(UserError) as error:
+        nats(hosted(), [Request("one")])
+    line = one_line(error)
+    assert line.startswith("big: the server gives no log-probabilities of a prompt")
+    assert ("Only no echo is supported" in line) == (manner["gives"] == "no echo")
+
+
+@pytest.mark.parametrize(
+    ("shift", "how"),
+    [
+        (lambda texts, i: -0.02 * next(turns), "asked twice"),
+        (lambda texts, i: -0.02 * (i == 0), "asked in reverse order"),
+        (lambda texts, i: -0.02 * (len(texts) == 1), "asked one by one"),
+        (lambda texts, i: -0.02 * len(texts[i]), "in texts that begin alike"),
+    ],
+    ids=["twice", "reverse", "one", "alike"],
+)
+def test_every_way_in_which_likelihoods_depend_on_the_order_is_seen(
+    serve: Callable[..., EchoingServer], shift: Callable[[list[str], int], float], how: str
+) -> None:
+    server = serve(EchoingServer(scorer=letters, shift=shift))
+    with pytest.raises(UserError) as error:
+        hosted().trial()
+    assert re.search(rf"depend on the order of the requests \(\d+\.\d\d\d nats apart {how}\)", one_line(error))
+    server.shift = lambda texts, i: shift(texts, i) / 1e5  # rounding
+    hosted().trial()
+
+
+def test_without_the_first_token_only_texts_after_prompts_are_scored(serve: Callable[..., EchoingServer]) -> None:
+    serve(EchoingServer(scorer=letters, start=None, first=False))
+    keeping = Keeping()
+    with pytest.raises(UserError) as error:
+        keeping.ask(hosted().loglikelihood, [Request("one"), Request("b", "a"), Request("")])
+    assert "gives the first token of a text no log-probability, so 'one' cannot be scored whole" in one_line(error)
+    assert keeping.kept == {1: (pytest.approx(letters("ab")[1][1]), 1), 2: (0.0, 0)}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), -9999.0, 0.5, None, True, "-1"], ids=str)
+def test_what_is_no_log_probability_is_one_line_and_no_answer(serve: Callable[..., EchoingServer], value: Any) -> None:
+    server = serve(EchoingServer(scorer=letters))
+    model, keeping = hosted(), Keeping()
+    model.trial()
+    server.spoils = {"gun": value}
+    requests = [Request("one"), Request("gun"), Request(" two", "one")]
+    with pytest.raises(UserError) as error:
+        keeping.ask(model.loglikelihood, requests)
+    one_line(error)
+    assert sorted(keeping.kept) == [0, 2]
+    server.spoils = {}
+    keeping.ask(model.loglikelihood, requests)
+    assert keeping.kept[1] == (pytest.approx(math.fsum(value for _, value in letters("gun"))), 3)
+
+
+def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(serve: Callable[..., EchoingServer]) -> None:
+    server = serve(EchoingServer(scorer=letters, refuses="gun"))
+    keeping = Keeping()
+    requests = [Request(f"{word} {i}") for i in range(24) for word in (["gun"] if i == 11 else ["text"])]
+    with pytest.raises(UserError) as error:
+        keeping.ask(hosted().loglikelihood, requests)
+    assert "big: the server does not score 'gun 11' (" in one_line(error)
+    assert sorted(keeping.kept) == [i for i in range(24) if i != 11]
+    assert server.refuses
+
+
+@pytest.mark.parametrize("fault", ["empty object", "html", "no choices", "error with 200", "wrong key", "broken"])
+def test_a_fault_between_likelihoods_loses_none(serve: Callable[..., EchoingServer], fault: str) -> None:
+    server = serve(EchoingServer(scorer=letters))
+    requests = [Request(f"text {i}") for i in range(5 * TEXTS)]
+    model, keeping = hosted(), Keeping()
+    model.trial()
+    server.faults = [NO_ANSWERS[fault]]
+    server.asked.clear()
+    with pytest.raises(UserError) as error:
+        keeping.ask(model.loglikelihood, requests)
+    one_line(error)
+    assert len(keeping.kept) == 4 * TEXTS
+    keeping.ask(model.loglikelihood, requests)
+    assert len(keeping.kept) == 5 * TEXTS
+    assert len(server.asked) == 6
+
+
+def test_a_chat_tells_no_likelihoods(server: ScriptedServer) -> None:
+    with pytest.raises(ValueError, match="asked by chat"):
+        list(OpenAI("big", "m", "chat").loglikelihood([Request("one")], frozenset({0})))

@@ -1,0 +1,179 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.models.backends.trie import TokenSequence, build, plan
+
+# Four sequences, start token 0:    nodes                      edges that leave them (numbered as they come up)
+#   a: 0 1 2 3                      n0 = 0       (depth 0)     e0: n0 -> 1    e6: n0 -> 6
+#   b: 0 1 2 4 5                    n1 = 0 1     (depth 1)     e1: n1 -> 2
+#   c: 0 1 2       (begins a, b)    n2 = 0 1 2   (depth 2)     e2: n2 -> 3    e3: n2 -> 4
+#   d: 0 6 2                        n3 = 0 1 2 4 (depth 3)     e4: n3 -> 5
+#                                   n4 = 0 6     (depth 1)     e6: n4 -> 2  (e5: n0 -> 6 above it)
+# 3, 5 and d's 2 are last tokens that nothing follows: edges without a node.
+A, B, C, D = (0, 1, 2, 3), (0, 1, 2, 4, 5), (0, 1, 2), (0, 6, 2)
+
+
+def sequences(*tokens: tuple[int, ...]) -> list[TokenSequence]:
+    return [TokenSequence(t) for t in tokens]
+
+
+def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() -> None:
+    tree = build(sequences(A, B, C, D))
+
+    assert tree.tokens.tolist() == [0, 1, 2, 4, 6]
+    assert tree.depths.tolist() == [0, 1, 2, 3, 1]
+
+
+def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> None:
+    tree = build(sequences(A, B, C, D))
+
+    assert tree.ancestors.astype(int).tolist() == [
+        [1, 0, 0, 0, 0],  # 0
+        [1, 1, 0, 0, 0],  # 0 1
+        [1, 1, 1, 0, 0],  # 0 1 2
+        [1, 1, 1, 1, 0],  # 0 1 2 4
+        [1, 0, 0, 0, 1],  # 0 6: neither 1, 2 nor 4
+    ]
+
+
+def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence() -> None:
+    tree = build(sequences(A, B, C, D))
+
+    edges = list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True))
+    assert edges == [(0, 1), (1, 2), (2, 3), (2, 4), (3, 5), (0, 6), (4, 2)]
+    assert [path.tolist() for path in tree.paths] == [[0, 1, 2], [0, 1, 3, 4], [0, 1], [5, 6]]
+
+
+def test_a_sequence_that_begins_another_may_come_before_or_after_it() -> None:
+    before, after = build(sequences(C, A)), build(sequences(A, C))
+
+    # C first: its last token 2 is an edge (n1 -> 2), and becomes a node when A goes on through it.
+    assert before.tokens.tolist() == after.tokens.tolist() == [0, 1, 2]
+    assert [path.tolist() for path in before.paths] == [[0, 1], [0, 1, 2]]
+    assert [path.tolist() for path in after.paths] == [[0, 1, 2], [0, 1]]
+
+
+def test_given_tokens_have_nodes_but_no_edges() -> None:
+    tree = build([TokenSequence((0, 1, 2, 3, 4), begin=3)])
+
+    assert tree.tokens.tolist() == [0, 1, 2, 3]
+    assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [(2, 3), (3, 4)]
+    assert tree.paths[0].tolist() == [0, 1]
+
+
+def test_the_same_tokens_given_and_asked_share_nodes_and_edges() -> None:
+    tree = build([TokenSequence(A), TokenSequence(A, begin=3)])
+
+    assert tree.tokens.tolist() == [0, 1, 2]
+    assert [path.tolist() for path in tree.paths] == [[0, 1, 2], [2]]
+
+
+def test_the_start_token_alone_needs_nothing_computed() -> None:
+    tree = build(sequences((0,)))
+
+    assert len(tree.tokens) == len(tree.edge_nodes) == len(tree.paths[0]) == 0
+
+
+def test_the_last_token_of_an_open_sequence_is_a_node_and_no_edge_more() -> None:
+    tree = build([TokenSequence(B, 3, open=True), TokenSequence(A, 3), TokenSequence(C, 2, open=True)])
+
+    assert tree.tokens.tolist() == [0, 1, 2, 4, 5]
+    assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [
+        (2, 4),
+        (3, 5),
+        (2, 3),
+        (1, 2),
+    ]
+    assert tree.last.tolist() == [4, -1, 2]  # of 0 1 2 4 5; none; of 0 1 2, which B goes through
+
+
+def test_the_last_tokens_of_open_sequences_fill_packs_too() -> None:
+    # C brings 0, 1 and 2; B its 4 and 5, A its 3.
+    many = [TokenSequence(tokens, open=True) for tokens in (A, B, C)]
+    assert plan(many, 6) == [[2, 0, 1]]
+    assert plan(many, 5) == [[2, 0], [1]]
+
+
+def test_packs_come_in_the_order_of_tokens() -> None:
+    assert plan(sequences(B, D, A, C), 512) == [[3, 2, 0, 1]]
+
+
+def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
+    many = sequences(A, B, C, (0, 1, 6, 2))
+    # Nodes in the order C, A, B, last: C brings 0 and 1 (2), A goes on through 2 (3), B through 4 (4), 6 makes 5.
+    assert plan(many, 5) == [[2, 0, 1, 3]]
+    # Four: the last does not fit.
+    assert plan(many, 4) == [[2, 0, 1], [3]]
+    # Three: C and A are full; B has four nodes of its own, a pack by itself; the last has three.
+    assert plan(many, 3) == [[2, 0], [1], [3]]
+
+
+def test_a_sequence_longer_than_a_pack_is_a_pack_of_its_own() -> None:
+    assert plan(sequences((0, 6, 2), tuple(range(10)), (0, 6, 3)), 4) == [[1], [0, 2]]
+
+
+def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:
+    # Two nodes each (the last token has none), sharing the start token alone; a quarter of 12 is 3.
+    # (0 1 x) has 2 nodes: not yet a quarter; with (0 2 x) it has 3: (0 3 x) begins the next.
+    assert plan(sequences((0, 1, 9), (0, 2, 9), (0, 3, 9), (0, 4, 9)), 12) == [[0, 1], [2, 3]]
+
+
+LETTERS = st.lists(st.integers(1, 3), max_size=6)
+SETS = st.lists(
+    st.builds(lambda t, b, o: TokenSequence((0, *t), min(b, len(t) + 1), o), LETTERS, st.integers(1, 4), st.booleans())
+)
+
+
+@given(SETS, st.integers(1, 20), st.randoms(use_true_random=False))
+def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(drawn, max_nodes, random) -> None:
+    packs = plan(drawn, max_nodes)
+
+    assert sorted(i for pack in packs for i in pack) == list(range(len(drawn)))
+    shuffled = random.sample(drawn, len(drawn))
+    assert [[shuffled[i] for i in pack] for pack in plan(shuffled, max_nodes)] == [[drawn[i] for i in p] for p in packs]
+
+
+@given(SETS, st.integers(1, 20))
+def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None:
+    for pack in plan(drawn, max_nodes):
+        distinct = {s.tokens[:n] for s in (drawn[i] for i in pack) for n in range(1, len(s.tokens) + s.open)}
+        tree = build([drawn[i] for i in pack])
+        assert len(tree.tokens) == len(distinct)
+        longest_alone = max(len(drawn[i].tokens) - 1 + drawn[i].open for i in pack)
+        assert len(tree.tokens) <= max(max_nodes, longest_alone)
+
+
+@given(SETS)
+def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
+    tree = build(drawn)
+
+    for sequence, path in zip(drawn, tree.paths, strict=True):
+        assert tree.edge_tokens[path].tolist() == list(sequence.tokens[sequence.begin :])
+        for edge, position in zip(path, range(sequence.begin, len(sequence.tokens)), strict=True):
+            seen = np.flatnonzero(tree.ancestors[tree.edge_nodes[edge]])
+            assert tree.tokens[seen].tolist() == list(sequence.tokens[:position])
+            assert tree.depths[seen].tolist() == list(range(position))
+
+
+@given(SETS)
+def test_the_last_node_of_an_open_sequence_sees_all_of_it(drawn) -> None:
+    tree = build(drawn)
+
+    assert (tree.last >= 0).tolist() == [sequence.open for sequence in drawn]
+    for sequence, node in zip(drawn, tree.last, strict=True):
+        if sequence.open:
+            assert tree.tokens[np.flatnonzero(tree.ancestors[node])].tolist() == list(sequence.tokens)
+
+
+def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:
+    # 40 beginnings of 5 sequences with 3 nodes of their own each.
+    many = sequences(*((0, first, 50 + last, 60, 61) for first in range(1, 41) for last in range(5)))
+    before = {frozenset(many[i].tokens for i in pack) for pack in plan(many, 32)}
+    added = [*many, TokenSequence((0, 20, 99, 98, 97, 96))]
+
+    after = {frozenset(added[i].tokens for i in pack) for pack in plan(added, 32)}
+
+    assert len(before) > 10
+    changed = before - after
+    assert {tokens[1] for pack in changed for tokens in pack} <= {20, 21, 22}

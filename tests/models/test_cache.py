@@ -1,0 +1,343 @@
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenruler.models import cache, engine, load
+from evenruler.models.backends import causal
+from evenruler.models.backends.causal import Capacity
+from evenruler.models.backends.slots import Slots
+from evenruler.models.model import Model
+from evenruler.models.records import Request, Sampling
+from evenruler.models.store import Keys, RowStore
+from tests.tiny import tiny_params
+
+TEXTS = [
+    f"{a} {b} is {c}." for a in ("The", "A", "No", "One") for b in ("man", "girl") for c in ("here", "at sea", "it")
+]
+
+
+@pytest.fixture(autouse=True)
+def _small_packs(monkeypatch) -> None:
+    """So few nodes go into a pack that the texts fill several."""
+    monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
+    monkeypatch.setattr(engine, "device", lambda: "cpu")
+
+
+@pytest.fixture
+def open_model(llama_folder, tmp_path) -> Callable[..., Model]:
+    """Opens the same model on a store in a folder, as another process would."""
+
+    def opened(where: str = "store") -> Model:
+        return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
+
+    return opened
+
+
+@pytest.fixture
+def unbroken(open_model) -> np.ndarray:
+    """What a run that nothing interrupts answers."""
+    return open_model("unbroken").loglikelihood(TEXTS).nats
+
+
+def must_not_load() -> None:
+    raise AssertionError("the model was loaded")
+
+
+def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
+    """Makes the model's scorer die after so many packs; returns the list that it notes their sizes in."""
+    scorer, sizes = model.backend._scorer, []
+    score = scorer.score
+
+    def dies(pack):
+        if len(sizes) == packs:
+            raise KeyboardInterrupt
+        sizes.append(len(pack))
+        return score(pack)
+
+    monkeypatch.setattr(scorer, "score", dies)
+    return sizes
+
+
+class TestNeverPayTwice:
+    def test_a_second_call_asks_nothing(self, open_model) -> None:
+        model = open_model()
+
+        first = model.loglikelihood(TEXTS)
+        second = model.loglikelihood(TEXTS)
+
+        assert model.asked == len(TEXTS)
+        assert second.nats.tolist() == first.nats.tolist()
+        assert second.tokens.tolist() == first.tokens.tolist()
+
+    def test_repeats_in_a_call_are_asked_once(self, open_model) -> None:
+        model = open_model()
+
+        nats = model.loglikelihood([TEXTS[0], TEXTS[1], TEXTS[0]]).nats
+
+        assert model.asked == 2
+        assert nats[0] == nats[2] != nats[1]
+
+    def test_another_process_on_the_same_folder_asks_nothing_and_loads_nothing(self, open_model, monkeypatch) -> None:
+        first = open_model().loglikelihood(TEXTS)
+        again = open_model()
+        monkeypatch.setattr(again, "_load", must_not_load)
+
+        second = again.loglikelihood(TEXTS[::-1])
+
+        assert again.asked == 0
+        assert second.nats.tolist() == first.nats[::-1].tolist()
+
+    def test_a_call_with_new_texts_asks_only_packs_that_hold_new_ones(self, open_model) -> None:
+        model = open_model()
+        before = model.loglikelihood(TEXTS[:12]).nats  # The ..., A ...
+
+        after = model.loglikelihood(TEXTS).nats  # ..., No ..., One ...
+
+        assert after[:12].tolist() == before.tolist()
+        assert len(TEXTS) <= model.asked < 12 + len(TEXTS)
+
+    def test_generations_are_kept_too(self, open_model, monkeypatch) -> None:
+        sampling = Sampling(max_new_tokens=4)
+        first = open_model().generate(TEXTS[:6], sampling=sampling, seeds=range(6))
+        again = open_model()
+        monkeypatch.setattr(again, "_load", must_not_load)
+
+        assert again.generate(TEXTS[:6], sampling=sampling, seeds=range(6)) == first
+        with pytest.raises(AssertionError, match="was loaded"):
+            again.generate(TEXTS[:6], sampling=sampling, seeds=range(1, 7))
+
+    @pytest.mark.parametrize(
+        ("changed", "options"),
+        [
+            ("prompt", {"prompts": ["x"]}),
+            ("seed", {"seeds": [1]}),
+            ("system", {"system": "Be brief."}),
+            ("chat", {"chat": True}),
+            ("temperature", {"sampling": Sampling(max_new_tokens=2, temperature=0.5)}),
+            ("top_p", {"sampling": Sampling(max_new_tokens=2, top_p=0.9)}),
+            ("top_k", {"sampling": Sampling(max_new_tokens=2, top_k=7)}),
+            ("length", {"sampling": Sampling(max_new_tokens=3)}),
+        ],
+    )
+    def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, changed, options, open_model) -> None:
+        model = open_model()
+        usual = {"prompts": ["The man"], "sampling": Sampling(max_new_tokens=2), "seeds": [0]}
+        model.generate(**usual)
+
+        model.generate(**{**usual, **options})
+
+        assert model.asked == 2
+
+    def test_equal_settings_are_the_same_question(self, open_model) -> None:
+        model = open_model()
+        assert Sampling(temperature=0) == Sampling(temperature=0.0)
+        model.generate(["The man"], sampling=Sampling(max_new_tokens=2, temperature=0.0))
+
+        model.generate(["The man"], sampling=Sampling(max_new_tokens=2, temperature=0))
+
+        assert model.asked == 1
+
+    def test_likelihoods_and_generations_of_the_same_text_are_two_questions(self, open_model) -> None:
+        model = open_model()
+
+        model.loglikelihood(["The man"])
+        model.continuations(["The man"], [""])
+        model.continuations([""], ["The man"])  # the same as the first
+        model.generate(["The man"], sampling=Sampling(max_new_tokens=1))
+
+        assert model.asked == 3
+
+
+class TestInterruption:
+    @pytest.mark.parametrize("packs", [1, 3])
+    def test_a_killed_run_keeps_its_packs_and_the_next_asks_the_rest(
+        self, packs, open_model, unbroken, monkeypatch
+    ) -> None:
+        killed = open_model()
+        sizes = break_after(killed, packs, monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            killed.loglikelihood(TEXTS)
+        assert len(sizes) == packs
+        assert RowStore(killed._cache.store.root).count() == sum(sizes)
+
+        resumed = open_model()
+        nats = resumed.loglikelihood(TEXTS).nats
+
+        assert resumed.asked == len(TEXTS) - sum(sizes) > 0
+        assert nats.tolist() == unbroken.tolist()  # bit by bit
+
+    def test_the_lease_of_a_killed_run_is_free(self, open_model, monkeypatch) -> None:
+        killed = open_model()
+        break_after(killed, 0, monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            killed.loglikelihood(TEXTS)
+
+        monkeypatch.setattr(cache, "note", lambda text: pytest.fail(text))
+        open_model().loglikelihood(TEXTS[:1])
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_rows_that_are_lost_come_back_the_same(self, seed, open_model, unbroken) -> None:
+        model = open_model()
+        model.loglikelihood(TEXTS)
+        path = model._cache.store.root / "rows.sqlite"
+        lost = np.random.default_rng(seed).choice(len(TEXTS), 5, replace=False).tolist()
+        keys = Keys(model.engine, "likelihood/1")
+        with sqlite3.connect(path) as connection:
+            connection.executemany("DELETE FROM kept WHERE key = ?", [(keys.key(["", TEXTS[i]]),) for i in lost])
+        connection.close()
+        assert RowStore(path.parent).count() == len(TEXTS) - 5
+
+        again = open_model()
+        nats = again.loglikelihood(TEXTS).nats
+
+        assert nats.tolist() == unbroken.tolist()  # bit by bit
+        packs = again.backend._scorer.packs([again.backend._encode(Request(text)) for text in TEXTS])
+        assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
+        assert RowStore(path.parent).count() == len(TEXTS)
+
+    @pytest.mark.parametrize(("steps", "stored"), [(5, 0), (16, 16)])
+    def test_a_killed_generation_resumes_with_the_same_replies(self, steps, stored, open_model, monkeypatch) -> None:
+        """Waves of eight, stored whole: four slots, three steps until the next four prompts enter."""
+        sampling, seeds = Sampling(max_new_tokens=4), list(range(len(TEXTS)))
+        unbroken = open_model("unbroken").generate(TEXTS, sampling=sampling, seeds=seeds)
+        killed, done, step = open_model(), [], Slots.step
+        assert killed.backend._writer.plain_because is None
+
+        def dies(*args):
+            if len(done) == steps:
+                raise KeyboardInterrupt
+            done.append(args)
+            return step(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Slots, "step", dies)
+            with pytest.raises(KeyboardInterrupt):
+                killed.generate(TEXTS, sampling=sampling, seeds=seeds)
+        assert RowStore(killed._cache.store.root).count() == stored
+
+        resumed = open_model()
+        assert resumed.generate(TEXTS, sampling=sampling, seeds=seeds) == unbroken
+        assert resumed.asked == len(TEXTS) - stored
+
+
+class TestLimits:
+    def test_a_text_that_the_model_cannot_hold_is_refused_in_one_line(self, open_model, error_of) -> None:
+        line = error_of(open_model().loglikelihood, ["fine", "q" * 256])
+
+        assert line == f"'{'q' * 40}': a text of 256 tokens, the model takes 256; shorten it"
+
+    def test_one_token_less_is_answered(self, open_model, plain_reference) -> None:
+        model, text = open_model(), "q" * 255
+
+        assert model.loglikelihood([text]).nats == pytest.approx(plain_reference(model, [text]), abs=1e-3)
+
+    def test_prompt_and_option_count_together(self, open_model, error_of) -> None:
+        line = error_of(open_model().continuations, ["p" * 200], ["o" * 56])
+
+        assert "a text of 256 tokens" in line
+
+    def test_nothing_is_answered_with_nothing(self, open_model, monkeypatch) -> None:
+        model = open_model()
+        monkeypatch.setattr(model, "_load", must_not_load)
+
+        found = model.loglikelihood([])
+
+        assert (found.nats.dtype, found.nats.size) == (np.float64, 0)
+        assert (found.tokens.dtype, found.tokens.size) == (np.int64, 0)
+        assert model.generate([]) == []
+
+
+HOLDER = """
+import sys
+from filelock import FileLock
+with FileLock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+class TestLease:
+    @pytest.fixture
+    def holder(self, tmp_path):
+        """Another process that holds the lease of the model."""
+        lock = tmp_path / "store" / "leases" / "tiny.lock"
+        lock.parent.mkdir(parents=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+        process.communicate()
+
+    def asks_in_a_thread(self, open_model, monkeypatch) -> tuple[threading.Thread, threading.Event, dict]:
+        """Ask in a thread of its own; the event is set when it says that it waits."""
+        waits, outcome = threading.Event(), {}
+
+        def noted(text: str) -> None:
+            outcome.setdefault("notes", []).append(text)
+            waits.set()
+
+        def ask() -> None:
+            model = open_model()
+            outcome["nats"] = model.loglikelihood(TEXTS).nats
+            outcome["asked"] = model.asked
+
+        monkeypatch.setattr(cache, "note", noted)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        return thread, waits, outcome
+
+    @pytest.mark.parametrize("end", ["lets go", "dies"])
+    def test_a_call_waits_for_the_process_that_asks_already(
+        self, end, holder, open_model, unbroken, monkeypatch
+    ) -> None:
+        thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
+        assert waits.wait(200)
+        assert outcome == {"notes": ["tiny: another process is asking this model; waiting for it to finish"]}
+
+        if end == "dies":
+            holder.kill()
+        else:
+            holder.stdin.write("\n")
+            holder.stdin.flush()
+        thread.join(200)
+
+        assert outcome["asked"] == len(TEXTS)
+        assert outcome["nats"].tolist() == unbroken.tolist()
+
+    def test_what_the_other_process_found_meanwhile_is_not_asked_again(
+        self, holder, open_model, unbroken, tmp_path, monkeypatch
+    ) -> None:
+        thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
+        assert waits.wait(200)
+
+        with sqlite3.connect(tmp_path / "unbroken" / "rows.sqlite") as connection:
+            found = connection.execute("SELECT key, answer FROM kept").fetchall()
+        connection.close()
+        RowStore(tmp_path / "store").put(found)
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        thread.join(200)
+
+        assert outcome["asked"] == 0
+        assert outcome["nats"].tolist() == unbroken.tolist()
+
+    def test_what_the_store_has_needs_no_lease(self, open_model, tmp_path, monkeypatch) -> None:
+        open_model().loglikelihood(TEXTS)
+        monkeypatch.setattr(cache, "FileLock", lambda path: pytest.fail("asked for the lease"))
+
+        open_model().loglikelihood(TEXTS)
+
+
+def test_a_folder_of_leases_is_the_stores_own(open_model) -> None:
+    model = open_model()
+    model.loglikelihood(["x"])
+
+    assert [path.name for path in Path(model._cache.store.root, "leases").iterdir()] == ["tiny.lock"]

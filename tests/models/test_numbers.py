@@ -1,0 +1,88 @@
+"""A model that computes with what is no number: one line, and nothing of it is kept."""
+
+import pytest
+import torch
+
+from evenruler.models import Model, Placed, Sampling, load
+from tests.tiny import save_tiny_masked, tiny_params
+
+
+@pytest.fixture
+def broken(tiny) -> Model:
+    """A causal model with one weight that is no number."""
+    model = tiny(chat=True)
+    model.backend.model.base_model.norm.weight.data[3] = torch.nan
+    return model
+
+
+CALLS = {
+    "loglikelihood": lambda model: model.loglikelihood(["The man is"]),
+    "continuations": lambda model: model.continuations(["The man"], [" is", " a"]),
+    "words": lambda model: model.whole_words(["The man"], [" is"]),
+    "entail": lambda model: model.entailment([("The man is here.", "He is.")]),
+    "in_place": lambda model: model.in_place([Placed("The man ", "is", " here.")]),
+    "slor": lambda model: model.slor(["The man is"]),
+    "drawn": lambda model: model.generate(["The man"], sampling=Sampling(4)),
+    "likeliest": lambda model: model.generate(["The man"], sampling=Sampling(4, temperature=0)),
+    "top_k": lambda model: model.generate(["The man"], sampling=Sampling(4, top_k=5)),
+    "top_p": lambda model: model.generate(["The man"], sampling=Sampling(4, top_p=0.5)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_weight_that_is_no_number_keeps_no_answer(call, broken, error_of) -> None:
+    line = error_of(call, broken)
+
+    assert "tiny answers with what is no number; take another dtype or model" in line
+    assert broken._cache.store.count() == 0
+    assert broken.asked == 0
+
+
+def test_what_was_finite_before_is_kept(tiny, error_of) -> None:
+    model = tiny()
+    before = model.loglikelihood(["The man"]).nats
+    model.backend.model.base_model.norm.weight.data[3] = torch.nan
+
+    error_of(model.loglikelihood, ["The man", "The woman"])
+
+    assert model._cache.store.count() == 1
+    assert model.loglikelihood(["The man"]).nats.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("value", [torch.inf, -torch.inf])
+def test_an_overflow_is_no_number_either(value, tiny, error_of) -> None:
+    model = tiny()
+    model.backend.model.get_output_embeddings().weight.data[7] = value
+
+    assert "no number" in error_of(model.loglikelihood, ["The man is"])
+    assert "no number" in error_of(model.generate, ["The man is"])
+    assert model._cache.store.count() == 0
+
+
+def test_of_a_masked_model(tmp_path, store, error_of) -> None:
+    model = load("tiny", tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked"), store=store)
+    model.backend.model.get_input_embeddings().weight.data[:] = torch.nan
+
+    assert "no number" in error_of(model.in_place, [Placed("The man ", "is", " here.")])
+    assert store.count() == 0
+
+
+def test_of_an_embedder(shipped_params, store, error_of) -> None:
+    model = load("all-minilm-l6-v2", shipped_params, store=store)
+    model.backend._model[0].auto_model.encoder.layer[0].output.dense.weight.data[0, 0] = torch.nan
+
+    assert "no number" in error_of(model.embed, ["The man is here."])
+    assert store.count() == 0
+
+
+def test_of_heads(shipped_params, store, error_of, monkeypatch) -> None:
+    for name, call in (
+        ("minilm-nli-a", lambda model: model.entailment([("A man.", "Somebody.")])),
+        ("minilm-sentiment", lambda model: model.classify(["A man."])),
+        ("minilm-sentiment", lambda model: model.probabilities(["A man."])),
+    ):
+        model = load(name, shipped_params, store=store)
+        model.backend.model.classifier.weight.data[0, 0] = torch.nan
+
+        assert f"{name} answers with what is no number" in error_of(call, model)
+    assert store.count() == 0

@@ -1,0 +1,140 @@
+import json
+
+import numpy as np
+import pytest
+from transformers import AutoConfig
+
+from evenruler.models import LABELS, Model, load, sources, untrained
+from evenruler.models.entry import ModelEntry
+from evenruler.models.store import RowStore
+from evenruler.project.params import Params
+from tests.tiny import KINDS, save_tiny, save_tiny_masked, tiny_declaration
+
+TEXTS = ["The man is here.", "x"]
+
+
+def declared(folder, kind: str = "causal", base: str = "causal", source: str = "untrained:tiny", **entry) -> Params:
+    declaration = tiny_declaration({"tiny": folder}, kind=base)
+    declaration["models"]["random"] = {"kind": kind, "source": source, "licence": "none", "origin": "ours", **entry}
+    return Params.model_validate(declaration)
+
+
+@pytest.fixture
+def wide(tmp_path):
+    return save_tiny(
+        tmp_path / "wide", hidden_size=96, intermediate_size=200, num_hidden_layers=5, initializer_range=0.02
+    )
+
+
+class TestMade:
+    def test_it_is_small_and_another_than_what_it_is_made_of(self, wide, store) -> None:
+        model, of = (load(name, declared(wide), store=store) for name in ("random", "tiny"))
+
+        config = model.backend.model.config
+        assert config.model_type == of.backend.model.config.model_type == "llama"
+        assert (config.num_hidden_layers, config.hidden_size, config.intermediate_size) == (2, 64, 128)
+        assert model.backend.model.num_parameters() < of.backend.model.num_parameters()
+        assert np.abs(model.loglikelihood(TEXTS).nats - of.loglikelihood(TEXTS).nats).min() > 0.1
+        assert model.loglikelihood(TEXTS).tokens.tolist() == of.loglikelihood(TEXTS).tokens.tolist()
+
+    def test_it_has_learned_nothing(self, wide, store) -> None:
+        """With weights so small the next token is hardly more likely than any other."""
+        model = load("random", declared(wide), store=store)
+
+        found = model.loglikelihood(TEXTS)
+
+        assert found.nats / found.tokens == pytest.approx(-np.log(model.backend.model.config.vocab_size), abs=0.3)
+
+    def test_it_is_the_same_each_time_it_is_made(self, wide, tmp_path) -> None:
+        one, other = (load("random", declared(wide), store=RowStore(tmp_path / name)) for name in "ab")
+
+        assert one.engine == other.engine
+        assert one.loglikelihood(TEXTS).nats.tolist() == other.loglikelihood(TEXTS).nats.tolist()
+
+    def test_it_is_made_once(self, wide, store, monkeypatch) -> None:
+        engine = load("random", declared(wide), store=store).engine
+        monkeypatch.setattr(untrained, "make", lambda *_: pytest.fail("made again"))
+
+        assert load("random", declared(wide), store=store).engine == engine
+
+    def test_it_is_another_where_the_other_has_another_configuration(self, wide, store) -> None:
+        before = sources.locate("random", (params := declared(wide)).models["random"], store, params.models)
+        config = json.loads((wide / "config.json").read_text())
+        (wide / "config.json").write_text(json.dumps({**config, "initializer_range": 0.1}))
+
+        assert sources.locate("random", params.models["random"], store, params.models) != before
+
+    def test_it_is_made_again_where_it_was_damaged(self, wide, store, capsys) -> None:
+        params = declared(wide)
+        before = load("random", params, store=store).loglikelihood(TEXTS).nats
+        folder = sources.locate("random", params.models["random"], store, params.models)
+        weights = bytearray((folder / "model.safetensors").read_bytes())
+        weights[-4096:] = bytes(4096)
+        (folder / "model.safetensors").write_bytes(weights)
+
+        again = load("random", params, store=store)
+        assert again.loglikelihood(TEXTS).nats.tolist() == before.tolist()
+        assert again.asked == 0
+        assert "made again" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("kind", list(KINDS))
+    def test_any_architecture(self, kind, tmp_path, store) -> None:
+        model = load("random", declared(save_tiny(tmp_path / "of", kind)), store=store)
+
+        assert np.isfinite(model.loglikelihood(TEXTS).nats).all()
+        assert len(model.generate(["The man"])) == 1
+
+    def test_of_gemma(self, shipped_params, packaged_store) -> None:
+        """Its layers are of two kinds and its vocabulary has 262,144 entries."""
+        entry = ModelEntry(kind="causal", source="untrained:gemma-3-270m", licence="none", origin="ours")
+        params = shipped_params.model_copy(update={"models": {**shipped_params.models, "random": entry}})
+        model: Model = load("random", params, store=packaged_store)
+
+        config = model.backend.model.config
+        assert config.layer_types == ["sliding_attention", "full_attention"]
+        assert model.backend.model.num_parameters() < 20e6
+        found = model.loglikelihood(TEXTS)
+        assert found.nats / found.tokens == pytest.approx(-np.log(config.vocab_size), abs=0.3)
+
+
+class TestKinds:
+    def test_a_masked_model(self, tmp_path, store) -> None:
+        params = declared(save_tiny_masked(tmp_path / "bert"), "masked", "masked")
+        folder = sources.locate("random", params.models["random"], store, params.models)
+
+        assert AutoConfig.from_pretrained(folder).architectures == ["BertForMaskedLM"]
+        assert load("random", params, store=store).can("in_place")
+
+    def test_a_classifier_of_pairs(self, tmp_path, store) -> None:
+        model = load("random", declared(save_tiny_masked(tmp_path / "bert"), "nli", "masked"), store=store)
+
+        found = model.entailment([("The man is here.", "He is."), ("x", "y")])
+        assert found.shape == (2, 3)
+        assert np.isfinite(found).all()
+        assert model.backend.labels == list(LABELS)
+
+    @pytest.mark.parametrize("kind", ["embedder", "classifier"])
+    def test_no_other(self, kind) -> None:
+        with pytest.raises(ValueError, match="`untrained:` belongs to the kinds causal, masked, nli"):
+            ModelEntry(kind=kind, source="untrained:x", licence="none", origin="ours")
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("source", "said"),
+        [
+            ("untrained:tyni", "no model 'tyni'; mend the name (did you mean 'tiny'?)"),
+            ("untrained:random", "no files of its own"),
+        ],
+    )
+    def test_what_has_no_architecture(self, source, said, wide, store, error_of) -> None:
+        line = error_of(load, "random", declared(wide, source=source), store=store)
+
+        assert line.startswith("params.yaml: models.random.source: ")
+        assert said in line
+
+    def test_an_architecture_of_another_kind_is_one_line(self, wide, store, error_of) -> None:
+        line = error_of(load, "random", declared(wide, "masked"), store=store)
+
+        assert "random does not load" in line
+        assert line.endswith("; name another model after `untrained:`")
