@@ -30,9 +30,10 @@ def checkpoints(clone: Clone) -> dict[str, list[str]]:
 def kept_replies(clone: Clone) -> set[str]:
     """Numbers of the replies in the store."""
     with sqlite3.connect(f"file:{clone.env['EVENRULER_CACHE']}/rows.sqlite?mode=ro", uri=True) as connection:
-        rows = [answer for (answer,) in connection.execute("SELECT answer FROM answers")]
-    separated = [answer.partition("\u2028".encode())[2] for answer in rows]
-    return {number.decode() for number in separated if number.isdigit()}
+        rows = [answer for (answer,) in connection.execute("SELECT answer FROM kept")]
+    texts = [str(json.loads(answer)[0]) for answer in rows if answer.startswith(b"[")]  # text, reason, finish
+    separated = [text.partition("\u2028")[2] for text in texts]
+    return {number for number in separated if number.isdigit()}
 
 
 def little(params: dict) -> None:

@@ -64,7 +64,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Clone:
 def answers(cache: Path) -> int:
     try:
         with sqlite3.connect(f"file:{cache / 'rows.sqlite'}?mode=ro", uri=True) as connection:
-            return int(connection.execute("SELECT count(*) FROM answers").fetchone()[0])
+            return int(connection.execute("SELECT count(*) FROM kept").fetchone()[0])
     except sqlite3.OperationalError:
         return 0
 

@@ -101,8 +101,7 @@ def nothing_loads(monkeypatch) -> Callable[[], None]:
         def refuse(*args: object, **kwargs: object) -> None:
             raise AssertionError("a model is loaded")
 
-        for kind in ("Nli", "Causal"):
-            monkeypatch.setattr(catalogue, kind, refuse)
+        monkeypatch.setattr(catalogue, "_backend", refuse)
 
     return forbid
 
@@ -259,13 +258,13 @@ class TestStore:
 
 
 def rows(cache: Path) -> dict[bytes, bytes]:
-    return dict(RowStore(cache)._connection.execute("SELECT key, answer FROM answers"))
+    return dict(RowStore(cache)._connection.execute("SELECT key, answer FROM kept"))
 
 
 def drop(cache: Path, kept: float) -> None:
     """Forget all answers but a share of them, by what their keys begin with."""
     connection = RowStore(cache)._connection
-    connection.executemany("DELETE FROM answers WHERE key = ?", [(key,) for key in rows(cache) if key[0] >= kept * 256])
+    connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in rows(cache) if key[0] >= kept * 256])
 
 
 class TestEncoders:
