@@ -97,7 +97,7 @@ def summarise_each(
 def _numbered(frame: pd.DataFrame, by: list[str]) -> tuple[Codes, pd.DataFrame]:
     """[rows] the number of each row's group, and the values that name each group, sorted."""
     groups = frame.groupby(by, observed=True, sort=True)
-    return groups.ngroup().to_numpy(dtype=np.intp), groups.size().reset_index()[by]
+    return groups.ngroup().to_numpy().astype(np.intp), groups.size().reset_index()[by]
 
 
 def _cells(frame: pd.DataFrame, cell: list[str]) -> list[Codes]:
