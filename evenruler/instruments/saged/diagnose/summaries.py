@@ -96,9 +96,8 @@ def summarise_each(
 
 def _numbered(frame: pd.DataFrame, by: list[str]) -> tuple[Codes, pd.DataFrame]:
     """[rows] the number of each row's group, and the values that name each group, sorted."""
-    codes = frame.groupby(by, observed=True, sort=True).ngroup().to_numpy()
-    _, first = np.unique(codes, return_index=True)
-    return codes.astype(np.intp), frame[by].iloc[first].reset_index(drop=True)
+    groups = frame.groupby(by, observed=True, sort=True)
+    return groups.ngroup().to_numpy().astype(np.intp), groups.size().reset_index()[by]
 
 
 def _cells(frame: pd.DataFrame, cell: list[str]) -> list[Codes]:

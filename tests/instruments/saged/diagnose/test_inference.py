@@ -175,6 +175,16 @@ def test_p_counts_what_is_at_least_as_extreme_on_paper() -> None:
     assert p == pytest.approx(0.25, abs=0.01)
 
 
+def test_a_group_of_zeros_has_a_mean_of_exactly_zero() -> None:
+    # As features of clusters have: a mean of -1e-17 would leave a ratio undefined, and break ties.
+    prompts = measured.prompts(6, ["fig", "kiwi", "lime"])
+    of = layout(np.array([[1.0, 0, 0, 0, 0, 0] * 2 + [0.0] * 6]), prompts)
+    groups = of.groups(["concept"])
+    draws = shuffled(of, groups, 60, seed=1)
+    found = permutation_p([Summary.of("mean", of.values)], ["min_max_ratio"], as_they_are(groups), draws)[0]
+    assert (found.p[0, 0], found.n[0, 0]) == (1, 60)
+
+
 def test_no_disparity_to_test_is_no_p() -> None:
     prompts = measured.prompts(4, ["fig", "kiwi"])
     of = layout(np.full((1, 8), -1.0), prompts)
