@@ -4,7 +4,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is importe
 # Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from evenruler.models import load
 from evenruler.models.answering import StoredCausal
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
+from tests.warm import Warm
 
 # No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
 # `pytest --hypothesis-profile searching` draws others.
@@ -56,6 +57,22 @@ def smollm2(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
 @pytest.fixture(scope="session")
 def gemma(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
     return load("gemma-3-270m", shipped_params, store=packaged_store)
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """For stages and commands that ask no Hub."""
+    started = Warm(tmp_path_factory.mktemp("warm"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def warm_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """For commands that talk to a Hub."""
+    started = Warm(tmp_path_factory.mktemp("client"), offline=False)
+    yield started
+    started.close()
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ mount -t tmpfs -o size={n_bytes + 4096 * 30 + n_bytes // 2} none benchmarks && c
 python -m stages.card_probes occupation-gender; status=$?
 diff -r {kept} benchmarks && ls -A benchmarks && exit $status
 """
-    said = built.run(*SMALL_DISK, "sh", "-c", script, status=2)
+    said = built.run(*SMALL_DISK, "sh", "-c", script, status=2, cold=True)
     assert said.splitlines() == ["error: writing: no space left on the device; free some and run again", *BENCHMARKS]
     built.run("python", "-m", "stages.card_probes", "occupation-gender")
     assert built.run("git", "status", "--short") == ""

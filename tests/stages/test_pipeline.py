@@ -58,9 +58,9 @@ def test_the_report_needs_no_network(built: Clone) -> None:
 
 @pytest.mark.slow
 def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
-    """Forced from compile to card: every benchmark file again, byte for byte."""
+    """Forced from compile to card, each stage started cold: every benchmark file again, byte for byte."""
     before = built.contents("benchmarks")
-    output = built.run("dvc", "repro", "--force", "card-probes@occupation-gender")
+    output = built.run("dvc", "repro", "--force", "card-probes@occupation-gender", cold=True)
     assert len(ran(output)) == 6
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card-probes@occupation-gender")

@@ -26,7 +26,7 @@ def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     def make() -> Clone:
         folder = tmp_path_factory.mktemp("copy") / "clone"
         shutil.copytree(built.folder.with_name("pristine"), folder, symlinks=True)
-        clone = Clone(folder, Path(built.env["EVENRULER_CACHE"]))
+        clone = Clone(folder, Path(built.env["EVENRULER_CACHE"]), built.warm)
         clone.run("git", "config", "user.name", "t")
         clone.run("git", "config", "user.email", "t@example.org")
         return clone
