@@ -109,11 +109,14 @@ def file_with(tmp_path) -> Callable[..., Path]:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """With several workers, a file stays on one of them, and so do all tests of the built clone."""
+    """With several workers, a file stays on one of them, and so do all tests of a built clone."""
     return ByFile(config, log)
 
 
 class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
-        return "pipeline" if "stages/" in file and "killing" not in file else file
+        name = file.rpartition("stages/")[2]
+        if name in ("test_pipeline.py", "test_isolation.py", "test_versions.py"):
+            return "built"
+        return "evolving" if name.startswith("test_evolving") else file

@@ -186,13 +186,13 @@ def test_a_mistake_is_one_line_and_nothing_is_half_written(
     built: Clone, file: str, old: str, new: str, stage: str, message: str
 ) -> None:
     path = built.folder / file
-    good, before = path.read_text(), built.contents("data/built", "data/scores", "benchmarks")
-    path.write_text(good.replace(old, new))
+    good, before = path.read_bytes(), built.contents("data/built", "data/scores", "benchmarks")
+    path.write_bytes(good.replace(old.encode(), new.encode()))
     argument = {"stages.compile": "occupation-gender", "stages.score": "tiny-a"}[stage]
     try:
         output = built.run("python", "-m", stage, argument, status=2)
     finally:
-        path.write_text(good)
+        path.write_bytes(good)
     (line,) = output.splitlines()
     assert line.startswith("error: ")
     assert message in line
