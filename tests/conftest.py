@@ -5,6 +5,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is importe
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -59,20 +60,33 @@ def gemma(shipped_params: Params, packaged_store: RowStore) -> StoredCausal:
     return load("gemma-3-270m", shipped_params, store=packaged_store)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cold", action="store_true", help="fork no stage and no command: start all as users do")
+
+
 @pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+def start_warm(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Starts a process that stages and commands are forked off, with the arguments of `Warm`; none with `--cold`."""
+    with ExitStack() as started:
+
+        def start(*prefix: str, offline: bool = True) -> Warm | None:
+            if pytestconfig.getoption("cold"):
+                return None
+            return started.enter_context(closing(Warm(tmp_path_factory.mktemp("warm"), prefix, offline=offline)))
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def warm(start_warm: Callable[..., Any]) -> Warm | None:
     """For stages and commands that ask no Hub."""
-    started = Warm(tmp_path_factory.mktemp("warm"))
-    yield started
-    started.close()
+    return start_warm()
 
 
 @pytest.fixture(scope="session")
-def warm_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+def warm_client(start_warm: Callable[..., Any]) -> Warm | None:
     """For commands that talk to a Hub."""
-    started = Warm(tmp_path_factory.mktemp("client"), offline=False)
-    yield started
-    started.close()
+    return start_warm(offline=False)
 
 
 @pytest.fixture

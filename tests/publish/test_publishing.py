@@ -30,7 +30,7 @@ def hub() -> Iterator[LoopbackHub]:
 
 
 @pytest.fixture
-def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark, warm_client: Warm) -> Client:
+def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark, warm_client: Warm | None) -> Client:
     """A repository whose only benchmark is built, at version 1.2.3."""
     root = tmp_path / "root"
     root.mkdir()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -162,18 +162,10 @@ FRUIT = {"items": {"quick": 6, "paper": 1000}, "new_tokens": {"quick": 4, "paper
 
 
 @pytest.fixture(scope="session")
-def warm_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
-    """Where there is no network."""
-    started = Warm(tmp_path_factory.mktemp("apart"), NO_NETWORK)
-    yield started
-    started.close()
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, warm_apart: Warm) -> Clone:
+def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., Any]) -> Clone:
     """A clone with two tiny models, twelve attributes and three items, built without a network, and committed."""
     folder = tmp_path_factory.mktemp("pipeline")
-    clone = clone_into(folder / "clone", folder / "cache", warm_apart)
+    clone = clone_into(folder / "clone", folder / "cache", start_warm(*NO_NETWORK))
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
         save_tiny(folder / name, kind=kind)
 
@@ -207,7 +199,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, warm_apart: Warm) -> Clone:
 
 
 @pytest.fixture(scope="session")
-def evolving(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator["Evolving"]:
+def evolving(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Iterator["Evolving"]:
     """A clone in which a domain evolved, with the server that reworded its templates."""
     from tests.stages.evolving import evolved_in
 

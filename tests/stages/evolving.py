@@ -157,7 +157,7 @@ def two_targets(source: dict) -> None:
 
 
 @contextmanager
-def evolved_in(folder: Path, warm: Warm) -> Iterator[Evolving]:
+def evolved_in(folder: Path, warm: Warm | None) -> Iterator[Evolving]:
     """The clone, built by the real DVC and committed; its server goes on meanwhile."""
     clone = clone_into(folder / "clone", folder / "cache", warm)
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):

@@ -52,12 +52,12 @@ def little(params: dict) -> None:
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Clone:
+def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     """A clone with few sentences and prompts to ask about."""
     folder = tmp_path_factory.mktemp("kill")
     clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.edit("params.yaml", little)
-    clone.edit("data/sources/probes/occupation-gender.yaml", shorten(16, ("validation",)))
+    clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
     return clone
 
@@ -158,8 +158,9 @@ def _kill_once(broken: Clone, command: tuple[str, ...], victim: str, started: Ca
     """Kill the stage, or dvc, as soon as it has something to show; nothing may go on after."""
     dvc = broken.start(*command)
     try:
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 200
         while not started():
+            assert dvc.poll() is None, "it was over before it could be killed"
             assert time.monotonic() < deadline, "the stage had nothing to show"
             time.sleep(0.05)
         target = dvc.pid if victim == "dvc" else max(process.pid for process in stages_of(broken))
