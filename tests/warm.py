@@ -91,6 +91,10 @@ class Warm:
             assert time.monotonic() < deadline, "the warm process does not start"
             time.sleep(0.05)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def close(self) -> None:
         assert self._process.stdin
         self._process.stdin.close()
