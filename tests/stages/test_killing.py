@@ -38,7 +38,7 @@ STAGES_AND_VICTIMS = [
 
 
 def little(params: dict) -> None:
-    """One model, one questionnaire, one contrast, one domain in a few waves of replies."""
+    """One model, one questionnaire, one contrast, one domain in a few waves of replies; little after framings."""
     others = [name for name in params["active"]["models"] if name != MODEL]
     for name in others:
         del params["models"][name]
@@ -48,6 +48,7 @@ def little(params: dict) -> None:
     params["questionnaires"] = {"gad-7": {}}
     params["contrasts"] = {"age": FEW}
     params["domains"] = {"fruit": {"items": {"quick": 24, "paper": 24}, "new_tokens": {"quick": 6, "paper": 6}}}
+    params["brittleness"] = {unit: {"quick": 1, "paper": 1} for unit in ("probes", "questionnaires", "domains")}
     params["active"] |= {"ours": ["fruit"], "others": []}
 
 
