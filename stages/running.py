@@ -45,7 +45,7 @@ def end_with_dvc() -> None:
     `dvc repro` starts. DVC may start a stage through a shell, so the shells between are watched too.
 
     Raises:
-        UserError: DVC is gone already: the process was handed on to another one, such as that of number 1.
+        UserError: DVC is gone already: the process was handed on to that of number 1.
     """
     if "DVC_STAGE" not in os.environ:
         return
@@ -54,7 +54,7 @@ def end_with_dvc() -> None:
         watched.append(ancestor)
         if ancestor.name() not in SHELLS:
             break
-    if not watched or not _is_dvc(watched[-1]):
+    if not watched or (watched[-1].pid == 1 and not _is_dvc(watched[-1])):
         remedy = "run `make repro` again; by hand, unset DVC_STAGE"
         raise UserError("the dvc that started it is gone", where=os.environ["DVC_STAGE"], remedy=remedy)
 

@@ -4,7 +4,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is importe
 # Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from evenruler.models import load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
+from tests.warm import Warm
 
 # No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
 # `pytest --hypothesis-profile searching` draws others.
@@ -58,6 +60,35 @@ def gemma(shipped_params: Params, packaged_store: RowStore) -> Model:
     return load("gemma-3-270m", shipped_params, store=packaged_store)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cold", action="store_true", help="fork no stage and no command: start all as users do")
+
+
+@pytest.fixture(scope="session")
+def start_warm(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Starts a process that stages and commands are forked off, with the arguments of `Warm`; none with `--cold`."""
+    with ExitStack() as started:
+
+        def start(*prefix: str, offline: bool = True) -> Warm | None:
+            if pytestconfig.getoption("cold"):
+                return None
+            return started.enter_context(closing(Warm(tmp_path_factory.mktemp("warm"), prefix, offline=offline)))
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def warm(start_warm: Callable[..., Any]) -> Warm | None:
+    """For stages and commands that ask no Hub."""
+    return start_warm()
+
+
+@pytest.fixture(scope="session")
+def warm_client(start_warm: Callable[..., Any]) -> Warm | None:
+    """For commands that talk to a Hub."""
+    return start_warm(offline=False)
+
+
 @pytest.fixture
 def error_of() -> Callable[..., str]:
     """Runs what must be refused and returns the printed line, which is one, has a remedy and hides no traceback."""
@@ -92,11 +123,14 @@ def file_with(tmp_path) -> Callable[..., Path]:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """With several workers, a file stays on one of them, and so do all tests of the built clone."""
+    """With several workers, a file stays on one of them, and so do all tests of a built clone."""
     return ByFile(config, log)
 
 
 class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
-        return "pipeline" if "stages/" in file and "killing" not in file else file
+        name = file.rpartition("stages/")[2]
+        if name in ("test_pipeline.py", "test_isolation.py", "test_versions.py"):
+            return "built"
+        return "evolving" if name.startswith("test_evolving") else file

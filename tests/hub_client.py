@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.loopback_hub import WRITE_TOKEN, LoopbackHub
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[1]
 
@@ -14,11 +15,15 @@ ROOT = Path(__file__).parents[1]
 class Client:
     """Runs commands in a folder against a loopback hub, with a cache of their own."""
 
-    def __init__(self, hub: LoopbackHub, folder: Path, home: Path) -> None:
-        self.hub, self.folder, self.home = hub, folder, home
+    def __init__(self, hub: LoopbackHub, folder: Path, home: Path, warm: Warm | None = None) -> None:
+        self.hub, self.folder, self.home, self.warm = hub, folder, home, warm
 
     def run(self, *command: str, token: str = WRITE_TOKEN, status: int = 0, **env: str) -> str:
-        """What a command printed; fails unless it ends with the given status."""
+        """What a command printed; fails unless it ends with the given status.
+
+        Where there is a warm process, which has imported nothing that reads where the Hub is, `evenruler` is forked off
+        it.
+        """
         done = subprocess.run(
             command,
             cwd=self.folder,
@@ -41,8 +46,9 @@ class Client:
 
     def env(self, token: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+        folders = [*([str(self.warm.bin)] if self.warm else []), str(Path(sys.executable).parent), os.environ["PATH"]]
         return kept | {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join(folders),
             "HF_ENDPOINT": self.hub.endpoint,
             "HF_HOME": str(self.home),
             "HF_HUB_DISABLE_XET": "1",

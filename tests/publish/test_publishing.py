@@ -16,6 +16,7 @@ import pytest
 from evenruler.publish import Benchmark, Config, write_benchmark
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
+from tests.warm import Warm
 
 REPO = "you/jobs"
 PUBLISH = ("evenruler", "publish", "probes-jobs", "--to", REPO)
@@ -29,14 +30,14 @@ def hub() -> Iterator[LoopbackHub]:
 
 
 @pytest.fixture
-def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark) -> Client:
+def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark, warm_client: Warm | None) -> Client:
     """A repository whose only benchmark is built, at version 1.2.3."""
     root = tmp_path / "root"
     root.mkdir()
     params = (ROOT / "params.yaml").read_text().split("\nversions:")[0]
     (root / "params.yaml").write_text(params.replace("occupation-gender", "jobs"))
     write_benchmark(benchmark, root / "benchmarks/probes-jobs")
-    return Client(hub, root, tmp_path / "home")
+    return Client(hub, root, tmp_path / "home", warm_client)
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def more_rows(benchmark: Benchmark) -> list[Config]:
 
 
 def test_published_rows_load_by_tag_and_equal_the_local_ones(client, hub, rebuild, benchmark) -> None:
+    client.warm = None  # here all start as users start them
     local = benchmark.configs[0].table
     assert client.run(*PUBLISH).splitlines() == [f"made {REPO}", "committed 8 files", f"published {REPO} v1.2.3"]
     rebuild(version="1.3.0", configs=more_rows(benchmark))

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from ruamel.yaml import YAML
 
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 if TYPE_CHECKING:
     from tests.stages.evolving import Evolving
@@ -45,8 +46,8 @@ NO_NETWORK = ("unshare", "--map-root-user", "--net") if allowed("unshare", "--ma
 class Clone:
     """A checkout in which commands are run as a user would run them."""
 
-    def __init__(self, folder: Path, cache: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, cache: Path, warm: Warm | None = None) -> None:
+        self.folder, self.warm = folder, warm
         self.env = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -55,12 +56,16 @@ class Clone:
             "HF_HUB_OFFLINE": "1",
         }
 
-    def run(self, *command: str, status: int = 0) -> str:
-        """What a command printed; fails unless it ends with the given status."""
+    def run(self, *command: str, status: int = 0, cold: bool = False) -> str:
+        """What a command printed; fails unless it ends with the given status.
+
+        Where the clone has a warm process, stages are forked off it, unless they are to start cold.
+        """
+        path = self.env["PATH"] if cold or not self.warm else f"{self.warm.bin}{os.pathsep}{self.env['PATH']}"
         done = subprocess.run(
             command,
             cwd=self.folder,
-            env=self.env,
+            env=self.env | {"PATH": path},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -70,7 +75,7 @@ class Clone:
         return done.stdout
 
     def start(self, *command: str) -> "subprocess.Popen[str]":
-        """A command in a session of its own, left running."""
+        """A command in a session of its own, started cold and left running."""
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -99,7 +104,7 @@ class Clone:
         self.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", message)
 
 
-def clone_into(folder: Path, cache: Path) -> Clone:
+def clone_into(folder: Path, cache: Path, warm: Warm | None = None) -> Clone:
     """This working tree, what is made left out, as a repository of its own."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -112,7 +117,7 @@ def clone_into(folder: Path, cache: Path) -> Clone:
     cache.mkdir(parents=True)
     (ROOT / ".cache/models").mkdir(parents=True, exist_ok=True)
     (cache / "models").symlink_to(ROOT / ".cache/models")
-    clone = Clone(folder, cache)
+    clone = Clone(folder, cache, warm)
     clone.run("git", "init", "-q")
     return clone
 
@@ -157,10 +162,10 @@ FRUIT = {"items": {"quick": 6, "paper": 1000}, "new_tokens": {"quick": 4, "paper
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., Any]) -> Clone:
     """A clone with two tiny models, twelve attributes and three items, built without a network, and committed."""
     folder = tmp_path_factory.mktemp("pipeline")
-    clone = clone_into(folder / "clone", folder / "cache")
+    clone = clone_into(folder / "clone", folder / "cache", start_warm(*NO_NETWORK))
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
         save_tiny(folder / name, kind=kind)
 
@@ -194,11 +199,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Clone:
 
 
 @pytest.fixture(scope="session")
-def evolving(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Evolving"]:
+def evolving(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Iterator["Evolving"]:
     """A clone in which a domain evolved, with the server that reworded its templates."""
     from tests.stages.evolving import evolved_in
 
-    with evolved_in(tmp_path_factory.mktemp("evolving")) as found:
+    with evolved_in(tmp_path_factory.mktemp("evolving"), warm) as found:
         yield found
 
 

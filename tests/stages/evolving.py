@@ -15,6 +15,7 @@ from evenruler.tables import read_frame
 from tests.loopback_openai import ScriptedServer, running
 from tests.stages.conftest import Clone, clone_into, entry, one_domain, shorten
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 DOMAIN, EVOLVED = "occupation-gender", "occupation-gender-evolved"
 BUILT, DIAGNOSIS, BENCHMARK = f"data/built/probes/{EVOLVED}", "data/diagnosis/probes", f"benchmarks/probes-{EVOLVED}"
@@ -119,7 +120,7 @@ class Evolving:
         shutil.copytree(self.clone.folder, folder / "clone", symlinks=True)
         (folder / "cache").mkdir()
         (folder / "cache/models").symlink_to((Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve())
-        return Evolving(Clone(folder / "clone", folder / "cache"), server)
+        return Evolving(Clone(folder / "clone", folder / "cache", self.clone.warm), server)
 
 
 def declare(folder: Path) -> Callable[[dict], None]:
@@ -157,9 +158,9 @@ def two_targets(source: dict) -> None:
 
 
 @contextmanager
-def evolved_in(folder: Path) -> Iterator[Evolving]:
+def evolved_in(folder: Path, warm: Warm | None) -> Iterator[Evolving]:
     """The clone, built by the real DVC and committed; its server goes on meanwhile."""
-    clone = clone_into(folder / "clone", folder / "cache")
+    clone = clone_into(folder / "clone", folder / "cache", warm)
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
         save_tiny(folder / name, kind=kind)
     clone.edit("params.yaml", declare(folder))

@@ -1,5 +1,6 @@
 """What a stage does without a network, and without room on the disk."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -18,6 +19,8 @@ def test_the_whole_pipeline_was_built_without_a_network(built: Clone) -> None:
     connect = "import socket; socket.create_connection(('127.0.0.1', 9), timeout=2)"
     done = subprocess.run([*NO_NETWORK, "python", "-c", connect], env=built.env, capture_output=True, text=True)
     assert "Network is unreachable" in done.stderr
+    if built.warm:  # which its stages were forked off
+        assert os.readlink(f"/proc/{built.warm.pid}/ns/net") != os.readlink("/proc/self/ns/net")
     assert (built.folder / "data/report/index.html").exists()
 
 
@@ -34,7 +37,7 @@ mount -t tmpfs -o size={n_bytes + 4096 * 30 + n_bytes // 2} none benchmarks && c
 python -m stages.card_probes occupation-gender; status=$?
 diff -r {kept} benchmarks && ls -A benchmarks && exit $status
 """
-    said = built.run(*SMALL_DISK, "sh", "-c", script, status=2)
+    said = built.run(*SMALL_DISK, "sh", "-c", script, status=2, cold=True)
     assert said.splitlines() == ["error: writing: no space left on the device; free some and run again", *BENCHMARKS]
     built.run("python", "-m", "stages.card_probes", "occupation-gender")
     assert built.run("git", "status", "--short") == ""

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.stages.conftest import FEW, Clone, clone_into, one_domain, shorten, shorten_items
+from tests.warm import Warm
 
 MODEL = "smollm2-135m-instruct"
 OUTPUTS = {
@@ -37,7 +38,7 @@ STAGES_AND_VICTIMS = [
 
 
 def little(params: dict) -> None:
-    """One model, one questionnaire, one contrast, one domain in a few waves of replies."""
+    """One model, one questionnaire, one contrast, one domain in a few waves of replies; little after framings."""
     others = [name for name in params["active"]["models"] if name != MODEL]
     for name in others:
         del params["models"][name]
@@ -47,16 +48,17 @@ def little(params: dict) -> None:
     params["questionnaires"] = {"gad-7": {}}
     params["contrasts"] = {"age": FEW}
     params["domains"] = {"fruit": {"items": {"quick": 24, "paper": 24}, "new_tokens": {"quick": 6, "paper": 6}}}
+    params["brittleness"] = {unit: {"quick": 1, "paper": 1} for unit in ("probes", "questionnaires", "domains")}
     params["active"] |= {"ours": ["fruit"], "others": []}
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     """A clone with few sentences and prompts to ask about."""
     folder = tmp_path_factory.mktemp("kill")
-    clone = clone_into(folder / "clone", folder / "cache")
+    clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.edit("params.yaml", little)
-    clone.edit("data/sources/probes/occupation-gender.yaml", shorten(16, ("validation",)))
+    clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
     return clone
 
@@ -86,11 +88,9 @@ def asked(output: str) -> int:
 @pytest.mark.parametrize(("stage", "victim"), STAGES_AND_VICTIMS)
 def test_killed_and_run_again(unbroken: Clone, stage: str, victim: str, tmp_path: Path) -> None:
     """Slow: it needs a model that takes seconds, so that there is a middle to be killed in."""
-    output, command = (
-        unbroken.folder / OUTPUTS[stage],
-        ("dvc", "repro", "--force", "--no-run-cache", f"{stage}@{MODEL}"),
-    )
-    unbroken.run(*command)
+    output, target = unbroken.folder / OUTPUTS[stage], f"{stage}@{MODEL}"
+    command = ("dvc", "repro", "--force", "--no-run-cache", target)
+    unbroken.run("dvc", "repro", target)  # once for all that are killed in it
     expected, whole = output.read_bytes(), answers(Path(unbroken.env["EVENRULER_CACHE"]))
     output.unlink()
     cache = tmp_path / "cache"
@@ -159,8 +159,9 @@ def _kill_once(broken: Clone, command: tuple[str, ...], victim: str, started: Ca
     """Kill the stage, or dvc, as soon as it has something to show; nothing may go on after."""
     dvc = broken.start(*command)
     try:
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 200
         while not started():
+            assert dvc.poll() is None, "it was over before it could be killed"
             assert time.monotonic() < deadline, "the stage had nothing to show"
             time.sleep(0.05)
         target = dvc.pid if victim == "dvc" else max(process.pid for process in stages_of(broken))

@@ -58,9 +58,9 @@ def test_the_report_needs_no_network(built: Clone) -> None:
 
 @pytest.mark.slow
 def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
-    """Forced from compile to card: every benchmark file again, byte for byte."""
+    """Forced from compile to card, each stage started cold: every benchmark file again, byte for byte."""
     before = built.contents("benchmarks")
-    output = built.run("dvc", "repro", "--force", "card-probes@occupation-gender")
+    output = built.run("dvc", "repro", "--force", "card-probes@occupation-gender", cold=True)
     assert len(ran(output)) == 6
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card-probes@occupation-gender")
@@ -186,13 +186,13 @@ def test_a_mistake_is_one_line_and_nothing_is_half_written(
     built: Clone, file: str, old: str, new: str, stage: str, message: str
 ) -> None:
     path = built.folder / file
-    good, before = path.read_text(), built.contents("data/built", "data/scores", "benchmarks")
-    path.write_text(good.replace(old, new))
+    good, before = path.read_bytes(), built.contents("data/built", "data/scores", "benchmarks")
+    path.write_bytes(good.replace(old.encode(), new.encode()))
     argument = {"stages.compile": "occupation-gender", "stages.score": "tiny-a"}[stage]
     try:
         output = built.run("python", "-m", stage, argument, status=2)
     finally:
-        path.write_text(good)
+        path.write_bytes(good)
     (line,) = output.splitlines()
     assert line.startswith("error: ")
     assert message in line

@@ -10,6 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from evenruler.errors import UserError
+from stages import running
+
 ROOT = Path(__file__).parents[2]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a signal")
 
@@ -55,18 +58,33 @@ def run_under(name: str, stage: str | None, tmp_path: Path) -> "subprocess.Compl
     )
 
 
-@pytest.mark.parametrize(("name", "stage"), [("dvc", "score@tiny"), ("other", None)])
+@pytest.mark.parametrize(("name", "stage"), [("dvc", "score@tiny"), ("notebook", "score@tiny"), ("other", None)])
 def test_under_dvc_and_by_hand_it_runs(tmp_path: Path, name: str, stage: str | None) -> None:
     done = run_under(name, stage, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "asked\n", "")
 
 
-def test_handed_on_to_another_process_it_asks_nothing(tmp_path: Path) -> None:
-    done = run_under("init", "score@tiny", tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "error: score@tiny: the dvc that started it is gone; run `make repro` again; by hand, unset DVC_STAGE\n"
-    )
+class First:
+    """The process of number 1, as `psutil` describes it; its name is that of a test."""
+
+    pid = 1
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def name(self) -> str:
+        return self._name
+
+    def cmdline(self) -> list[str]:
+        return [f"/sbin/{self._name}"]
+
+
+@pytest.mark.parametrize("name", ["init", "bash"])
+def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("DVC_STAGE", "score@tiny")
+    monkeypatch.setattr(psutil.Process, "parents", lambda self: [First(name)])
+    with pytest.raises(UserError, match="score@tiny: the dvc that started it is gone; run `make repro` again"):
+        running.end_with_dvc()
 
 
 @LINUX

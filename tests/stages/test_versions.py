@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from tests.hub_client import Client
 from tests.loopback_hub import running
 from tests.stages.conftest import Clone
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -20,13 +21,14 @@ MESSAGE = "Say in the limits what year the criterion is from."
 
 
 @pytest.fixture(scope="module")
-def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Clone]:
-    """Makes a copy of the clone as it was built, with its history; other tests may have changed the clone."""
+def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Clone]:
+    """Makes a copy of the clone as it was built, with its history, or of another one."""
 
-    def make() -> Clone:
+    def make(original: Clone | None = None) -> Clone:
         folder = tmp_path_factory.mktemp("copy") / "clone"
-        shutil.copytree(built.folder.with_name("pristine"), folder, symlinks=True)
-        clone = Clone(folder, Path(built.env["EVENRULER_CACHE"]))
+        # Other tests may have changed the clone itself.
+        shutil.copytree(original.folder if original else built.folder.with_name("pristine"), folder, symlinks=True)
+        clone = Clone(folder, Path(built.env["EVENRULER_CACHE"]), built.warm)
         clone.run("git", "config", "user.name", "t")
         clone.run("git", "config", "user.email", "t@example.org")
         return clone
@@ -35,7 +37,7 @@ def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
 
 @pytest.fixture(scope="module")
-def released(copy_of: Callable[[], Clone]) -> Clone:
+def released(copy_of: Callable[..., Clone]) -> Clone:
     """A clone with two released versions: 1.0.0, and a patch."""
     clone = copy_of()
     clone.run("evenruler", "release", NAME)
@@ -70,7 +72,7 @@ def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(releas
     assert 'revision="v1.0.1"' in card
 
 
-def test_what_cannot_be_released_is_refused_and_changes_nothing(copy_of: Callable[[], Clone]) -> None:
+def test_what_cannot_be_released_is_refused_and_changes_nothing(copy_of: Callable[..., Clone]) -> None:
     clone = copy_of()
 
     def refused(*arguments: str) -> str:
@@ -103,13 +105,10 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(copy_of: Callabl
     assert "the version goes down, from 1.0.0 to 0.9.0; give 1.0.0 or a higher one" in refused(NAME)
 
 
-def test_a_release_that_died_before_its_tag_is_finished_by_the_next(copy_of: Callable[[], Clone]) -> None:
-    clone = copy_of()
-    clone.run("evenruler", "release", NAME)
-    new_limit(clone)
-    clone.run("dvc", "repro", "card-probes", "report")
-    clone.commit("a limit more")
-    clone.run("evenruler", "release", NAME)
+def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
+    copy_of: Callable[..., Clone], released: Clone
+) -> None:
+    clone = copy_of(released)
     clone.run("git", "tag", "--delete", f"{NAME}@v1.0.1")
     log = clone.run("git", "log", "--oneline")
     clone.run("evenruler", "release", NAME)
@@ -117,7 +116,7 @@ def test_a_release_that_died_before_its_tag_is_finished_by_the_next(copy_of: Cal
     assert clone.run("git", "log", "--oneline") == log
 
 
-def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(copy_of: Callable[[], Clone]) -> None:
+def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(copy_of: Callable[..., Clone]) -> None:
     """A benchmark that holds text of others is a cached output; its tag must not come before its push."""
     clone = copy_of()
     pipeline = clone.folder / "dvc.yaml"
@@ -146,11 +145,11 @@ def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(copy_of:
 
 
 @pytest.fixture(scope="module")
-def consumer(released: Clone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def consumer(released: Clone, warm_client: Warm | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Another person's empty DVC repository, with a hub on which both versions are."""
     folder = tmp_path_factory.mktemp("consumer")
     with running() as hub:
-        publisher = Client(hub, released.folder, folder / "publishers-home")
+        publisher = Client(hub, released.folder, folder / "publishers-home", warm_client)
         publish = ("evenruler", "publish", NAME, "--to", f"you/{NAME}")
         publisher.run("git", "checkout", "-q", f"{NAME}@v1.0.0")
         publisher.run(*publish)
@@ -192,7 +191,7 @@ def test_the_readme_says_how_to_use_a_published_benchmark(consumer: Client, rele
     assert versions == ["v1.0.0", "v1.0.0", "v1.0.1", "v1.0.0"]
 
 
-def test_the_readme_says_how_to_track_versions(consumer: Client, copy_of: Callable[[], Clone]) -> None:
+def test_the_readme_says_how_to_track_versions(consumer: Client, copy_of: Callable[..., Clone]) -> None:
     """After the test above, which makes the folder `ruler`."""
     compare = [command for command in commands(section("Track versions")) if command.split()[1] in ("verify", "diff")]
     assert len(compare) == 3

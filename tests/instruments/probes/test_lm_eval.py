@@ -21,6 +21,7 @@ from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import running
+from tests.warm import Warm
 
 DOMAIN, REPO = "jobs", "you/jobs"
 CRITERION = {"nurse": 12.1, "carpenter": 96.9, "clerk": 15.9, "judge": 60.1}
@@ -72,7 +73,9 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
 
 
 @pytest.mark.slow
-def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path) -> None:
+def test_its_numbers_are_ours(
+    smollm2: Model, packaged_store: RowStore, shipped_params: Params, warm_client: Warm | None, tmp_path: Path
+) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
     model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
     made = benchmark_of(source())
@@ -81,7 +84,7 @@ def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_
     params = (ROOT / "params.yaml").read_text().split("\nversions:")[0]
     (root / "params.yaml").write_text(params.replace("occupation-gender", DOMAIN))
     with running() as hub:
-        client = Client(hub, root, tmp_path / "home")
+        client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
         client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
         client.run(

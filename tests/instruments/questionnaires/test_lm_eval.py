@@ -21,6 +21,7 @@ from evenruler.publish.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import running
 from tests.tiny import save_tiny, tiny_declaration, tiny_params
+from tests.warm import Warm
 
 QUESTIONNAIRE, REPO = "trust-in-people", "you/trust"
 SETTINGS = Settings(temperature=0.8)
@@ -98,7 +99,7 @@ def model_and_folder(request, shipped_params: Params, packaged_store: RowStore, 
 
 
 @pytest.mark.slow
-def test_its_numbers_are_ours(model_and_folder, tmp_path: Path) -> None:
+def test_its_numbers_are_ours(model_and_folder, warm_client: Warm | None, tmp_path: Path) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
     model, folder = model_and_folder
     source, scale = shortened()
@@ -110,7 +111,7 @@ def test_its_numbers_are_ours(model_and_folder, tmp_path: Path) -> None:
     declared["active"]["entailment"] = ["tiny"]
     YAML(typ="safe").dump({**declared, "questionnaires": {QUESTIONNAIRE: {}}}, root / "params.yaml")
     with running() as hub:
-        client = Client(hub, root, tmp_path / "home")
+        client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
         client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
         client.run(

@@ -1,0 +1,186 @@
+"""Stages that start at once: each is forked off a process in which the libraries are imported already.
+
+A stage imports for four seconds before it begins, and the tests start some hundred. `Warm` puts a `python` and an
+`evenruler` of its own into a folder for PATH. Whoever runs `python -m stages.NAME` by it, as DVC does, gets a process
+of its own in which nothing of this repository is imported yet, with the folder, environment, streams and arguments of
+the caller; anything else is run by the real python.
+
+What is killed, isolated or measured is started cold: the caller is the parent of no warm stage. Forks share the seed of
+hashes, so that it takes a cold start beside a warm one to see an output that hangs on it.
+"""
+
+import array
+import atexit
+import importlib
+import json
+import os
+import runpy
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (
+    *("altair", "httpx2", "inflect", "jinja2", "markdown_it", "mlcroissant", "openai", "pandas", "psutil"),
+    *("pyarrow.parquet", "pydantic", "rich", "ruamel.yaml", "scipy.optimize", "scipy.stats", "sklearn.cluster"),
+    *("sklearn.metrics", "spacy", "statsmodels.api", "statsmodels.formula.api", "tenacity", "torch", "torch.export"),
+    *("typer", "vaderSentiment.vaderSentiment", "vl_convert"),
+)
+"""None is of this repository."""
+
+OF_THE_HUB = (
+    *("accelerate", "huggingface_hub", "peft", "sentence_transformers", "transformers"),
+    *("transformers.modeling_utils", "transformers.models.auto.modeling_auto"),
+    *("transformers.models.bert.modeling_bert", "transformers.models.gemma3.modeling_gemma3"),
+    *("transformers.models.llama.modeling_llama",),
+)
+"""They read where the Hub is when they are imported."""
+
+CALLER = """#!{python} -IS
+import array, json, os, socket, sys
+arguments = sys.argv[1:]
+warm = {name!r} != "python" or (arguments[:1] == ["-m"] and arguments[1:2] and arguments[1].startswith("stages."))
+try:
+    if not warm:
+        raise FileNotFoundError
+    server = socket.socket(socket.AF_UNIX)
+    server.connect({address!r})
+except OSError:
+    os.execv({real!r}, [{real!r}, *arguments])
+asked = json.dumps({{"name": {name!r}, "argv": arguments, "env": dict(os.environ), "cwd": os.getcwd()}}).encode()
+server.sendmsg([len(asked).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
+server.sendall(asked)
+status = server.recv(1)
+sys.exit(status[0] if status else "the warm process was killed")
+"""
+
+
+class Warm:
+    """The process that others are forked off; it ends with `close`, or with this process."""
+
+    def __init__(self, folder: Path, prefix: Sequence[str] = (), *, offline: bool = True) -> None:
+        """Start it.
+
+        Args:
+            folder: Where `bin` comes, which goes first in PATH.
+            prefix: A command that runs it, and so whatever is forked off it.
+            offline: Whether nobody asks a Hub, so that the libraries of the Hub are imported, too.
+        """
+        self.bin = folder / "bin"
+        self.bin.mkdir(parents=True)
+        address = folder / "socket"
+        for name in ("python", "evenruler"):
+            real = str(Path(sys.executable).parent / name)
+            text = CALLER.format(python=sys.executable, name=name, address=str(address), real=real)
+            (self.bin / name).write_text(text)
+            (self.bin / name).chmod(0o755)
+        libraries = LIBRARIES + OF_THE_HUB * offline
+        command = [*prefix, sys.executable, __file__, str(address), *libraries]
+        self._process = subprocess.Popen(command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, stdin=subprocess.PIPE)
+        deadline = time.monotonic() + 120
+        while not address.exists():
+            assert self._process.poll() is None, "the warm process ended"
+            assert time.monotonic() < deadline, "the warm process does not start"
+            time.sleep(0.05)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def close(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+        shutil.rmtree(self.bin.parent, ignore_errors=True)
+
+
+def serve(address: str, *libraries: str) -> None:
+    """Import, then fork for each caller until stdin ends."""
+    here = str(Path(__file__).parent)
+    sys.path[:] = [path for path in sys.path if path != here]
+    for library in libraries:
+        importlib.import_module(library)
+    assert threading.active_count() == 1, "forks would lose a thread"
+    assert not {"evenruler", "stages"} & set(sys.modules)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(f"{address}.new")
+    listening.listen()
+    os.rename(f"{address}.new", address)
+    children: set[int] = set()
+    while True:
+        ready, _, _ = select.select([listening, sys.stdin], [], [], 1)
+        children -= {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
+        if sys.stdin in ready:
+            break
+        if listening in ready:
+            caller, _ = listening.accept()
+            if child := os.fork():
+                children.add(child)
+                caller.close()
+            else:
+                listening.close()
+                _become(caller)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _become(caller: socket.socket) -> None:
+    """Be what the caller asked for, tell it the status, and end."""
+    streams = array.array("i")
+    head, ancillary, _, _ = caller.recvmsg(8, socket.CMSG_LEN(3 * streams.itemsize))
+    streams.frombytes(ancillary[0][2])
+    size, asked = int.from_bytes(head, "big"), b""
+    while len(asked) < size:
+        asked += caller.recv(size - len(asked))
+    question = json.loads(asked)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(question["env"])
+    os.chdir(question["cwd"])
+    status = _run(question["name"], question["argv"])
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    caller.send(bytes([status % 256]))
+    os._exit(0)
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    """The status that the python of the caller would have ended with."""
+    try:
+        if name == "python":
+            sys.argv = arguments[1:]
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        else:
+            script = Path(sys.executable).parent / name
+            sys.argv = [str(script), *arguments]
+            sys.path.insert(0, str(script.parent))
+            runpy.run_path(str(script), run_name="__main__")
+    except SystemExit as ended:
+        code: Any = ended.code
+        if code is None or isinstance(code, int):
+            return code or 0
+        print(code, file=sys.stderr)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:])
