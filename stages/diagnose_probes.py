@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.diagnosis import Diagnosis, diagnose, without_slots
+from evenruler.instruments.probes.diagnosis import Diagnosis, diagnose
 from evenruler.instruments.probes.evolve import evidence
 from evenruler.instruments.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
 from evenruler.instruments.probes.evolve.sets import ELITES, POPULATION
 from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, probe_sets
 from evenruler.instruments.probes.metrics import with_items
 from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.source import without_slots
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, DIAGNOSIS, SCORES, run

@@ -10,7 +10,6 @@ from evenruler.declared import Declared
 from evenruler.files import replace
 from evenruler.instruments.probes.build import compile_domain
 from evenruler.instruments.probes.criterion import read_criterion
-from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve import records, schemas
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
@@ -20,7 +19,7 @@ from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.evolve.result import as_source, starting
 from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, require_start
 from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import ProbeSource, load_probe_source
+from evenruler.instruments.probes.source import ProbeSource, load_probe_source, without_slots
 from evenruler.tables import content_sha256, write_table
 from stages.compile import write_compiled
 from stages.running import BUILT, SOURCES, run

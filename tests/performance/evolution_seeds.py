@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from evenruler import measurement
-from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve.evidence import rewordings
 from evenruler.instruments.probes.evolve.records import Run, tries
 from evenruler.instruments.probes.figures import alpha_at_common_length
-from evenruler.instruments.probes.source import load_probe_source
+from evenruler.instruments.probes.source import load_probe_source, without_slots
 from evenruler.models import load
 from evenruler.project.params import load_params
 from evenruler.text import words

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.operators import ModelOperator
 from evenruler.instruments.probes.evolve.population import Generation
 from evenruler.instruments.probes.evolve.result import starting
-from evenruler.instruments.probes.source import load_probe_source
+from evenruler.instruments.probes.source import load_probe_source, without_slots
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore, cache_root

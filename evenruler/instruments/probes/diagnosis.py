@@ -12,9 +12,10 @@ from evenruler import measurement
 from evenruler.errors import UserError
 from evenruler.instruments.probes import figures, framed
 from evenruler.instruments.probes.biases import CELL, likelihoods_of, signed_biases
+from evenruler.instruments.probes.source import without_slots
 from evenruler.measurement import Resampling
 from evenruler.progress import note
-from evenruler.text import ATTRIBUTE, TARGET, words
+from evenruler.text import words
 
 
 @dataclass(frozen=True)
@@ -174,8 +175,3 @@ def _diversity(templates: pd.DataFrame, embeddings: Mapping[str, NDArray[np.floa
             )
 
     return pd.concat(list(parts()), ignore_index=True)
-
-
-def without_slots(template: str) -> str:
-    """A template as it is embedded: each slot written as "someone"."""
-    return template.replace(ATTRIBUTE, "someone").replace(TARGET, "someone")

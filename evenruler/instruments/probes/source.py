@@ -122,3 +122,8 @@ def load_probe_source(path: Path, settings: ProbeSettings) -> ProbeSource:
                 remedy="mend the name",
             )
     return source
+
+
+def without_slots(template: str) -> str:
+    """A template as it is embedded: each slot written as "someone"."""
+    return template.replace(ATTRIBUTE, "someone").replace(TARGET, "someone")

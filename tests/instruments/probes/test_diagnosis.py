@@ -8,10 +8,11 @@ from scipy import stats
 
 from evenruler import measurement
 from evenruler.instruments.probes.criterion import Criterion
-from evenruler.instruments.probes.diagnosis import diagnose, without_slots
+from evenruler.instruments.probes.diagnosis import diagnose
 from evenruler.instruments.probes.figures import of_model, of_sets
 from evenruler.instruments.probes.metrics import with_items
 from evenruler.instruments.probes.schemas import ASSOCIATIONS, BIASES, CORRELATIONS, FIGURES, ITEMS
+from evenruler.instruments.probes.source import without_slots
 from evenruler.measurement import Resampling, as_metrics, rounded
 from evenruler.tables import write_table
 from tests.instruments.probes.conftest import KnownUnigramModel, frames, scores_of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.instruments.probes import figures
-from evenruler.instruments.probes.diagnosis import without_slots
+from evenruler.instruments.probes.source import without_slots
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import correlation_matrix
 from evenruler.measurement.figures import FEWEST_PAIRS, finite

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenruler import measurement
-from evenruler.instruments.probes.diagnosis import without_slots
 from evenruler.instruments.probes.evolve.evidence import by_generation, comparisons, guidance, rewordings
 from evenruler.instruments.probes.evolve.evolution import FILLED
 from evenruler.instruments.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
+from evenruler.instruments.probes.source import without_slots
 from evenruler.measurement import Resampling
 from evenruler.tables import write_table
 
