@@ -17,7 +17,7 @@ from evenruler.instruments.probes.evolve.operators import ModelOperator
 from evenruler.instruments.probes.evolve.population import GUIDED, RANDOM
 from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.evolve.result import as_source, starting
-from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, require_start
+from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, require_evolving, require_start
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource, load_probe_source, without_slots
 from evenruler.tables import content_sha256, write_table
@@ -30,11 +30,13 @@ def main(domain: str) -> None:
 
     A run that broke off goes on after its last whole generation.
     """
-    params = Declared()
+    params, path = Declared(), Path("params.yaml")
+    settings = params.entry("evolve", domain, EvolveSettings)
+    require_evolving(domain, settings, params.entries("probes", ProbeSettings), params.catalogue, path)
     source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.entry("probes", domain, ProbeSettings))
-    require_start(domain, params.entry("evolve", domain, EvolveSettings), source, Path("params.yaml"))
+    require_start(domain, settings, source, path)
     runs = runs_of(domain, params, source)
-    settings, guided = params.entry("evolve", domain, EvolveSettings), runs[0]
+    guided = runs[0]
     result = as_source(source, settings.start, guided)
     compiled = compile_domain(
         evolved(domain),

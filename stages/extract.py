@@ -1,12 +1,14 @@
 """Measure what one causal model wrote: `data/generations/{m}.parquet` -> `data/features/{m}/`."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from evenruler.declared import Declared
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.extract.extracting import extract
 from evenruler.instruments.saged.extract.measuring import FromCatalogue
-from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
+from evenruler.instruments.saged.settings import DomainSettings, SagedSettings, require_measuring
 from evenruler.tables import read_frame, write_table
 from stages.running import BUILT, FEATURES, GENERATIONS, run
 
@@ -14,8 +16,9 @@ from stages.running import BUILT, FEATURES, GENERATIONS, run
 def main(name: str) -> None:
     """Measure every reply and every baseline with every feature of the scale."""
     params = Declared()
-    replies = read_frame(GENERATIONS / f"{name}.parquet")
     features = params.part("saged", SagedSettings).features_at(params.scale)
+    require_measuring(features, params.catalogue, Path("params.yaml"))
+    replies = read_frame(GENERATIONS / f"{name}.parquet")
     models = FromCatalogue(params.catalogue, params.diagnosis.embedder)
     found = extract(_prompts(params), replies, features, models)
     write_table(found.features, schemas.FEATURES, FEATURES / name / "features.parquet")

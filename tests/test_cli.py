@@ -257,13 +257,16 @@ class TestAdapters:
         assert run(monkeypatch, capsys, "check")[0] == 0
 
     def test_what_judges_sentences_must_be(self, repository, monkeypatch, capsys) -> None:
-        shutil.rmtree(repository / self.FOLDER)
-        self.park(repository)
+        """One that no feature needs."""
         path = repository / "params.yaml"
-        judge = load_params(path, in_step=False).diagnosis.acceptability
-        edit(path, (f"  acceptability: {judge}", "  acceptability: minilm-nli-a"))
+        document = params_yaml().load(path.read_text())
+        document["diagnosis"]["acceptability"] = "minilm-toxicity"
+        del document["saged"]["features"]["toxicity"]
+        with path.open("w") as file:
+            params_yaml().dump(document, file)
+        shutil.rmtree(repository / "data/adapters/minilm-toxicity")
         status, _, err = run(monkeypatch, capsys, "check")
-        assert (status, "minilm-nli-a has no adapter yet" in err) == (2, True)
+        assert (status, "minilm-toxicity has no adapter yet" in err) == (2, True)
 
     def park(self, repository: Path) -> None:
         path = repository / "params.yaml"

@@ -10,12 +10,11 @@ from evenruler.declared import FIRST_VERSION, Active, BrittlenessSettings, Diagn
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.settings import ContrastSettings
 from evenruler.instruments.instrument import Scale
-from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved
+from evenruler.instruments.probes.evolve.settings import EvolveSettings, evolved, require_evolving
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings, corpora_at
-from evenruler.instruments.saged.settings import DomainSettings, SagedSettings
+from evenruler.instruments.saged.settings import DomainSettings, SagedSettings, require_measuring
 from evenruler.models.declared import Catalogue
-from evenruler.models.operations import Operation
 from evenruler.publish.versions import Version
 from evenruler.strict import Slug, read_yaml, refuse_hidden_keys, validate
 
@@ -126,8 +125,9 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
             where=f"{path}: diagnosis.acceptability",
             remedy="name one",
         )
-    _check_features(params, path)
-    _check_evolution(params, path)
+    require_measuring(params.saged.features, params, path)
+    for name, settings in params.evolve.items():
+        require_evolving(name, settings, params.probes, params, path)
     for name in params.versions:
         if name not in params.benchmarks:
             raise UserError(
@@ -183,60 +183,6 @@ def require_models(params: Params, scale: Scale, path: Path) -> None:
     ):
         if needed and not used:
             raise UserError(f"{what} at the scale {scale!r}", where=f"{path}: models", remedy=remedy)
-
-
-def _check_features(params: Params, path: Path) -> None:
-    """Every feature names a model that can measure it."""
-    for name, feature in params.saged.features.items():
-        if feature.model is None:
-            continue
-        needed: dict[str, Operation] = {"classifier": "classify", "scorer": "generate"}
-        operation = needed.get(feature.kind, "embed")
-        where = f"{path}: saged.features.{name}.model"
-        if feature.model not in params.models:
-            raise UserError(
-                f"no model {feature.model!r}",
-                where=where,
-                remedy=f"mend the name ({nearest(feature.model, params.models)})",
-            )
-        if not params.can(feature.model, operation):
-            raise UserError(
-                f"{feature.model!r} (kind {params.kind(feature.model)}) cannot {operation}",
-                where=where,
-                remedy=f"name a model that can {operation}",
-            )
-
-
-def _check_evolution(params: Params, path: Path) -> None:
-    """What evolves is declared, and by models that can do it."""
-    for name, settings in params.evolve.items():
-        where = f"{path}: evolve.{name}"
-        if name not in params.probes:
-            remedy = f"declare it under `probes`, or mend the name ({nearest(name, params.probes)})"
-            raise UserError(f"no probe domain {name!r}", where=where, remedy=remedy)
-        if evolved(name) in params.probes:
-            raise UserError(
-                f"the probe domain {evolved(name)!r} has the name of what evolves", where=where, remedy="rename it"
-            )
-        for key, by_scale in (("model", settings.model), ("operator", settings.operator)):
-            for model in dict.fromkeys(by_scale.values()):
-                _check_evolving_model(model, key, f"{where}.{key}", params)
-        for scale, model in settings.operator.items():
-            if settings.shots[scale] and not params.models[model].continues:
-                what = f"{model!r} only chats, and goes on with no examples"
-                raise UserError(what, where=f"{where}.shots.{scale}", remedy="say false")
-
-
-def _check_evolving_model(name: str, key: str, where: str, params: Params) -> None:
-    entry = params.models.get(name)
-    if entry is None:
-        remedy = f"mend the name ({nearest(name, params.models)})"
-        raise UserError(f"no model {name!r}", where=where, remedy=remedy)
-    if key == "operator" and not (entry.chats and params.can(name, "generate")):
-        raise UserError(f"{name!r} does not chat", where=where, remedy="name a causal model with `chat: true`")
-    if key == "model" and not params.can(name, "loglikelihood"):
-        what = f"{name!r} (kind {params.kind(name)}) cannot loglikelihood"
-        raise UserError(what, where=where, remedy="name a model that can, as one of kind causal")
 
 
 def _check_recipes(params: Params, path: Path) -> None:

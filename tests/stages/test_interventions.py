@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.models.backends.nli import labelled_sample
-from evenruler.project.params import load_params
 from evenruler.tables import read_frame
 from stages import assess, diagnose_questionnaires, intervene, translate
 from tests.stages.conftest import ROOT
@@ -194,20 +194,21 @@ class TestDiagnosis:
         assert quality["measure"].value_counts().to_dict() == {"silhouette": 4, "similarity": 2, "slor": 2}
 
     def test_without_a_corpus_the_tables_are_empty(self, tmp_path, monkeypatch) -> None:
-        params = load_params()
-        nobody = params.model_copy(update={"active": params.active.model_copy(update={"interventions": []})})
+        nobody = Declared()
+        nobody.active = nobody.active.model_copy(update={"interventions": []})
         monkeypatch.setattr(diagnose_questionnaires, "FOLDER", tmp_path)
         diagnose_questionnaires._write_interventions(nobody, *[pd.DataFrame()] * 2, [])
         for table in ("trajectories", "changes", "course"):
             found, expected = read_frame(tmp_path / f"{table}.parquet"), diagnosed(table)
             assert (len(found), list(found.columns)) == (0, list(expected.columns))
 
-    def test_a_poor_item_stops_where_that_is_asked_for(self) -> None:
-        params = load_params()
+    def test_a_poor_item_stops_where_that_is_asked_for(self, tmp_path) -> None:
         quality = diagnosed("quality").assign(verdict="good")
-        diagnose_questionnaires._refuse_poor(params, quality.assign(verdict="poor"))
-        strict = {"gad-7": params.questionnaires["gad-7"].model_copy(update={"stop_below": True})}
-        params = params.model_copy(update={"questionnaires": strict})
+        diagnose_questionnaires._refuse_poor(Declared(), quality.assign(verdict="poor"))
+        declared = json.loads(Path("params.yaml").read_text())
+        declared["questionnaires"]["gad-7"]["stop_below"] = True
+        (tmp_path / "params.yaml").write_text(json.dumps(declared))
+        params = Declared(tmp_path / "params.yaml")
         diagnose_questionnaires._refuse_poor(params, quality)
         row = quality.index == 0
         with pytest.raises(UserError) as caught:
@@ -229,8 +230,10 @@ class TestPopulation:
         from tests.training.tiny import PAIRS, params
 
         monkeypatch.chdir(tmp_path)
-        declared = params(PAIRS, bar=0.7)
-        declared = declared.model_copy(update={"active": declared.active.model_copy(update={"entailment": ["tiny"]})})
+        written = params(PAIRS, bar=0.7).model_dump(mode="json", exclude_unset=True)
+        written["active"]["entailment"] = ["tiny"]
+        (tmp_path / "params.yaml").write_text(json.dumps(written))
+        declared = Declared()
         record = {
             "labels": [],
             "base": "",

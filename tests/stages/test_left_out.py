@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from evenruler.declared import Declared
 from evenruler.instruments.framing.schemas import FORMS
 from evenruler.instruments.saged import schemas as saged
 from evenruler.instruments.saged.extract.extracting import extract
@@ -45,7 +46,7 @@ def test_probes_and_choices_are_empty_tables(chat: Model, params: Params, tmp_pa
 
     for found, schema in (
         (score._likelihoods(chat, sentences), schemas.SCORES),
-        (score._forms(chat, params, {}), FORMS),
+        (score._forms(chat, Declared(), {}), FORMS),
     ):
         write_table(found.assign(**identity), schema, tmp_path / "table.parquet")
         assert list(read_frame(tmp_path / "table.parquet").columns) == schema.names
@@ -61,7 +62,12 @@ def test_nothing_written_has_no_features(feature: dict, params: Params, store: R
     prompts = pd.DataFrame(columns=["id", "domain", "concept", "baseline"])
     replies = pd.DataFrame(columns=saged.GENERATIONS.names)
 
-    found = extract(prompts, replies, {"f": Feature.model_validate(feature)}, FromCatalogue(params, store))
+    found = extract(
+        prompts,
+        replies,
+        {"f": Feature.model_validate(feature)},
+        FromCatalogue(params, params.diagnosis.embedder, store),
+    )
 
     write_table(found.features, saged.FEATURES, tmp_path / "features.parquet")
     assert len(found.features) == len(found.topics) == 0

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -164,7 +165,7 @@ def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "stage", "message"),
     [
-        ("params.yaml", "  seed: 20", "  sead: 20", "stages.compile", "unknown key 'sead'; did you mean 'seed'?"),
+        ("params.yaml", "article:", "artical:", "stages.compile", "unknown key 'artical'; did you mean 'article'?"),
         (
             "data/sources/probes/occupation-gender.yaml",
             "A typical {ATTRIBUTE} is a {TARGET}.",
@@ -214,6 +215,7 @@ def test_manifest_names_every_file(built: Clone) -> None:
 def test_scales_rewrite_what_is_in_use_and_keep_the_comments(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "params.yaml").read_text()
     (tmp_path / "params.yaml").write_text(text)
+    shutil.copytree(Path(__file__).parents[2] / "data/sources/domains", tmp_path / "data/sources/domains")
     checking.set_scale(tmp_path, "paper")
     paper = load_params(tmp_path / "params.yaml")
     assert len(paper.active.models) == 8

@@ -1,10 +1,15 @@
 """How models are asked about domains, and what is measured of what they write: `domains` and `saged` in params.yaml."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import Scale
+from evenruler.models.declared import Catalogue
+from evenruler.models.operations import Operation
 from evenruler.strict import Slug, Strict, Text
 
 PROMPT = "{PROMPT}"
@@ -188,3 +193,28 @@ class SagedSettings(Strict):
     def features_at(self, scale: Scale) -> dict[str, Feature]:
         """The features of a scale."""
         return {name: feature for name, feature in self.features.items() if feature.scale in (None, scale)}
+
+
+def require_measuring(features: Mapping[str, Feature], catalogue: Catalogue, path: Path) -> None:
+    """Every feature names a model that can measure it.
+
+    Args:
+        features: By name.
+        catalogue: The models.
+        path: The file of the declaration.
+
+    Raises:
+        UserError: There is no such model, or it cannot.
+    """
+    needed: dict[str, Operation] = {"classifier": "classify", "scorer": "generate"}
+    for name, feature in features.items():
+        if feature.model is None:
+            continue
+        operation = needed.get(feature.kind, "embed")
+        where = f"{path}: saged.features.{name}.model"
+        if feature.model not in catalogue.models:
+            remedy = f"mend the name ({nearest(feature.model, catalogue.models)})"
+            raise UserError(f"no model {feature.model!r}", where=where, remedy=remedy)
+        if not catalogue.can(feature.model, operation):
+            what = f"{feature.model!r} (kind {catalogue.kind(feature.model)}) cannot {operation}"
+            raise UserError(what, where=where, remedy=f"name a model that can {operation}")

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.probes.source import ProbeSource
+from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict
 
 _OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
@@ -135,3 +136,46 @@ def require_start(domain: str, settings: EvolveSettings, source: ProbeSource, pa
         if _OF_WHAT_EVOLVES.fullmatch(slug):
             what = f"a template of {settings.start} is called {slug!r}, as those that evolve are"
             raise UserError(what, where=f"{where}.start", remedy="rename it")
+
+
+def require_evolving(
+    domain: str, settings: EvolveSettings, domains: Iterable[str], catalogue: Catalogue, path: Path
+) -> None:
+    """What evolves is declared, and by models that can do it.
+
+    Args:
+        domain: Which.
+        settings: How it evolves.
+        domains: The probe domains that are declared.
+        catalogue: The models.
+        path: The file of the declaration.
+
+    Raises:
+        UserError: There is no such domain, or no such model, or a model cannot do what is asked of it.
+    """
+    where, domains = f"{path}: evolve.{domain}", list(domains)
+    if domain not in domains:
+        remedy = f"declare it under `probes`, or mend the name ({nearest(domain, domains)})"
+        raise UserError(f"no probe domain {domain!r}", where=where, remedy=remedy)
+    if evolved(domain) in domains:
+        what = f"the probe domain {evolved(domain)!r} has the name of what evolves"
+        raise UserError(what, where=where, remedy="rename it")
+    for key, by_scale in (("model", settings.model), ("operator", settings.operator)):
+        for model in dict.fromkeys(by_scale.values()):
+            _require_able(model, key, f"{where}.{key}", catalogue)
+    for scale, model in settings.operator.items():
+        if settings.shots[scale] and not catalogue.models[model].continues:
+            what = f"{model!r} only chats, and goes on with no examples"
+            raise UserError(what, where=f"{where}.shots.{scale}", remedy="say false")
+
+
+def _require_able(name: str, key: str, where: str, catalogue: Catalogue) -> None:
+    entry = catalogue.models.get(name)
+    if entry is None:
+        remedy = f"mend the name ({nearest(name, catalogue.models)})"
+        raise UserError(f"no model {name!r}", where=where, remedy=remedy)
+    if key == "operator" and not (entry.chats and catalogue.can(name, "generate")):
+        raise UserError(f"{name!r} does not chat", where=where, remedy="name a causal model with `chat: true`")
+    if key == "model" and not catalogue.can(name, "loglikelihood"):
+        what = f"{name!r} (kind {catalogue.kind(name)}) cannot loglikelihood"
+        raise UserError(what, where=where, remedy="name a model that can, as one of kind causal")
