@@ -57,7 +57,7 @@ def listed(names: list[str]) -> str:
 
 
 def mark_of_change(verdict: str, expected: str) -> Mark:
-    """The traffic light of a row of `CHANGES` of `evenruler.questionnaires.schemas`.
+    """The traffic light of a row of `CHANGES` of `evenruler.instruments.questionnaires.schemas`.
 
     Green for what was expected (a control that stays is), red for what was not, amber for what the data leave open;
     none where nothing was expected or nothing can be said.

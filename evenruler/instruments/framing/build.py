@@ -28,7 +28,7 @@ FAMILY = "framing"
 
 @dataclass(frozen=True)
 class Composed:
-    """The tables of one contrast, by their schemas in `evenruler.framing.schemas`."""
+    """The tables of one contrast, by their schemas in `schemas`."""
 
     prompts: list[Row]
     outcomes: list[Row]
@@ -139,7 +139,7 @@ def options_by_prompt(
     """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read.
 
     Args:
-        prompts: By `evenruler.framing.schemas.PROMPTS`.
+        prompts: By `schemas.PROMPTS`.
         source: What the user wrote.
         settings: How it was built.
     """

@@ -32,10 +32,10 @@ def read(
     outcomes: Mapping[str, Sequence[str]],
     options: Mapping[str, Sequence[tuple[str, str]]],
 ) -> pd.DataFrame:
-    """Every reply to these prompts, read by `evenruler.framing.parsing.RULES`.
+    """Every reply to these prompts, read by `evenruler.instruments.framing.parsing.RULES`.
 
     Args:
-        replies: By `evenruler.framing.schemas.REPLIES`. Those to other prompts are none of these rows.
+        replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
         prompts: By `PROMPTS`, with a column `benchmark`.
         outcomes: Surface forms by class.
         options: By id of a prompt, slug and text of each option in the order of its letters; empty, or not there, where
@@ -63,7 +63,7 @@ def distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) 
     """How often each class was chosen, by cell and stimulus.
 
     Args:
-        choices: By `evenruler.framing.schemas.CHOICES`.
+        choices: By `schemas.CHOICES`.
         outcomes: The classes, in their order.
 
     Returns:
@@ -93,7 +93,7 @@ def exclusions(choices: pd.DataFrame) -> pd.DataFrame:
     """The share of invalid replies of every cell, over its stimuli (appendix A.1, table 2).
 
     Args:
-        choices: By `evenruler.framing.schemas.CHOICES`.
+        choices: By `schemas.CHOICES`.
 
     Returns:
         By `EXCLUSIONS`; over 60% invalid is excluded.
@@ -117,7 +117,7 @@ def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame) -> p
     """Distributions without the cells that `exclusions` takes out; those of other metrics all stay.
 
     Args:
-        distributions: By `evenruler.framing.schemas.DISTRIBUTIONS`, of any metric.
+        distributions: By `schemas.DISTRIBUTIONS`, of any metric.
         exclusions: By `EXCLUSIONS`.
     """
     key = [*CELL, "metric"]
@@ -133,7 +133,7 @@ def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, k
     The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound.
 
     Args:
-        choices: By `evenruler.framing.schemas.CHOICES`.
+        choices: By `schemas.CHOICES`.
         factors: In the order of the contrast.
         neutral: The class.
         keywords: What names another class, as whole words in any case.

@@ -51,11 +51,11 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     given the model, which those of one stimulus are not; `bootstrap` draws whole stimuli, and has no p.
 
     Args:
-        shifts: By `evenruler.framing.schemas.SHIFTS`.
+        shifts: By `schemas.SHIFTS`.
         resampling: How intervals are computed; `level` holds for all methods.
 
     Returns:
-        By `evenruler.framing.schemas.COMPARISONS`: per benchmark, configuration, metric and pair of classes the
+        By `schemas.COMPARISONS`: per benchmark, configuration, metric and pair of classes the
         model, `tukey` and `bootstrap`. `difference` is how much more `outcome` shifts than `against`, which comes
         before it in the alphabet; n counts the shifts that the method used; n_models counts lineages. Null with the
         reason where a model did not converge, is singular, or has nothing to judge by.

@@ -18,7 +18,7 @@ from evenruler.measurement import Resampling
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `evenruler.framing.schemas`."""
+    """The tables of the diagnosis, by their schemas in `schemas`."""
 
     choices: pd.DataFrame
     distributions: pd.DataFrame
@@ -46,7 +46,7 @@ def diagnose(
         contrast: Its slug.
         source: What the user wrote.
         settings: How it was built and asked.
-        prompts: By `evenruler.framing.schemas.PROMPTS`.
+        prompts: By `schemas.PROMPTS`.
         forms: Likelihoods of surface forms of all models, by `FORMS`.
         replies: Sampled replies of all models, by `REPLIES`; may be empty.
         resampling: How intervals are computed.

@@ -28,14 +28,14 @@ def figures(
     mass on the classes, mean over cells of the mean over stimuli.
 
     Args:
-        effects: By `evenruler.framing.schemas.EFFECTS`.
-        distributions: By `evenruler.framing.schemas.DISTRIBUTIONS`: everything that was measured. Cells that are
+        effects: By `schemas.EFFECTS`.
+        distributions: By `schemas.DISTRIBUTIONS`: everything that was measured. Cells that are
             excluded from `effects` may be there; a figure that they leave without a value then says so.
         factors: Of the contrast, in order.
         resampling: How intervals are computed.
 
     Returns:
-        By `evenruler.framing.schemas.FIGURES`; for every model the same figures, null with the reason where there
+        By `schemas.FIGURES`; for every model the same figures, null with the reason where there
         is no feasible pair.
 
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.

@@ -27,14 +27,14 @@ def token_distributions(
     stands for; orders of options are averaged.
 
     Args:
-        forms: By `evenruler.framing.schemas.FORMS`.
-        prompts: By `evenruler.framing.schemas.PROMPTS`, with a column `benchmark`.
+        forms: By `schemas.FORMS`.
+        prompts: By `schemas.PROMPTS`, with a column `benchmark`.
         outcomes: Surface forms by class.
         mass: `words`: all tokens of a form, and that no letter follows; `first_token`: its first token alone, each
             counted once, one that begins forms of several classes for none of them.
 
     Returns:
-        By `evenruler.framing.schemas.DISTRIBUTIONS`, metric `token`.
+        By `schemas.DISTRIBUTIONS`, metric `token`.
 
     Raises:
         UserError: No first token is a class's own.

@@ -105,7 +105,7 @@ def replications(
     changes, lies high where little changes.
 
     Args:
-        distributions: By `evenruler.framing.schemas.DISTRIBUTIONS`, of one contrast, without excluded cells.
+        distributions: By `schemas.DISTRIBUTIONS`, of one contrast, without excluded cells.
         choices: By `CHOICES`, of the same; may be empty.
         outcomes: Surface forms of the two classes, in the order of the source.
         groups: The group of every stimulus, in the order of the source; for `p-at`.
@@ -113,7 +113,7 @@ def replications(
         resampling: How intervals are computed.
 
     Returns:
-        By `evenruler.framing.schemas.REPLICATIONS`. A measure is null with the reason where nothing has a value on
+        By `schemas.REPLICATIONS`. A measure is null with the reason where nothing has a value on
         both sides; `AS` is where one of its measures is.
 
     Raises:

@@ -33,7 +33,7 @@ def asked_forms(
     """One row per prompt, configuration and surface form: letters where the prompt lists options, else words.
 
     Args:
-        prompts: By `evenruler.framing.schemas.PROMPTS`.
+        prompts: By `schemas.PROMPTS`.
         outcomes: Surface forms by class.
         configurations: `bare` and `chat`, or one of them.
 
@@ -54,7 +54,7 @@ def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurat
     """One row a reply to sample. Each draws one of the orders of options at random.
 
     Args:
-        prompts: By `evenruler.framing.schemas.PROMPTS`.
+        prompts: By `schemas.PROMPTS`.
         repetitions: Replies to a task about a stimulus in a cell.
         seed: Of the draws; each row's own seed hangs on it and on what the row is.
         configurations: `bare` and `chat`, or one of them.

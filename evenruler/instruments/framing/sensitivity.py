@@ -52,11 +52,11 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     feasible; here the mean is over the pairs that are there, with a share in both cells.
 
     Args:
-        distributions: By `evenruler.framing.schemas.DISTRIBUTIONS`, cells that are excluded taken out.
+        distributions: By `schemas.DISTRIBUTIONS`, cells that are excluded taken out.
         factors: Of the contrast, in order.
 
     Returns:
-        By `evenruler.framing.schemas.EFFECTS`; no row where a stimulus has no feasible pair.
+        By `schemas.EFFECTS`; no row where a stimulus has no feasible pair.
 
     Raises:
         ValueError: A framing has a cue that is no factor, or a cell lacks a class.
@@ -78,7 +78,7 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
         factors: As for `effects`.
 
     Returns:
-        By `evenruler.framing.schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0
+        By `schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0
         where the class has no share in either cell.
 
     Raises:

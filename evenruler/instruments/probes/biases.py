@@ -48,11 +48,11 @@ def signed_biases(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.Data
     """Equation 1, signed by keying, one row per template, attribute and model; none where a sentence is lacking.
 
     Args:
-        sentences: By `evenruler.probes.schemas.PROBES`, with a column `benchmark`.
+        sentences: By `schemas.PROBES`, with a column `benchmark`.
         likelihoods: Scores by `evenruler.tables.schemas.SCORES`; those of other sentences are left alone.
 
     Returns:
-        By `evenruler.probes.schemas.BIASES`.
+        By `schemas.BIASES`.
     """
     joined = sentences.merge(likelihoods[["id", "model", "lineage", "configuration", "value"]], on="id", validate="1:m")
     joined = joined.sort_values("pole", ascending=False, kind="stable")  # the positive pole is G1

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Compiled:
-    """The tables of one domain, by their schemas in `evenruler.probes.schemas`."""
+    """The tables of one domain, by their schemas in `schemas`."""
 
     probes: list[Row]
     templates: list[Row]

@@ -20,7 +20,7 @@ from evenruler.text import words
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `evenruler.probes.schemas`."""
+    """The tables of the diagnosis, by their schemas in `schemas`."""
 
     biases: pd.DataFrame
     associations: pd.DataFrame

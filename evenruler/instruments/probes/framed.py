@@ -18,11 +18,11 @@ def framed_biases(framed: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Biases of the framed sentences that were asked.
 
     Args:
-        framed: By `evenruler.probes.schemas.FRAMED`, with a column `benchmark`.
+        framed: By `schemas.FRAMED`, with a column `benchmark`.
         scores: Of bare and framed sentences.
 
     Returns:
-        By `evenruler.probes.schemas.BIASES`.
+        By `schemas.BIASES`.
 
     Raises:
         ValueError: A model was asked for no framed sentence of a domain that has some, or for an attribute in part.
@@ -39,7 +39,7 @@ def of_set(matrix: pd.DataFrame, framed: pd.DataFrame, resampling: Resampling) -
 
     Args:
         matrix: attributes x templates, bias in nats without a framing.
-        framed: Biases of the same set and model under framings, by `evenruler.probes.schemas.BIASES`; empty where
+        framed: Biases of the same set and model under framings, by `schemas.BIASES`; empty where
             the domain declares none.
         resampling: How intervals are computed.
     """

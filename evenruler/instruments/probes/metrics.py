@@ -19,7 +19,7 @@ def with_items(metrics: dict[str, Any], items: pd.DataFrame) -> dict[str, Any]:
 
     Args:
         metrics: By benchmark, set and model; changed in place.
-        items: By `evenruler.probes.schemas.ITEMS`.
+        items: By `schemas.ITEMS`.
     """
     for row in items.to_dict("records"):
         of_model = metrics[row["benchmark"]][row["set"]][row["model"]]

@@ -60,12 +60,12 @@ def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: 
     prompts pair; a sentence that stands in several of its prompts is still one sentence.
 
     Args:
-        prompts: By `evenruler.questionnaires.schemas.PROMPTS`.
+        prompts: By `schemas.PROMPTS`.
         by_text: The figure of every sentence.
         measure: `slor` (nats per token) or `acceptability` (probability).
 
     Returns:
-        By `evenruler.questionnaires.schemas.CONTENT`: `value` is the mean over `n` distinct sentences.
+        By `schemas.CONTENT`: `value` is the mean over `n` distinct sentences.
 
     Raises:
         ValueError: There is no such measure.

@@ -17,7 +17,7 @@ VARIANT: Final = "agree"
 
 @dataclass(frozen=True)
 class Translated:
-    """The tables of one questionnaire, by their schemas in `evenruler.questionnaires.schemas`."""
+    """The tables of one questionnaire, by their schemas in `schemas`."""
 
     items: list[Row]
     terms: list[Row]

@@ -23,7 +23,7 @@ from evenruler.tables.schemas import BARE
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `evenruler.questionnaires.schemas`."""
+    """The tables of the diagnosis, by their schemas in `schemas`."""
 
     cells: pd.DataFrame
     items: pd.DataFrame
@@ -47,15 +47,15 @@ def diagnose(
     """Score every model on every questionnaire, and validate the questionnaires.
 
     Args:
-        prompts: By `evenruler.questionnaires.schemas.PROMPTS`.
+        prompts: By `schemas.PROMPTS`.
         items: Items, with a column `questionnaire`.
         scores: Answers to the prompts, also to framed ones, long, by `evenruler.tables.schemas.ANSWERS`; with `kind`.
         embeddings: By text: originals, and source prompts (premise and hypothesis with a space between).
         settings: By questionnaire.
         resampling: How intervals are computed.
         members: The models that figures over the population rest on; all by default.
-        acceptability: Of the items, where a model was asked (`evenruler.questionnaires.acceptability`).
-        framed_prompts: The prompts after framings, by `evenruler.questionnaires.schemas.FRAMED`; only figures of
+        acceptability: Of the items, where a model was asked (`evenruler.instruments.questionnaires.acceptability`).
+        framed_prompts: The prompts after framings, by `schemas.FRAMED`; only figures of
             brittleness rest on them.
 
     Raises:

@@ -28,7 +28,7 @@ def framed_scores(
     """Item scores under framings of the models that are asked by verbaliser, by questionnaire and model.
 
     Args:
-        framed: By `evenruler.questionnaires.schemas.FRAMED`.
+        framed: By `schemas.FRAMED`.
         items: Items, with a column `questionnaire`.
         scores: Answers to bare and framed prompts.
         settings: By questionnaire.
@@ -59,7 +59,7 @@ def of_models(
     """Brittleness of every questionnaire on every model and form; null with the reason where it has no meaning.
 
     Args:
-        items: Item scores without a framing, by `evenruler.questionnaires.schemas.ITEM_SCORES`.
+        items: Item scores without a framing, by `schemas.ITEM_SCORES`.
         framed: By `framed_scores`.
         resampling: How intervals are computed.
     """

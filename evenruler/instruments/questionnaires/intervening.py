@@ -33,11 +33,11 @@ def trajectories(items: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """Scores of the scales epoch by epoch.
 
     Args:
-        items: Item scores, by `evenruler.questionnaires.schemas.ITEM_SCORES`, with `corpus` and `epoch`.
+        items: Item scores, by `schemas.ITEM_SCORES`, with `corpus` and `epoch`.
         resampling: How intervals are computed.
 
     Returns:
-        By `evenruler.questionnaires.schemas.TRAJECTORIES`.
+        By `schemas.TRAJECTORIES`.
     """
     identity = ["questionnaire", "model", "lineage", "kind", "configuration", "framing", *STATE]
     rows = []
@@ -68,7 +68,7 @@ def changes(
         members: The models that the rows of lineages rest on; all by default.
 
     Returns:
-        By `evenruler.questionnaires.schemas.CHANGES`: models first, lineages after.
+        By `schemas.CHANGES`: models first, lineages after.
     """
     counted = set(items["model"]) if members is None else members
     return pd.DataFrame([*_of_models(items, interventions, level), *_of_lineages(items, interventions, level, counted)])

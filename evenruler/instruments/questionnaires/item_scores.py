@@ -50,7 +50,7 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]) -> pd.DataFrame:
-    """P_e and PSS of every prompt and model, by `evenruler.questionnaires.schemas.CELLS`."""
+    """P_e and PSS of every prompt and model, by `schemas.CELLS`."""
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
     answers = scores.pivot(index=index, columns="measure", values="value").reset_index()
     columns = ["id", "questionnaire", "item", "term", "polarity", "intensifier", "level", "weight"]
@@ -81,7 +81,7 @@ def _log_p(rows: pd.DataFrame, settings: Settings) -> NDArray[np.float64]:
 
 
 def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """Scores of items from their cells, by `evenruler.questionnaires.schemas.ITEM_SCORES`."""
+    """Scores of items from their cells, by `schemas.ITEM_SCORES`."""
     described = {(row["questionnaire"], row["item"]): row for row in items.to_dict("records")}
     rows = []
     for key, of_item in cells.groupby([*MODEL, "item"], sort=True):

@@ -26,11 +26,11 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
     """Mean item score of every scale and subscale, with the model's place in the population.
 
     Args:
-        items: By `evenruler.questionnaires.schemas.ITEM_SCORES`.
+        items: By `schemas.ITEM_SCORES`.
         members: The models that make the population, all by default; others get no place in it.
 
     Returns:
-        By `evenruler.questionnaires.schemas.SCALE_SCORES`.
+        By `schemas.SCALE_SCORES`.
     """
     model = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])

@@ -40,11 +40,11 @@ def quality(items: pd.DataFrame, content: pd.DataFrame) -> pd.DataFrame:
     """Every figure of every item with a verdict, and advice where it is not good.
 
     Args:
-        items: By `evenruler.questionnaires.schemas.ITEM_SCORES`.
-        content: By `evenruler.questionnaires.schemas.CONTENT`.
+        items: By `schemas.ITEM_SCORES`.
+        content: By `schemas.CONTENT`.
 
     Returns:
-        By `evenruler.questionnaires.schemas.QUALITY`.
+        By `schemas.QUALITY`.
     """
     rows = [*_rows(content.assign(model=None)), *_rows(_silhouettes(items))]
     return pd.DataFrame(rows)

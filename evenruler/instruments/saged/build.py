@@ -24,7 +24,7 @@ PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "rev
 
 @dataclass(frozen=True)
 class Built:
-    """The tables of one domain, by their schemas in `evenruler.saged.schemas`."""
+    """The tables of one domain, by their schemas in `schemas`."""
 
     prompts: list[Row]
     rejected: list[Row]
@@ -45,7 +45,7 @@ def build(name: str, source: DomainSource, sentences: Sequence[Row], questions: 
     Args:
         name: Slug of the domain.
         source: What the user wrote.
-        sentences: By `evenruler.saged.schemas.SENTENCES`.
+        sentences: By `schemas.SENTENCES`.
         questions: Makes questions, where prompts are such.
 
     Returns:

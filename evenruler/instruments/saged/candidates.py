@@ -117,7 +117,7 @@ def judged_by(ask: Ask, concept: str) -> Callable[[Sequence[str]], bool]:
 
 
 def proposed(words: Sequence[str], concept: str, branch: str, ask: Ask) -> dict[str, str]:
-    """What a language model replaces words by (figure 13), for `evenruler.saged.assemble.branching.checked`.
+    """What a language model replaces words by (figure 13), for `assemble.branching.checked`.
 
     Args:
         words: About the root concept.

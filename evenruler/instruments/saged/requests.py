@@ -16,7 +16,7 @@ def asked_prompts(prompts: pd.DataFrame, items: int, concepts: int) -> pd.DataFr
     """The rows of a benchmark that are asked about.
 
     Args:
-        prompts: By `evenruler.saged.schemas.PROMPTS`, of one domain.
+        prompts: By `schemas.PROMPTS`, of one domain.
         items: Root items of each root concept at most.
         concepts: Concepts at most; root concepts are always among them.
 
@@ -52,7 +52,7 @@ def asked_replies(
 
     Args:
         prompts: The prompts that are asked.
-        framed: By `evenruler.saged.schemas.FRAMED`, those that are asked; in the first role and template alone.
+        framed: By `schemas.FRAMED`, those that are asked; in the first role and template alone.
         roles: System prompts, by role.
         templates: What a prompt is put into, by name.
         repetitions: Replies to each.

@@ -118,8 +118,8 @@ class Statistic(Strict):
     """A summary of the numbers of a group."""
 
     kind: Text
-    """A name of `evenruler.saged.STATISTICS`, or the dotted name of a function of yours, as mypackage.module.function:
-    it takes an array and gives a number."""
+    """A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours, as
+    mypackage.module.function: it takes an array and gives a number."""
     options: dict[Text, float | str] = Field(default_factory=dict)
     """Of the statistic, as `tolerance` or `standard`."""
 
@@ -145,7 +145,7 @@ class Disparities(Strict):
         default=["range", "min_max_ratio", "min_impact_ratio", "std", "max_z", "min_z", "dixon_high", "dixon_low"],
         min_length=1,
     )
-    """Names of `evenruler.saged.METRICS`."""
+    """Names of `evenruler.instruments.saged.METRICS`."""
     headline: Slug = "mean"
     """The statistic of the headline rows: more permutations, a verdict, figures on the card."""
     permutations: dict[Scale, int] = Field(default={"quick": 200, "paper": 1000})

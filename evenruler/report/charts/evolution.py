@@ -37,7 +37,8 @@ def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.FacetCh
     """Quality of whole populations by generation, a panel a figure, a line a run, bands where there are intervals.
 
     Args:
-        figures: By `GENERATIONS` of `evenruler.probes.evolve.schemas`; a line breaks where there is no value.
+        figures: By `GENERATIONS` of `evenruler.instruments.probes.evolve.schemas`; a line breaks where there is no
+            value.
         labels: What figures are called, by their names, in order; those without any value have no panel.
     """
     known = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
@@ -96,7 +97,7 @@ def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
 
     Args:
         templates: `template`, `text`, `place`, `elite`; in the order in which they are to stand.
-        gradients: By `GRADIENTS` of `evenruler.probes.evolve.schemas`, of one run.
+        gradients: By `GRADIENTS` of `evenruler.instruments.probes.evolve.schemas`, of one run.
     """
     words, starts = _placed(templates, gradients)
     deep = float(words["line"].max()) + 1
@@ -160,8 +161,8 @@ def fitness_parts(templates: pd.DataFrame) -> Panels:
     """What each part of the fitness adds for each template, the parts one after the other.
 
     Args:
-        templates: By `HISTORY` of `evenruler.probes.evolve.schemas`, one population, in the order in which they are
-            to stand.
+        templates: By `HISTORY` of `evenruler.instruments.probes.evolve.schemas`, one population, in the order in
+            which they are to stand.
     """
     named = templates.assign(said=templates["place"].astype(str) + ". " + templates["text"])
     columns = ["said", "text", "elite", "fitness"]

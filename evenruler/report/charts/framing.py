@@ -34,7 +34,7 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetCh
     """How far the cues move each model's answers, a dot a stimulus (framing, figure 1).
 
     Args:
-        effects: By `evenruler.framing.schemas.EFFECTS`; a dot is the mean over tasks, then over factors.
+        effects: By `evenruler.instruments.framing.schemas.EFFECTS`; a dot is the mean over tasks, then over factors.
         means: By `model` the mean with its interval: `value`, `low`, `high`.
     """
     by_factor = effects.groupby(["model", "stimulus", "factor"], sort=False)["apd"].mean()
@@ -46,7 +46,7 @@ def effects(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
     """The same, factor by factor (framing, figure 2).
 
     Args:
-        effects: By `evenruler.framing.schemas.EFFECTS`; a dot is the mean over tasks.
+        effects: By `evenruler.instruments.framing.schemas.EFFECTS`; a dot is the mean over tasks.
         means: By `model` and `factor` the mean with its interval: `value`, `low`, `high`.
     """
     dots = effects.groupby(["model", "stimulus", "factor"], sort=False)["apd"].mean().reset_index()
@@ -57,7 +57,8 @@ def metrics(effects: pd.DataFrame) -> alt.FacetChart:
     """Both metrics above each other, a panel a task, a dot a stimulus of one model (framing, figure 4).
 
     Args:
-        effects: By `evenruler.framing.schemas.EFFECTS`; a dot is the mean over factors. Means are over all dots.
+        effects: By `evenruler.instruments.framing.schemas.EFFECTS`; a dot is the mean over factors. Means are over all
+            dots.
     """
     by = ["metric", "task", "model", "stimulus"]
     dots = effects.groupby(by, sort=False)["apd"].mean().reset_index()
@@ -197,7 +198,8 @@ def shifts(shifts: pd.DataFrame) -> alt.FacetChart:
     """How much more or less of every class there is with the cues, a panel a model (framing, figure 3).
 
     Args:
-        shifts: By `evenruler.framing.schemas.SHIFTS`. A bar is the mean over all pairs of cells and stimuli.
+        shifts: By `evenruler.instruments.framing.schemas.SHIFTS`. A bar is the mean over all pairs of cells and
+            stimuli.
     """
     data = over_stimuli(shifts, ["model", "outcome"], "shift").round(DIGITS)
     outcomes = _in_order(data["outcome"])
@@ -227,7 +229,7 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     """Every measure of a study before and after the intervention, a panel a model (framing, figure 5).
 
     Args:
-        replications: By `evenruler.framing.schemas.REPLICATIONS`, rows with `before` and `after`.
+        replications: By `evenruler.instruments.framing.schemas.REPLICATIONS`, rows with `before` and `after`.
     """
     data = _moments(replications)
     measures = _in_order(data["measure"])

@@ -54,7 +54,7 @@ def of_evolution(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Sec
     Args:
         sources: By domain; those without a history have no section.
         tables: `comparisons`, `generations`, `gradients`, `history` and `rewordings` by the schemas of
-            `evenruler.probes.evolve.schemas`, all with the domain as `benchmark`.
+            `evenruler.instruments.probes.evolve.schemas`, all with the domain as `benchmark`.
     """
     evolved = set(tables["history"]["benchmark"])
     return [_section(domain, source, tables) for domain, source in sources.items() if domain in evolved]

@@ -26,7 +26,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
     """A table per pair of sets, a row per figure and model.
 
     Args:
-        comparisons: By `COMPARISONS` of `evenruler.probes.evolve.schemas`, of one domain.
+        comparisons: By `COMPARISONS` of `evenruler.instruments.probes.evolve.schemas`, of one domain.
     """
     names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
     ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
@@ -71,7 +71,7 @@ def pairs(history: pd.DataFrame) -> Table:
     """Every elite of the last population with the template that its line began with.
 
     Args:
-        history: One run, by `HISTORY` of `evenruler.probes.evolve.schemas`.
+        history: One run, by `HISTORY` of `evenruler.instruments.probes.evolve.schemas`.
     """
     known = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
@@ -104,7 +104,7 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
     """Share of rewordings that were taken, and why others were not, by operation and voice.
 
     Args:
-        shares: By `REWORDINGS` of `evenruler.probes.evolve.schemas`, of one domain.
+        shares: By `REWORDINGS` of `evenruler.instruments.probes.evolve.schemas`, of one domain.
     """
     by = ["run", "operation", "voice"]
     rows: list[list[str | Cell]] = [

@@ -38,7 +38,7 @@ def of_framing(contrasts: Mapping[str, ContrastSource], tables: Tables) -> list[
     Args:
         contrasts: By name.
         tables: `comparisons`, `continuations`, `distributions`, `effects`, `exclusions`, `figures`, `replications`
-            and `shifts` of `evenruler.framing.schemas`.
+            and `shifts` of `evenruler.instruments.framing.schemas`.
     """
     return [_section(name, source, tables) for name, source in contrasts.items()]
 

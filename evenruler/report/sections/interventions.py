@@ -32,7 +32,7 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Mapping[str, p
 
     Args:
         corpora: By name.
-        tables: `trajectories`, `changes` and `course` of `evenruler.questionnaires.schemas`.
+        tables: `trajectories`, `changes` and `course` of `evenruler.instruments.questionnaires.schemas`.
     """
     changes, course = tables["changes"], tables["course"]
     return [

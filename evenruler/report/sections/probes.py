@@ -31,7 +31,7 @@ def of_probes(sources: Mapping[str, ProbeSource], tables: Mapping[str, pd.DataFr
 
     Args:
         sources: By domain.
-        tables: `associations`, `biases`, `correlations` and `figures` of `evenruler.probes.schemas`.
+        tables: `associations`, `biases`, `correlations` and `figures` of `evenruler.instruments.probes.schemas`.
     """
     return [
         _section(domain, source, set_name, tables) for domain, source in sources.items() for set_name in source.sets

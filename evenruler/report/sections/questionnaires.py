@@ -45,7 +45,8 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
 
     Args:
         declared: By questionnaire.
-        tables: `cells`, `scales`, `quality`, `population` and `figures` of `evenruler.questionnaires.schemas`.
+        tables: `cells`, `scales`, `quality`, `population` and `figures` of
+            `evenruler.instruments.questionnaires.schemas`.
     """
     return [
         Section(

@@ -23,7 +23,7 @@ def of_saged(domains: Mapping[str, DomainSource], settings: SagedSettings, table
         domains: By name.
         settings: Which features and statistics there are, and which is the headline.
         tables: `summaries`, `disparities`, `verdicts`, `rates`, `tool_bias`, `context_bias`, `topics` and `figures` of
-            `evenruler.saged.schemas`.
+            `evenruler.instruments.saged.schemas`.
     """
     readable = {name: _readable(table, domains, settings) for name, table in tables.items()}
     grouping = _grouping(settings)

@@ -76,7 +76,7 @@ def pictures(domains: Sequence[str], settings: SagedSettings, tables: Tables) ->
     Args:
         domains: Their names, which tell them apart, in order.
         settings: Of what is measured.
-        tables: By `evenruler.saged.schemas`, with concepts by their names, of one grouping.
+        tables: By `evenruler.instruments.saged.schemas`, with concepts by their names, of one grouping.
     """
     if tables["summaries"].empty:
         return []

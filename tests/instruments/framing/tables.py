@@ -11,7 +11,7 @@ Cells = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
 def distributions(
     cells: Cells, benchmark: str = "pronouns", classes: Sequence[str] = ("he", "she", "they"), **more: str
 ) -> pd.DataFrame:
-    """By `evenruler.framing.schemas.DISTRIBUTIONS`; half of the mass is on the classes."""
+    """By `schemas.DISTRIBUTIONS`; half of the mass is on the classes."""
     rows = [
         {"task": task, "framing": framing, "stimulus": stimulus, "outcome": outcome, "share": share}
         for (task, framing), stimuli in cells.items()

@@ -1,7 +1,8 @@
 """What an evolution achieved: figures by generation, evolved sets against others, and what became of replies.
 
-The figures are those of any set of templates (`evenruler.probes.figures`). An evolved set was chosen for its figures on
-the model that it evolved on, so they flatter it there; what it is worth shows on other models (`transfer`).
+The figures are those of any set of templates (`evenruler.instruments.probes.figures`). An evolved set was
+chosen for its figures on the model that it evolved on, so they flatter it there; what it is worth shows on other models
+(`transfer`).
 """
 
 from collections.abc import Sequence
@@ -79,8 +80,8 @@ def comparisons(
     Of sets of different length, `comparing.OF_LENGTH` stands side by side without a difference.
 
     Args:
-        biases: By `evenruler.probes.schemas.BIASES`, of all models.
-        templates: By `evenruler.probes.schemas.TEMPLATES`, with a column `benchmark`.
+        biases: By `evenruler.instruments.probes.schemas.BIASES`, of all models.
+        templates: By `evenruler.instruments.probes.schemas.TEMPLATES`, with a column `benchmark`.
         embeddings: For semantic diversity.
         evolved_on: The model whose answers chose the templates.
         pairs: An evolved set, and the one that it is held against.

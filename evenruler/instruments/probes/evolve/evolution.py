@@ -26,7 +26,7 @@ LESS_ACCEPTABLE = "less acceptable than its parent"
 
 
 class Measure(Protocol):
-    """What says how good templates are; `evenruler.probes.evolve.measuring.Ruler`."""
+    """What says how good templates are; `evenruler.instruments.probes.evolve.measuring.Ruler`."""
 
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         """What the model answers about each."""

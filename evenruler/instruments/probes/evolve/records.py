@@ -62,7 +62,7 @@ class Run:
 
 
 def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every population with its fitness, by `evenruler.probes.evolve.schemas.HISTORY`.
+    """Every population with its fitness, by `schemas.HISTORY`.
 
     Args:
         run: The evolution.
@@ -93,7 +93,7 @@ def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
 
 
 def tries(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every reply of the operator, by `evenruler.probes.evolve.schemas.TRIES`; arguments as for `history`."""
+    """Every reply of the operator, by `schemas.TRIES`; arguments as for `history`."""
     rows = [asdict(one) for generation in run.generations for one in generation.tries]
     table = pd.DataFrame(rows, columns=[each.name for each in fields(Try)])
     table = table.assign(run=run.name, operator=run.evolution.operator, accepted=table["reason"].isna(), **shared)
@@ -102,7 +102,7 @@ def tries(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def gradients(run: Run) -> pd.DataFrame:
-    """Every word of every template, by `evenruler.probes.evolve.schemas.GRADIENTS`."""
+    """Every word of every template, by `schemas.GRADIENTS`."""
     rows = [
         {"run": run.name, "template": slug, "place": place, **asdict(word)}
         for slug, measured in run.measured()
@@ -112,7 +112,7 @@ def gradients(run: Run) -> pd.DataFrame:
 
 
 def biases(run: Run, attributes: Sequence[str]) -> pd.DataFrame:
-    """Every template and attribute, by `evenruler.probes.evolve.schemas.BIASES`."""
+    """Every template and attribute, by `schemas.BIASES`."""
     rows = [
         {"run": run.name, "template": slug, "attribute": attribute, "bias": bias}
         for slug, measured in run.measured()

@@ -12,11 +12,11 @@ def framed(domain: str, prompts: Sequence[Mapping[str, Any]], prefixes: Mapping[
 
     Args:
         domain: Its slug.
-        prompts: By `evenruler.saged.schemas.PROMPTS`.
+        prompts: By `schemas.PROMPTS`.
         prefixes: What stands before a prompt, by framing.
 
     Returns:
-        By `evenruler.saged.schemas.FRAMED`.
+        By `schemas.FRAMED`.
     """
     return [
         {

@@ -86,7 +86,7 @@ def found_replacements(
         write: The language model that the domain names.
 
     Returns:
-        Replacements that `evenruler.saged.assemble.branching.checked` accepts; for what the model gave no such, why.
+        Replacements that `branching.checked` accepts; for what the model gave no such, why.
 
     Raises:
         UserError: The domain looks for none; whatever the means raise, except for replies of no use.

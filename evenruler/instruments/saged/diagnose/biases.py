@@ -29,7 +29,7 @@ def tool_bias(layout: Layout, level: float, resamples: int, seed: int) -> pd.Dat
         seed: Of the draws.
 
     Returns:
-        By `evenruler.saged.schemas.TOOL_BIAS`, in the unit of the feature. Baselines that were not asked about do not
+        By `schemas.TOOL_BIAS`, in the unit of the feature. Baselines that were not asked about do not
         count, each of the others does once.
     """
     if not layout.branched:
@@ -69,7 +69,7 @@ def context_bias(layout: Layout) -> pd.DataFrame:
         layout: Measurements of a domain.
 
     Returns:
-        By `evenruler.saged.schemas.CONTEXT_BIAS`; `n` counts replies.
+        By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
     contexts = _thirds(layout)
     rows = [

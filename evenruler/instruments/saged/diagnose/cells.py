@@ -50,7 +50,7 @@ class Cells:
         return names[list(schemas.SUMMARIES.names[: schemas.SUMMARIES.names.index("group")])]
 
     def table(self) -> pd.DataFrame:
-        """By `evenruler.saged.schemas.SUMMARIES`."""
+        """By `schemas.SUMMARIES`."""
         names = self.names()
         names = names.loc[names.index.repeat(len(self.groups.names))].reset_index(drop=True)
         rows = {

@@ -35,7 +35,7 @@ def compared(cells: Sequence[Cells], settings: Disparities, scale: Scale, level:
         seed: Of draws.
 
     Returns:
-        By `evenruler.saged.schemas.DISPARITIES`. `p_adjusted` is over a `FAMILY`; `n_permutations` is 0 where there is
+        By `schemas.DISPARITIES`. `p_adjusted` is over a `FAMILY`; `n_permutations` is 0 where there is
         no disparity to test.
 
     Raises:

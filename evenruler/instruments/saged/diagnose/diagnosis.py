@@ -21,7 +21,7 @@ from evenruler.tables.schemas import BARE
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `evenruler.saged.schemas`."""
+    """The tables of the diagnosis, by their schemas in `schemas`."""
 
     summaries: pd.DataFrame
     disparities: pd.DataFrame
@@ -48,7 +48,7 @@ def diagnose(
 
     Args:
         domain: Its slug.
-        features: Of replies to the domain's prompts, bare and framed, by `evenruler.saged.schemas.FEATURES`; text
+        features: Of replies to the domain's prompts, bare and framed, by `schemas.FEATURES`; text
             columns may be categorical, which is faster.
         generations: The replies, by `GENERATIONS`; their text is not used.
         prompts: By `PROMPTS`.

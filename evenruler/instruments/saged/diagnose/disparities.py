@@ -78,12 +78,12 @@ def min_z(summaries: Floats) -> Floats:
 
 
 def dixon_high(summaries: Floats) -> Floats:
-    """Dixon's ratio of the highest summary, 0 to 1 (`evenruler.saged.diagnose.dixon`)."""
+    """Dixon's ratio of the highest summary, 0 to 1 (`dixon`)."""
     return dixon_ratios(summaries, "high")
 
 
 def dixon_low(summaries: Floats) -> Floats:
-    """Dixon's ratio of the lowest summary, 0 to 1 (`evenruler.saged.diagnose.dixon`)."""
+    """Dixon's ratio of the lowest summary, 0 to 1 (`dixon`)."""
     return dixon_ratios(summaries, "low")
 
 

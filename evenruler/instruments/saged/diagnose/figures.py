@@ -28,7 +28,7 @@ def headlines(disparities: pd.DataFrame, settings: Disparities) -> pd.DataFrame:
     Of the first grouping. `part` is role, template and feature; n counts groups.
 
     Args:
-        disparities: By `evenruler.saged.schemas.DISPARITIES`.
+        disparities: By `schemas.DISPARITIES`.
         settings: What they were computed by.
 
     Returns:
@@ -56,7 +56,7 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
 
     Args:
         domain: Its slug.
-        generations: Replies of one framing to these prompts, by `evenruler.saged.schemas.GENERATIONS`.
+        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
         prompts: With `id` and `root_id`.
         resampling: How intervals are computed.
 
@@ -84,9 +84,9 @@ def brittleness(
 
     Args:
         domain: Its slug.
-        features: Of bare and framed replies, by `evenruler.saged.schemas.FEATURES`.
+        features: Of bare and framed replies, by `schemas.FEATURES`.
         prompts: With `id` and `concept`.
-        framed: By `evenruler.saged.schemas.FRAMED`; empty where no framings are declared.
+        framed: By `schemas.FRAMED`; empty where no framings are declared.
         resampling: How intervals are computed.
 
     Returns:

@@ -46,9 +46,9 @@ def permutation_p(
 
     Args:
         statistics: Each of any number of series.
-        metrics: Names of `evenruler.saged.METRICS`.
+        metrics: Names of `evenruler.instruments.saged.METRICS`.
         observed: The groups as they are: one draw.
-        draws: With labels shuffled (`evenruler.saged.diagnose.draws.shuffled`).
+        draws: With labels shuffled (`draws.shuffled`).
 
     Returns:
         One for each statistic. p is uniform, or larger, where groups are exchangeable.
@@ -74,7 +74,7 @@ def permutation_p(
 def intervals(
     statistic: Summary, metrics: Sequence[str], observed: Places, draws: Iterable[Places], level: float
 ) -> tuple[Floats, Floats]:
-    """Intervals of disparities, over root items: percentiles over `evenruler.saged.diagnose.truths.plausible_truths`.
+    """Intervals of disparities, over root items: percentiles over `truths.plausible_truths`.
 
     Groups are noisy already, so that what they show lies farther from no disparity than what is true, and what
     resamples of them show twice as far; percentiles of those would lie too high, and mirrored about the disparity (the
@@ -89,9 +89,9 @@ def intervals(
 
     Args:
         statistic: Of any number of series.
-        metrics: Names of `evenruler.saged.METRICS`.
+        metrics: Names of `evenruler.instruments.saged.METRICS`.
         observed: The groups as they are: one draw.
-        draws: Root items drawn anew (`evenruler.saged.diagnose.draws.resampled`).
+        draws: Root items drawn anew (`draws.resampled`).
         level: Coverage, between 0 and 1.
 
     Returns:

@@ -83,7 +83,7 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
 
     Args:
         domain: Its slug.
-        features: By `evenruler.saged.schemas.FEATURES`, of replies to these prompts; in any order.
+        features: By `schemas.FEATURES`, of replies to these prompts; in any order.
         prompts: With `id`, `concept`, `keyword`, `section` and `root_id`.
 
     Raises:

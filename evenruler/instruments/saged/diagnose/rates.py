@@ -11,11 +11,11 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
 
     Args:
         domain: Its slug.
-        generations: Replies of one framing to these prompts, by `evenruler.saged.schemas.GENERATIONS`.
+        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
         prompts: With `id` and `concept`.
 
     Returns:
-        By `evenruler.saged.schemas.RATES`.
+        By `schemas.RATES`.
     """
     concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
     counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))

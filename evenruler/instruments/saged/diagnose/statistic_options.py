@@ -41,7 +41,7 @@ def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with defaults for what is not given.
 
     Args:
-        kind: A name of `evenruler.saged.STATISTICS`.
+        kind: A name of `evenruler.instruments.saged.STATISTICS`.
         options: As the user gave them.
 
     Raises:

@@ -29,14 +29,14 @@ def summarise(
             statistic compares with it or values are calibrated. Nulls are left out and counted.
         by: Columns whose values, crossed, make the groups. A group holds all rows of its values and no others: there
             are no rows for margins.
-        statistic: A name of `evenruler.saged.STATISTICS`, or the dotted name of a function of yours that takes an
-            array and gives a number.
+        statistic: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours that
+            takes an array and gives a number.
         cell: Those of `by` within which groups are compared: the standard of a selection rate and the bins of a
             divergence are of all rows of a cell. All of `by` but the last by default.
         calibrated: Take value minus baseline instead of value (section 3.3).
-        **options: Of the statistic, as `evenruler.saged.OPTIONS` lists them with their defaults: `mode` width;
-            `quantile_range` q; `percentile_range` low, high; `selection_rate` standard, q, width, method, margin;
-            `kl_divergence` bins, epsilon; `precision` tolerance. Those of a function of yours are given to it.
+        **options: Of the statistic, as `evenruler.instruments.saged.OPTIONS` lists them with their defaults: `mode`
+            width; `quantile_range` q; `percentile_range` low, high; `selection_rate` standard, q, width, method,
+            margin; `kl_divergence` bins, epsilon; `precision` tolerance. Those of a function of yours are given to it.
 
     Returns:
         Sorted by `by`: these columns, `summary` (float64, NaN where undefined), `n` numbers that it is of (pairs where

@@ -29,7 +29,7 @@ class Summary:
     """A statistic of some series. A series is a cell: its groups are compared with each other."""
 
     kind: str
-    """A name of `evenruler.saged.STATISTICS`, or a dotted name."""
+    """A name of `evenruler.instruments.saged.STATISTICS`, or a dotted name."""
     given: Mapping[str, Any]
     """Options as the user wrote them."""
     statistic: BlockStatistic
@@ -47,10 +47,10 @@ class Summary:
         """Prepare a statistic.
 
         Args:
-            kind: A name of `evenruler.saged.STATISTICS`, or the dotted name of a function.
+            kind: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function.
             values: [series, rows], NaN where missing.
             baselines: Beside them; only looked at by those of `USES_BASELINE`.
-            given: Options, by `evenruler.saged.OPTIONS`.
+            given: Options, by `evenruler.instruments.saged.OPTIONS`.
 
         Raises:
             UserError: There is no such statistic, or it has no such option.

@@ -22,7 +22,7 @@ def verdicts(cells: Cells) -> pd.DataFrame:
     (Shiffler 1988), so that none is concentrated.
 
     Returns:
-        By `evenruler.saged.schemas.VERDICTS`; null with the reason below three groups, beyond the thirty that Dixon's
+        By `schemas.VERDICTS`; null with the reason below three groups, beyond the thirty that Dixon's
         test has critical values for, and where all groups are equal.
 
     Source: section 4.2 names the measures; the bounds are a decision of ours.

@@ -22,7 +22,7 @@ _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
 
 @dataclass(frozen=True)
 class Extracted:
-    """Tables by `evenruler.saged.schemas`."""
+    """Tables by `schemas`."""
 
     features: pd.DataFrame
     """By `FEATURES`: for each feature a row a reply, in the order of the features and of the replies."""
@@ -37,7 +37,7 @@ def extract(
 
     Args:
         prompts: `id, domain, concept, baseline` at least, one row an id that `generations` names, framed ones as well.
-        generations: By `evenruler.saged.schemas.GENERATIONS`.
+        generations: By `schemas.GENERATIONS`.
         features: By name. Clusters become features of their own, "topics-0", "topics-1" and so on, the largest first,
             for each domain and model; where they are apart by other columns too, these are in the name
             ("topics-france-0"), for they are other topics.

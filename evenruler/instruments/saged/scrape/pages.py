@@ -33,7 +33,7 @@ class Page:
     sections: tuple[tuple[str, str], ...]
 
     def rows(self, concept: str) -> list[dict[str, Any]]:
-        """Rows by `evenruler.saged.schemas.PAGES`, one a section."""
+        """Rows by `schemas.PAGES`, one a section."""
         return [
             {
                 "concept": concept,
@@ -78,7 +78,7 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
     """The pages that rows were made from, by the title that was asked for.
 
     Args:
-        rows: By `evenruler.saged.schemas.PAGES`, the sections of a page in their order.
+        rows: By `schemas.PAGES`, the sections of a page in their order.
     """
     sections: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:

@@ -54,8 +54,8 @@ class Fetched:
     """A page that was asked for. One of the two is empty.
 
     Attributes:
-        pages: Its sections, by `evenruler.saged.schemas.PAGES`.
-        missing: Why there is none, by `evenruler.saged.schemas.MISSING`, and `unanswered`: whether the wiki did not
+        pages: Its sections, by `schemas.PAGES`.
+        missing: Why there is none, by `schemas.MISSING`, and `unanswered`: whether the wiki did not
             answer, so that a later run may find the page.
     """
 
@@ -123,7 +123,7 @@ def fetched(source: DomainSource, reader: Wiki, known: Iterable[Mapping[str, Any
     Args:
         source: What the user wrote, with what was found.
         reader: Open, by `wiki_settings`.
-        known: Rows by `evenruler.saged.schemas.PAGES` of a run that did not end: these pages are not fetched again.
+        known: Rows by `schemas.PAGES` of a run that did not end: these pages are not fetched again.
             None of them for everything anew.
 
     Yields:
@@ -159,7 +159,7 @@ def found_keywords(source: DomainSource, pages: Iterable[Mapping[str, Any]], mea
 
     Args:
         source: What the user wrote; keywords that were found before do not count.
-        pages: Of every concept, by `evenruler.saged.schemas.PAGES`: a snapshot, extracts or local text.
+        pages: Of every concept, by `schemas.PAGES`: a snapshot, extracts or local text.
         means: What they are found with.
 
     Raises:

@@ -251,7 +251,7 @@ def refresh(
     Args:
         reader: Where pages are read.
         titles: Of each concept.
-        known: Pages of runs before, by the title that was asked for (`evenruler.saged.scrape.pages.known_pages`).
+        known: Pages of runs before, by the title that was asked for (`pages.known_pages`).
         unanswered: After so many pages in a row without an answer, the wiki is taken to be away.
 
     Yields:
