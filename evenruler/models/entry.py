@@ -111,6 +111,8 @@ class ModelEntry(Strict):
             raise ValueError("`chat` is nothing that kind completions can do; declare it as kind chat, too")
         if self.sampling is not None and "generate" not in self.operations:
             raise ValueError("`sampling` belongs to models that generate")
+        if self.kind in HOSTED and self.sampling is not None and self.sampling.top_k:
+            raise ValueError("`sampling.top_k` is nothing that a server takes")
         if self.entailment and self.kind != "encoder" and not self.operations & {"entail", "in_place"}:
             raise ValueError(f"`entailment: true`, but kind {self.kind} can only {', '.join(sorted(self.operations))}")
         if (self.kind == "encoder") != (self.finetune is not None):

@@ -46,6 +46,7 @@ def workshop(folder: Path) -> None:
         "dull": {"epochs": {"quick": 1, "paper": 9}, "learning_rate": 0.001},
     }
     declared["diagnosis"]["acceptability"] = "talker"
+    declared["brittleness"] = {"questionnaires": {"quick": 2, "paper": 9}}
     (folder / "params.yaml").write_text(json.dumps(declared))
     source = YAML(typ="safe").load(ROOT / "data/sources/questionnaires/gad-7.yaml")
     source["items"] = dict(list(source["items"].items())[:2])

@@ -1,9 +1,14 @@
 """SAGED: text about concepts becomes prompts with baselines, and replies become disparities between concepts."""
 
-from evenruler.instruments.saged.diagnose.disparities import METRICS, Disparity, disparity, metric_values
-from evenruler.instruments.saged.diagnose.statistic_options import OPTIONS
-from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE
-from evenruler.instruments.saged.diagnose.summaries import summarise, summarise_each
+from typing import TYPE_CHECKING
+
+from evenruler.lazy import lazily
+
+if TYPE_CHECKING:
+    from evenruler.instruments.saged.diagnose.disparities import METRICS, Disparity, disparity, metric_values
+    from evenruler.instruments.saged.diagnose.statistic_options import OPTIONS
+    from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE
+    from evenruler.instruments.saged.diagnose.summaries import summarise, summarise_each
 
 __all__ = [
     "METRICS",
@@ -16,3 +21,11 @@ __all__ = [
     "summarise",
     "summarise_each",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    **dict.fromkeys(["METRICS", "Disparity", "disparity", "metric_values"], "diagnose.disparities"),
+    OPTIONS="diagnose.statistic_options",
+    **dict.fromkeys(["STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
+    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.summaries"),
+)
