@@ -68,12 +68,17 @@ def benchmark_of(
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[Quality(*figure) for figure in card.OF_ANY_MODEL],
         evidence=json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[built],
-        models=params.catalogue.origins(params.active.models),
+        models=params.catalogue.origins([name for name in params.active.models if _measured(params, name)]),
         command=command,
         harness=harness.harness_files(built, source, criterion, f"./benchmarks/{name}", version),
         harness_task=harness.task_name(built),
         changelog=load_changelog(SOURCES / "changelogs" / f"{name}.yaml"),
     )
+
+
+def _measured(params: Declared, model: str) -> bool:
+    """Whether a model in use says how likely sentences are: of another there are no figures."""
+    return params.catalogue.can(model, "loglikelihood")
 
 
 def _criterion(attributes: pa.Table) -> dict[str, float]:

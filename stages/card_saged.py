@@ -21,7 +21,7 @@ def main(domain: str) -> None:
     prompts, rejected = read_table(built / "prompts.parquet"), read_table(built / "rejected.parquet")
     items = prompts.filter(prompts["is_root"])["concept"].value_counts().field("counts").to_pylist()
     name = f"saged-{domain}"
-    evidence = json.loads((DIAGNOSIS / "saged" / "metrics.json").read_text(encoding="utf-8"))[domain]
+    metrics = json.loads((DIAGNOSIS / "saged" / "metrics.json").read_text(encoding="utf-8"))
     benchmark = Benchmark(
         name=name,
         title=source.title,
@@ -43,7 +43,7 @@ def main(domain: str) -> None:
         parameters=source.assemble.model_dump(),
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[],
-        evidence=evidence,
+        evidence=metrics.get(domain, {}),  # of no model, where none could be asked
         models=params.catalogue.origins(params.active.models),
         command=f"dvc repro card-saged{'' if settings.text == 'ours' else '-of-others'}@{domain}",
         harness={},

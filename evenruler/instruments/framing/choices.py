@@ -16,6 +16,9 @@ METRIC = "choice"
 MOST_INVALID = 0.6
 """The share of invalid replies above which a cell is left out (appendix A.1)."""
 
+WITHHELD = "withheld"
+"""The rule of a row without a reply: the server would not take the prompt, or held the reply back. Invalid."""
+
 EVERY = "all"
 """The factor of a row that is over all replies."""
 
@@ -42,7 +45,7 @@ def read(
             words are read.
 
     Returns:
-        By `CHOICES`.
+        By `CHOICES`; a row without a reply is an invalid one, by the rule `WITHHELD`.
 
     Raises:
         ValueError: The options of a prompt are not those of its `order`.
@@ -54,6 +57,9 @@ def read(
     asked = prompts[["id", "benchmark", "task", "stimulus"]]
     rows = []
     for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
+        if pd.isna(row["reply"]):
+            rows.append({**row, "outcome": None, "rule": WITHHELD})
+            continue
         reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()))
         rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
     return pd.DataFrame(rows, columns=CHOICES.names)
