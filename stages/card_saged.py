@@ -6,7 +6,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.saged import card
 from evenruler.instruments.saged.settings import DomainSettings
 from evenruler.instruments.saged.source import load_domain
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, Quality, measured, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SENTENCES, SOURCES, run
@@ -22,6 +22,7 @@ def main(domain: str) -> None:
     items = prompts.filter(prompts["is_root"])["concept"].value_counts().field("counts").to_pylist()
     name = f"saged-{domain}"
     metrics = json.loads((DIAGNOSIS / "saged" / "metrics.json").read_text(encoding="utf-8"))
+    evidence = metrics.get(domain, {})  # of no model, where none could be asked
     benchmark = Benchmark(
         name=name,
         title=source.title,
@@ -43,8 +44,8 @@ def main(domain: str) -> None:
         parameters=source.assemble.model_dump(),
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[],
-        evidence=metrics.get(domain, {}),  # of no model, where none could be asked
-        models=params.catalogue.origins(params.active.models),
+        evidence=evidence,
+        models=measured(params.catalogue.origins(params.active.models), evidence),
         command=f"dvc repro card-saged{'' if settings.text == 'ours' else '-of-others'}@{domain}",
         harness={},
         harness_task=None,

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from evenruler.instruments.framing.build import cues_of
@@ -130,7 +131,7 @@ def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame) -> p
     excluded = exclusions.loc[exclusions["excluded"].astype(bool), key]
     gone = set(excluded.itertuples(index=False, name=None))
     stays = [cell not in gone for cell in distributions[key].itertuples(index=False, name=None)]
-    return distributions[stays].reset_index(drop=True)
+    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # of none, an empty list is no columns
 
 
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
