@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-import evenruler.models
+import evenruler.models.catalogue
 from evenruler.errors import UserError
 from evenruler.models import Reply, Sampling
 from evenruler.tables import read_frame
@@ -84,7 +84,7 @@ class Workplace:
 
     def generate(self, write: Write) -> None:
         with self._inside(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evenruler.models, "load", lambda name, params: Scripted(write))
+            patch.setattr(evenruler.models.catalogue, "load", lambda name, params: Scripted(write))
             generate.main(MODEL)
 
     def extract(self) -> None:
