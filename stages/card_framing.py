@@ -6,7 +6,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.framing import card
 from evenruler.instruments.framing.settings import ContrastSettings
 from evenruler.instruments.framing.source import load_contrast
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, Quality, measured, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
@@ -19,7 +19,8 @@ def main(contrast: str) -> None:
     source = load_contrast(SOURCES / "contrasts" / f"{contrast}.yaml", settings)
     built = BUILT / "framing" / contrast
     name = f"framing-{contrast}"
-    evidence = json.loads((DIAGNOSIS / "framing" / "metrics.json").read_text(encoding="utf-8"))[contrast]
+    metrics = json.loads((DIAGNOSIS / "framing" / "metrics.json").read_text(encoding="utf-8"))
+    evidence = metrics.get(contrast, {})  # of no model, where none could be asked
     benchmark = Benchmark(
         name=name,
         title=source.title,
@@ -47,7 +48,7 @@ def main(contrast: str) -> None:
         quality=[Quality(*figure) for figure in card.figures(source)],
         quality_of_any=[],
         evidence=evidence,
-        models=params.catalogue.origins(params.active.models),
+        models=measured(params.catalogue.origins(params.active.models), evidence),
         command=f"dvc repro card-framing@{contrast}",
         harness={},
         harness_task=None,

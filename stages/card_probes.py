@@ -10,7 +10,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.probes import card, harness
 from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.probes.source import ProbeSource, load_probe_source
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, Quality, measured, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SOURCES, run
@@ -41,6 +41,7 @@ def benchmark_of(
     attributes = read_table(folder / "attributes.parquet")
     criterion = _criterion(attributes)
     version = params.version(name)
+    evidence = json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[built]
     return Benchmark(
         name=name,
         title=source.title,
@@ -67,8 +68,8 @@ def benchmark_of(
         parameters=parameters,
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[Quality(*figure) for figure in card.OF_ANY_MODEL],
-        evidence=json.loads((DIAGNOSIS / "probes" / "metrics.json").read_text(encoding="utf-8"))[built],
-        models=params.catalogue.origins(params.active.models),
+        evidence=evidence,
+        models=measured(params.catalogue.origins(params.active.models), evidence),
         command=command,
         harness=harness.harness_files(built, source, criterion, f"./benchmarks/{name}", version),
         harness_task=harness.task_name(built),

@@ -6,7 +6,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.saged import card
 from evenruler.instruments.saged.settings import DomainSettings
 from evenruler.instruments.saged.source import load_domain
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, Quality, measured, write_benchmark
 from evenruler.publish.versions import load_changelog
 from evenruler.tables import read_table
 from stages.running import BENCHMARKS, BUILT, DIAGNOSIS, SENTENCES, SOURCES, run
@@ -21,7 +21,8 @@ def main(domain: str) -> None:
     prompts, rejected = read_table(built / "prompts.parquet"), read_table(built / "rejected.parquet")
     items = prompts.filter(prompts["is_root"])["concept"].value_counts().field("counts").to_pylist()
     name = f"saged-{domain}"
-    evidence = json.loads((DIAGNOSIS / "saged" / "metrics.json").read_text(encoding="utf-8"))[domain]
+    metrics = json.loads((DIAGNOSIS / "saged" / "metrics.json").read_text(encoding="utf-8"))
+    evidence = metrics.get(domain, {})  # of no model, where none could be asked
     benchmark = Benchmark(
         name=name,
         title=source.title,
@@ -44,7 +45,7 @@ def main(domain: str) -> None:
         quality=[Quality(*figure) for figure in card.FIGURES],
         quality_of_any=[],
         evidence=evidence,
-        models=params.catalogue.origins(params.active.models),
+        models=measured(params.catalogue.origins(params.active.models), evidence),
         command=f"dvc repro card-saged{'' if settings.text == 'ours' else '-of-others'}@{domain}",
         harness={},
         harness_task=None,

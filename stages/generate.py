@@ -33,7 +33,9 @@ def main(name: str) -> None:
         GENERATIONS / f"{name}.parquet",
     )
     refused, empty = int(replies["refusal"].sum()), int(replies["empty"].sum())
-    counted = f"{len(replies):,} replies, {refused} refusals, {empty} empty"
+    withheld = int(replies["generation"].isna().sum())
+    counted = f"{len(replies) - withheld:,} replies, {refused} refusals, {empty} empty"
+    counted += f", {withheld} prompts without a reply" if withheld else ""
     print(f"{name}: {counted}; {model.asked:,} of them asked of the model")
 
 
@@ -57,14 +59,21 @@ def _asked(params: Declared, name: str, domain: str) -> pd.DataFrame:
 
 
 def _replies(model: "Model", params: Declared, domain: str, asked: pd.DataFrame) -> pd.DataFrame:
-    replies = model.generate(
+    """What was replied; a row with a reason where the server gave no reply."""
+    replies = model.replies(
         asked["text"].tolist(),
         sampling=model.sampling(params.entry("domains", domain, DomainSettings).new_tokens[params.scale]),
         seeds=asked["seed"].tolist(),
         system=[system or None for system in asked["system"]],
     )
+    said = [reply.text for reply in replies]
     return asked.drop(columns=["system", "text", "seed"]).assign(
-        generation=replies, refusal=[*map(is_refusal, replies)], empty=[*map(is_empty, replies)], model="", lineage=""
+        generation=pd.array(said, dtype="str"),
+        refusal=[text is not None and is_refusal(text) for text in said],
+        empty=[text is not None and is_empty(text) for text in said],
+        reason=pd.array([reply.reason for reply in replies], dtype="str"),
+        model="",
+        lineage="",
     )
 
 

@@ -39,10 +39,10 @@ def main(name: str) -> None:
     forms, replies = _forms(model, params, contrasts), _replies(model, params, contrasts)
     write_table(forms.assign(**identity), FORMS, SCORES / "framing" / name / "forms.parquet")
     write_table(replies.assign(**identity), REPLIES, SCORES / "framing" / name / "replies.parquet")
-    print(
-        f"{name}: {len(scores):,} sentences, {len(forms):,} words at decision points, {len(replies):,} replies; "
-        f"{model.asked:,} of them asked of the model"
-    )
+    withheld = int(replies["reply"].isna().sum())
+    counted = f"{len(scores):,} sentences, {len(forms):,} words at decision points, {len(replies) - withheld:,} replies"
+    counted += f", {withheld} prompts without a reply" if withheld else ""
+    print(f"{name}: {counted}; {model.asked:,} of them asked of the model")
 
 
 def _sentences(params: Declared) -> pd.DataFrame:
@@ -94,7 +94,7 @@ def _forms(model: "Model", params: Declared, contrasts: dict[str, ContrastSource
 
 
 def _replies(model: "Model", params: Declared, contrasts: dict[str, ContrastSource]) -> pd.DataFrame:
-    """Sampled replies, with the sampling settings that the model came with."""
+    """Sampled replies, with the sampling settings that the model came with; a row with a reason where there is none."""
     found = [pd.DataFrame(columns=REPLIES.names)]
     scale = params.scale
     for contrast, source in contrasts.items():
@@ -104,13 +104,15 @@ def _replies(model: "Model", params: Declared, contrasts: dict[str, ContrastSour
         prompts, repetitions = _prompts(params, contrast, source), settings.generations[scale]
         asked = asked_replies(prompts, repetitions, settings.seed, _configurations(model))
         for configuration, rows in asked.groupby("configuration", sort=True):
-            replies = model.generate(
+            replies = model.replies(
                 rows["prompt"].tolist(),
                 sampling=model.sampling(settings.new_tokens[scale]),
                 seeds=rows["seed"].tolist(),
                 chat=configuration == CHAT,
             )
-            found.append(rows.drop(columns="prompt").assign(reply=replies))
+            said = pd.array([reply.text for reply in replies], dtype="str")
+            why = pd.array([reply.reason for reply in replies], dtype="str")
+            found.append(rows.drop(columns="prompt").assign(reply=said, reason=why))
     return pd.concat(found)
 
 

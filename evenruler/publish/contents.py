@@ -86,6 +86,12 @@ class Benchmark:
         return sorted({value for table in self.tables.values() for value in table.column(column).unique().to_pylist()})
 
 
+def measured(origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Of models, those that evidence has a figure of: one that can answer nothing is in use, and was not measured."""
+    known = {model for of_part in evidence.values() for model in of_part}
+    return {model: origin for model, origin in origins.items() if model in known}
+
+
 def data_file(config: str) -> str:
     """Where the rows of a config lie in a benchmark folder."""
     return f"{config}/test-00000-of-00001.parquet"

@@ -183,6 +183,7 @@ def rates() -> list[dict[str, Any]]:
             "n": N,
             "refusals": 2 if (concept, model, role) == ("china", "bloom", "assistant") else 0,
             "empty": 1 if (concept, model, role) == ("russia", "smollm2", "no-role") else 0,
+            "withheld": 0,
         }
         for name, model, role in product(CONCEPTS, MODELS, ROLES)
         for concept in CONCEPTS[name]

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 import evenruler.models.catalogue
 from evenruler.errors import UserError
-from evenruler.models import Sampling
+from evenruler.models import Reply, Sampling
 from evenruler.tables import read_frame
 from stages import assemble, card_saged, diagnose_saged, extract, generate, scrape
 from tests.tiny import tiny_declaration
@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[2]
 MODEL = "scripted"
 yaml = YAML()
 
-Write = Callable[[str, int], str]
-"""A prompt and a seed -> the reply."""
+Write = Callable[[str, int], str | None]
+"""A prompt and a seed -> the reply; None: it is held back by a filter."""
 
 
 class Scripted:
@@ -41,12 +41,13 @@ class Scripted:
     def sampling(self, max_new_tokens: int) -> Sampling:
         return Sampling(max_new_tokens)
 
-    def generate(
+    def replies(
         self, prompts: Sequence[str], *, sampling: Sampling, seeds: Sequence[int], system: Sequence[str | None]
-    ) -> list[str]:
+    ) -> list[Reply]:
         assert len(prompts) == len(system)
         self.asked += len(prompts)
-        return [self._write(prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
+        said = [self._write(prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
+        return [Reply(None, "content_filter", "content_filter") if text is None else Reply(text) for text in said]
 
 
 class Workplace:

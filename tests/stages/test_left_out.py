@@ -62,12 +62,7 @@ def test_nothing_written_has_no_features(feature: dict, params: Params, store: R
     prompts = pd.DataFrame(columns=["id", "domain", "concept", "baseline"])
     replies = pd.DataFrame(columns=saged.GENERATIONS.names)
 
-    found = extract(
-        prompts,
-        replies,
-        {"f": Feature.model_validate(feature)},
-        FromCatalogue(params, params.diagnosis.embedder, store),
-    )
+    found = extract(prompts, replies, {"f": Feature.model_validate(feature)}, FromCatalogue(params, "minilm", store))
 
     write_table(found.features, saged.FEATURES, tmp_path / "features.parquet")
     assert len(found.features) == len(found.topics) == 0

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from evenruler.instruments.framing.build import cues_of
@@ -15,6 +16,9 @@ METRIC = "choice"
 
 MOST_INVALID = 0.6
 """The share of invalid replies above which a cell is left out (appendix A.1)."""
+
+WITHHELD = "withheld"
+"""The rule of a row without a reply: the server would not take the prompt, or held the reply back. Invalid."""
 
 EVERY = "all"
 """The factor of a row that is over all replies."""
@@ -42,7 +46,7 @@ def read(
             words are read.
 
     Returns:
-        By `CHOICES`.
+        By `CHOICES`; a row without a reply is an invalid one, by the rule `WITHHELD`.
 
     Raises:
         ValueError: The options of a prompt are not those of its `order`.
@@ -54,6 +58,9 @@ def read(
     asked = prompts[["id", "benchmark", "task", "stimulus"]]
     rows = []
     for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
+        if pd.isna(row["reply"]):
+            rows.append({**row, "outcome": None, "rule": WITHHELD})
+            continue
         reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()))
         rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
     return pd.DataFrame(rows, columns=CHOICES.names)
@@ -124,7 +131,7 @@ def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame) -> p
     excluded = exclusions.loc[exclusions["excluded"].astype(bool), key]
     gone = set(excluded.itertuples(index=False, name=None))
     stays = [cell not in gone for cell in distributions[key].itertuples(index=False, name=None)]
-    return distributions[stays].reset_index(drop=True)
+    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # of none, an empty list is no columns
 
 
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:

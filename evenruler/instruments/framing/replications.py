@@ -142,8 +142,9 @@ def replications(
 
 def _probing(answers: _Answers) -> Iterator[tuple[str, list[_Measure]]]:
     forms = "|".join(re.escape(form) for of_class in answers.outcomes.values() for form in of_class)
-    gendered = answers.replies["reply"].str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
-    hits, counts = answers.count(answers.replies[gendered.astype(bool)]), answers.count(answers.replies)
+    given = answers.replies.dropna(subset="reply")  # what was withheld may have had a form or not
+    gendered = given["reply"].str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
+    hits, counts = answers.count(given[gendered.astype(bool)]), answers.count(given)
     replies = np.stack([hits, counts], axis=-1) * (counts.min(axis=0) > 0)[:, None]
     # Shares are masses over their sum, so that they are GLD as they are.
     shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")

@@ -55,9 +55,16 @@ with space and capital. Nats of all its tokens; that what follows is no letter, 
 that token."""
 
 REPLIES = pa.schema(
-    [*_ASKED, required("repetition", pa.int32()), required("seed", pa.int64()), required("reply", pa.string())]
+    [
+        *_ASKED,
+        required("repetition", pa.int32()),
+        required("seed", pa.int64()),
+        pa.field("reply", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
 )
-"""One row per prompt, configuration and repetition of one model: what it wrote."""
+"""One row per prompt, configuration and repetition of one model: what it wrote. `reply`: null where a server gave none;
+`reason`: what it said of that, null elsewhere."""
 
 _MEASURED = [
     required("benchmark", pa.string()),
@@ -78,10 +85,12 @@ CHOICES = pa.schema(
         required("repetition", pa.int32()),
         pa.field("outcome", pa.string()),
         required("rule", pa.string()),
-        required("reply", pa.string()),
+        pa.field("reply", pa.string()),
+        pa.field("reason", pa.string()),
     ]
 )
-"""One row a reply, read: its class, null where it is invalid, and the rule that said so."""
+"""One row a reply, read: its class, null where it is invalid, and the rule that said so. Where a server gave no reply
+the rule is `withheld`, the class and `reply` are null, and `reason` says why."""
 
 DISTRIBUTIONS = pa.schema(
     [

@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.errors import UserError
-from evenruler.instruments.probes import figures, framed
+from evenruler.instruments.probes import figures, framed, schemas
 from evenruler.instruments.probes.biases import CELL, likelihoods_of, signed_biases
 from evenruler.instruments.probes.source import without_slots
 from evenruler.measurement import Resampling
 from evenruler.progress import note
 from evenruler.text import words
+
+DIVERSITY = ["semantic_diversity", "lexical_diversity"]
+"""Of a template, whatever model is asked."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ def diagnose(
         probes: Sentences, with a column `benchmark`.
         templates: Templates, with a column `benchmark`.
         attributes: Attributes and criteria, with a column `benchmark`.
-        scores: Log-likelihoods of the sentences, also of framed ones.
+        scores: Log-likelihoods of the sentences, also of framed ones; none where no model can say them, and then
+            there are only figures that depend on no model.
         embeddings: By text of a template (slots as "someone"), for semantic diversity.
         resampling: How intervals are computed.
         framed_probes: The sentences after framings, with a column `benchmark`; only figures of brittleness rest on
@@ -58,7 +63,8 @@ def diagnose(
     framed_probes = probes.head(0) if framed_probes is None else framed_probes
     under_framings = dict(iter(framed.framed_biases(framed_probes, scores).groupby(framed.OF_SET)))
     diversity = _diversity(templates, embeddings)
-    associations, items, correlations, found = [], [], [], []
+    associations, items = [_none_of(schemas.ASSOCIATIONS)], [_none_of(schemas.ITEMS).drop(columns=DIVERSITY)]
+    correlations, found = [_none_of(schemas.CORRELATIONS)], []
     for cell, rows in biases.groupby(CELL, sort=True):
         key: dict[str, Any] = dict(zip(CELL, cell, strict=True))
         matrix = _matrix(rows, key, templates, attributes)
@@ -72,11 +78,20 @@ def diagnose(
     found.append(figures.of_sets(diversity))
     return Diagnosis(
         biases,
-        pd.concat(associations, ignore_index=True),
-        pd.concat(items, ignore_index=True).merge(diversity, on=["benchmark", "set", "template"], validate="m:1"),
-        pd.concat(correlations, ignore_index=True),
+        _joined(associations),
+        _joined(items).merge(diversity, on=["benchmark", "set", "template"], validate="m:1"),
+        _joined(correlations),
         pd.concat(found, ignore_index=True),
     )
+
+
+def _none_of(schema: pa.Schema) -> pd.DataFrame:
+    return pd.DataFrame(columns=schema.names)
+
+
+def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other; the first, which is empty, only where there is no other."""
+    return pd.concat(frames[1:] or frames, ignore_index=True)
 
 
 def _biases(probes: pd.DataFrame, templates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
@@ -87,6 +102,8 @@ def _biases(probes: pd.DataFrame, templates: pd.DataFrame, scores: pd.DataFrame)
         if lacking:
             raise ValueError(f"{model}: {lacking} sentences have no score")
     signed = signed_biases(probes, likelihoods)
+    if likelihoods.empty:  # of no model, whatever the sentences
+        return signed
     measured = set(signed[["benchmark", "set"]].itertuples(index=False, name=None))
     for benchmark, set_name in templates[["benchmark", "set"]].itertuples(index=False, name=None):
         if (benchmark, set_name) not in measured:

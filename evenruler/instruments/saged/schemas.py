@@ -121,12 +121,14 @@ GENERATIONS = pa.schema(
         required("role", pa.string()),
         required("template", pa.string()),
         required("repetition", pa.int32()),
-        required("generation", pa.string()),
+        pa.field("generation", pa.string()),
         required("refusal", pa.bool_()),
         required("empty", pa.bool_()),
+        pa.field("reason", pa.string()),
     ]
 )
-"""One row a reply. `id`: of the prompt; `role`: whom the model was told to be."""
+"""One row a reply. `id`: of the prompt; `role`: whom the model was told to be; `generation`: null where a server gave
+no reply, which is then neither a refusal nor empty; `reason`: what it said of that, null elsewhere."""
 
 _REPLY = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
 
@@ -228,9 +230,11 @@ RATES = pa.schema(
         required("n", pa.int64()),
         required("refusals", pa.int64()),
         required("empty", pa.int64()),
+        required("withheld", pa.int64()),
     ]
 )
-"""One row a concept and configuration: how many of n replies are refusals, and how many empty."""
+"""One row a concept and configuration: how many of n replies are refusals, and how many empty. `withheld`: how many
+more were asked for, which a server did not give."""
 
 TOOL_BIAS = pa.schema(
     [

@@ -40,6 +40,12 @@ def of_probes(sources: Mapping[str, ProbeSource], tables: Mapping[str, pd.DataFr
 
 def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[str, pd.DataFrame]) -> Section:
     here = {name: table[(table["benchmark"] == domain) & (table["set"] == set_name)] for name, table in tables.items()}
+    text = f"Measures the {source.construct_}; {source.direction}. {source.sets[set_name].title}."
+    title = f"{source.title}: {set_name}"
+    if here["biases"].empty:
+        return Section(
+            title, f"{text} No model was asked: none in use says how likely sentences are.", [_table(here["figures"])]
+        )
     pictures = [
         Picture(
             "How the templates go together",
@@ -66,8 +72,7 @@ def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[st
                 charts.validity(known, source.criterion.label),
             ),
         )
-    text = f"Measures the {source.construct_}; {source.direction}. {source.sets[set_name].title}."
-    return Section(f"{source.title}: {set_name}", text, [_table(here["figures"]), *pictures])
+    return Section(title, text, [_table(here["figures"]), *pictures])
 
 
 def _table(figures: pd.DataFrame) -> Table:
@@ -80,5 +85,5 @@ def _table(figures: pd.DataFrame) -> Table:
             rows.append([label, *(figure(of_figure.loc[model], decimals) for model in models)])
     for name, label in OF_ANY_MODEL.items():
         record = figures[figures["figure"] == name].iloc[0]
-        rows.append([f"{label} (any model)", Cell(figure(record), columns=len(models))])
-    return Table(["figure", *models], rows)
+        rows.append([f"{label} (any model)", Cell(figure(record), columns=len(models) or 1)])
+    return Table(["figure", *(models or ["value"])], rows)

@@ -109,15 +109,17 @@ def _width(found: pd.DataFrame) -> str:
 def _refusals(rates: pd.DataFrame) -> str:
     """Shares over all configurations, and where the most are."""
     n, refusals, empty = (int(rates[name].sum()) for name in ("n", "refusals", "empty"))
+    withheld = int(rates["withheld"].sum())
+    lacking = f" A server did not give {withheld:,} more." if withheld else ""
     if not n:
-        return "There is no reply."
+        return f"There is no reply.{lacking}"
     words = f"Of {_count(n, 'reply').replace('replys', 'replies')}, {_share(refusals, n)} are refusals"
     by = rates.groupby(["model", "role"])[["n", "refusals"]].sum()
     if refusals and len(by) > 1:
         shares = (by["refusals"] / by["n"]).sort_values(ascending=False, kind="stable")
         model, role = shares.index[0]
         words += f" (most: {model}, {role}, {100 * shares.iloc[0]:.1f}%)"
-    return f"{words} and {_share(empty, n)} empty."
+    return f"{words} and {_share(empty, n)} empty.{lacking}"
 
 
 def _share(part: int, n: int) -> str:

@@ -82,14 +82,20 @@ def rates(rates: pd.DataFrame) -> list[Table]:
     if rates.empty:
         return []
     rows: list[list[str | Cell]] = []
+    withheld = bool(rates["withheld"].sum())
     for (model, role), own in rates.groupby(["model", "role"], sort=True):
         n = int(own["n"].sum())
-        rows.append([str(model), str(role), f"{n:,}", *(_rate(own, name, n) for name in ("refusals", "empty"))])
+        lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
+        of_replies = [_rate(own, name, n) for name in ("refusals", "empty")]
+        rows.append([str(model), str(role), f"{n:,}", *of_replies, *lacking])
     caption = (
         "Replies that refuse, and replies without a word, both kept; in brackets the concept with the largest share. "
         "An empty reply has no features."
     )
     columns = ["model", "role", "replies", "refusals", "empty"]
+    if withheld:
+        columns.append("not given")
+        caption += " Replies that a server did not give are none of them, and have no features either."
     return [Table(columns, rows, "Refusals and empty replies", caption)]
 
 

@@ -3,7 +3,14 @@ import math
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.choices import continuations, distributions, exclusions, read, without_excluded
+from evenruler.instruments.framing.choices import (
+    WITHHELD,
+    continuations,
+    distributions,
+    exclusions,
+    read,
+    without_excluded,
+)
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS, REPLIES
 from evenruler.tables import write_table
 
@@ -38,7 +45,7 @@ def nothing() -> pd.DataFrame:
 
 
 class TestRead:
-    def replies(self, **of_prompt: list[str]) -> pd.DataFrame:
+    def replies(self, **of_prompt: list[str | None]) -> pd.DataFrame:
         framings = PROMPTS.set_index("id")["framing"]
         rows = [
             {
@@ -55,6 +62,16 @@ class TestRead:
             for i, reply in enumerate(of_one)
         ]
         return pd.DataFrame(rows, columns=REPLIES.names)
+
+    def test_what_was_withheld_is_invalid_with_its_reason(self) -> None:
+        replies = self.replies(p0=["They sing.", None]).assign(reason=[None, "content_filter"])
+        found = read(replies, PROMPTS, OUTCOMES, OPTIONS).sort_values("repetition")
+        assert found["rule"].tolist() == ["word", WITHHELD]
+        assert found["outcome"].isna().tolist() == found["reply"].isna().tolist() == [False, True]
+        assert found["reason"].tolist()[1] == "content_filter"
+        assert set(distributions(found, OUTCOMES)["coverage"]) == {0.5}
+        assert exclusions(found)["invalid"].tolist() == [0.5]
+        assert continuations(found, [], "they", ["he"])["n"].tolist() == [1]
 
     def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
         replies = self.replies(p0=["They sing.", "A", "A"], p1=["A", "B"], p2=["A", "B: He"])

@@ -40,7 +40,7 @@ def replies(texts: dict[str, dict[str, list[str]]], model: str = "m0", configura
         for stimulus, said in stimuli.items()
         for repetition, reply in enumerate(said)
     ]
-    same = {"benchmark": "pronouns", "task": "describe", "outcome": None, "rule": "none", "id": "x"}
+    same = {"benchmark": "pronouns", "task": "describe", "outcome": None, "rule": "none", "id": "x", "reason": None}
     frame = pd.DataFrame(rows or None, columns=["framing", "stimulus", "repetition", "reply"])
     return frame.assign(model=model, lineage=model, configuration=configuration, **same)[schemas.CHOICES.names]
 
@@ -76,6 +76,12 @@ class TestIndirectProbing:
         row = probed(asked(PROBED), replies(SAID)).loc["GAS"]
         assert row[["before", "after", "change"]].tolist() == [0.25, 0.75, 0.5]
         assert (row["metric"], row["n"]) == ("choice", 2)
+
+    def test_what_was_withheld_is_no_reply(self) -> None:
+        said = replies(SAID)
+        withheld = replies({"salience": {"long": [""]}}).assign(reply=None, repetition=9, reason="content_filter")
+        rows = asked(PROBED)
+        assert probed(rows, pd.concat([said, withheld])).loc["GAS"].equals(probed(rows, said).loc["GAS"])
 
     def test_gld_on_paper(self) -> None:
         # Before .8, .4, .4, 0, mean .4; after .2, 0, 0, 0, mean .05.

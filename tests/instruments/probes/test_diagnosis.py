@@ -128,6 +128,12 @@ class TestBiases:
         assert matrix["first"].tolist() == BIAS["first"].tolist()
         assert set(found["keying"]) == {1}
 
+    def test_of_no_model_there_is_only_what_depends_on_none(self, diagnosed) -> None:
+        found = diagnosed(scores=lambda probes: scores_of(probes, np.zeros(len(probes)), "m").head(0))
+        assert len(found.biases) == len(found.associations) == len(found.items) == len(found.correlations) == 0
+        assert set(found.figures["figure"]) == {"semantic_diversity", "lexical_diversity"}
+        assert found.figures["model"].isna().all()
+
     def test_the_order_of_scores_does_not_matter(self, diagnosed) -> None:
         def shuffled(probes: pd.DataFrame) -> pd.DataFrame:
             return scores_of(probes, values_for(probes, BIAS)).sample(frac=1, random_state=1)

@@ -50,7 +50,7 @@ def diagnose(
         domain: Its slug.
         features: Of replies to the domain's prompts, bare and framed, by `schemas.FEATURES`; text
             columns may be categorical, which is faster.
-        generations: The replies, by `GENERATIONS`; their text is not used.
+        generations: The replies, by `GENERATIONS`; of their text it counts alone whether there is one.
         prompts: By `PROMPTS`.
         framed: By `FRAMED`; empty where no framings are declared.
         settings: Groupings, statistics, metrics, permutations and resamples.

@@ -19,6 +19,8 @@ CONCEPTS, ROOTS = "concepts", "root items"
 
 COLUMNS = list(figures_of("part").names)
 
+NOTHING_GIVEN = "the server gave no reply"
+
 UNDECLARED, UNASKED = "no framings are declared", "no concepts were asked after a framing"
 
 
@@ -54,6 +56,9 @@ def headlines(disparities: pd.DataFrame, settings: Disparities) -> pd.DataFrame:
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """Share of refusals and of empty replies, over all concepts, with bootstrap intervals over root items.
 
+    Both are of the replies that there are. Where a server did not give some that were asked for, their share is there
+    as well (`withheld_rate`).
+
     Args:
         domain: Its slug.
         generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
@@ -61,15 +66,21 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
         resampling: How intervals are computed.
 
     Returns:
-        By `evenruler.tables.schemas.figures_of`; `part` is role and template, n counts root items.
+        By `evenruler.tables.schemas.figures_of`; `part` is role and template, n counts root items. Null where no
+        reply was given.
     """
     rows = []
-    counted = generations.assign(root=generations["id"].astype(str).map(prompts.set_index("id")["root_id"]))
+    root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
+    counted = generations.assign(root=root, withheld=generations["generation"].isna())
     for key, own in counted.groupby(CONFIGURATION, observed=True, sort=True):
         model, role, template = key
-        for figure, column in (("refusal_rate", "refusal"), ("empty_rate", "empty")):
-            by_root = own.groupby("root")[column].agg(["sum", "size"])
-            found = bootstrapped(figure, _share, by_root.to_numpy(dtype=np.float64), resampling, ROOTS)
+        given = own[~own["withheld"]]
+        shares = [("refusal_rate", "refusal", given), ("empty_rate", "empty", given)]
+        for figure, column, of in [*shares, *([("withheld_rate", "withheld", own)] if len(given) < len(own) else [])]:
+            by_root = of.groupby("root")[column].agg(["sum", "size"]).to_numpy(dtype=np.float64)
+            found = Figure(figure, None, 0, ROOTS, reason=NOTHING_GIVEN)
+            if len(by_root):
+                found = bootstrapped(figure, _share, by_root, resampling, ROOTS)
             rows.append({"benchmark": domain, "part": f"{role}, {template}", "model": model, **asdict(found)})
     return pd.DataFrame(rows, columns=COLUMNS)
 

@@ -1,4 +1,4 @@
-"""How often models refuse, or say nothing."""
+"""How often models refuse, say nothing, or are kept from replying."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ from evenruler.instruments.saged.diagnose.layout import CONFIGURATION
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Refusals and empty replies of every concept and configuration.
+    """Refusals, empty replies and replies that were not given, of every concept and configuration.
 
     Args:
         domain: Its slug.
@@ -19,7 +19,8 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
     """
     concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
     counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
+    counted["withheld"] = counted["generation"].isna()
     found = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True).agg(
-        n=("refusal", "size"), refusals=("refusal", "sum"), empty=("empty", "sum")
+        n=("generation", "count"), refusals=("refusal", "sum"), empty=("empty", "sum"), withheld=("withheld", "sum")
     )
     return found.reset_index()[list(schemas.RATES.names)]

@@ -1,7 +1,7 @@
 """From replies and their baselines to numbers: features (SAGED, sections 3.2 and A.3).
 
 Each distinct text is measured once, be it a reply or a baseline. A text that cannot be measured is null with a reason,
-never a neutral number; a refusal is measured like any other reply.
+never a neutral number; a refusal is measured like any other reply. A reply that a server did not give is null as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.saged.extract.features import Column, Replies, opened
+from evenruler.instruments.saged.extract.features import EMPTY, NONE, Column, Replies, opened
 from evenruler.instruments.saged.extract.measuring import Models
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.instruments.saged.settings import Feature
@@ -76,7 +76,8 @@ def _replies(prompts: pd.DataFrame, generations: pd.DataFrame) -> Replies:
     replies = generations.reset_index(drop=True)
     codes, distinct = pd.factorize(pd.concat([replies["generation"], beside["baseline"]]).astype(object), sort=True)
     says = np.array([not is_empty(text) for text in distinct], dtype=bool)
-    place = np.where(says, np.cumsum(says) - 1, -1)[codes]
+    places = np.append(np.where(says, np.cumsum(says) - 1, EMPTY), NONE)  # the last is for what has no code
+    place = places[codes]
     frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
     return Replies(frame, list(distinct[says]), place[: len(replies)], place[len(replies) :])
 

@@ -19,7 +19,9 @@ from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
 
 Places = NDArray[np.int64]
-"""Which of the distinct texts; -1 where it is empty."""
+"""Which of the distinct texts; `EMPTY` where it says nothing, `NONE` where there is none."""
+
+EMPTY, NONE = -1, -2
 
 Reasons = NDArray[np.str_]
 """Why a number is missing, empty where it is not."""
@@ -101,7 +103,13 @@ def _taken(numbers: Floats, places: Places) -> Floats:
 
 def _why(what: str, places: Places, numbers: Floats, lacking: Reasons | str) -> Reasons:
     said = np.strings.add(f"{what}: ", lacking)
-    return np.select([places < 0, np.isnan(numbers) & (np.asarray(lacking) != "")], [f"empty {what}", said], default="")
+    unmeasured = np.isnan(numbers) & (np.asarray(lacking) != "")
+    return np.where(places < 0, _absent(what, places), np.where(unmeasured, said, ""))
+
+
+def _absent(what: str, places: Places) -> Reasons:
+    """Why there is nothing to measure, empty where there is."""
+    return np.select([places == EMPTY, places == NONE], [f"empty {what}", f"no {what}"], default="")
 
 
 def _joined(first: Reasons, second: Reasons) -> Reasons:
@@ -154,9 +162,7 @@ def _distance(name: str, feature: Feature, models: Models) -> Measure:
         there = (replies.reply >= 0) & (replies.baseline >= 0)
         value = np.full(len(there), np.nan)
         value[there] = distances(points[replies.reply[there]], points[replies.baseline[there]], metric)
-        reason = _joined(
-            np.where(replies.reply < 0, "empty reply", ""), np.where(replies.baseline < 0, "empty baseline", "")
-        )
+        reason = _joined(_absent("reply", replies.reply), _absent("baseline", replies.baseline))
         reason = np.where(there & np.isnan(value), NO_DIRECTION, reason)
         return Measured([Column(name, np.arange(len(value)), value, np.full_like(value, np.nan), reason)])
 

@@ -199,6 +199,10 @@ def test_refusals_and_empty_replies_are_counted() -> None:
     replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
     found = diagnose("fruit", features, replies, prompts, NONE, SETTINGS, "quick", 0.95, 3).rates
     assert found[["concept", "n", "refusals", "empty"]].to_numpy().tolist() == [["fig", 3, 2, 0], ["kiwi", 3, 0, 1]]
+    assert found["withheld"].tolist() == [0, 0]
+    replies.loc[replies["id"] == "fig-001", "generation"] = None
+    found = diagnose("fruit", features, replies, prompts, NONE, SETTINGS, "quick", 0.95, 3).rates
+    assert found[["concept", "n", "refusals", "withheld"]].to_numpy().tolist() == [["fig", 2, 2, 1], ["kiwi", 3, 0, 0]]
 
 
 def written(found: Diagnosis, path) -> dict[str, bytes]:

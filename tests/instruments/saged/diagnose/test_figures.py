@@ -46,6 +46,21 @@ def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() ->
     assert records["range of mean"] == {"value": 0.2, "low": 0.1, "high": 0.8, "p": 0.01, "n": 6, "unit": "concepts"}
 
 
+def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
+    prompts = measured.prompts(4, CONCEPTS)
+    table = measured.features(prompts, 0.5)
+    replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
+    replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
+    found = figures.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
+    assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
+    assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
+    assert found["n"].to_dict() == {"refusal_rate": 3, "empty_rate": 3, "withheld_rate": 4}
+    replies["generation"] = None
+    nothing = figures.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
+    assert nothing["value"].isna().tolist() == [True, True, False]
+    assert nothing["reason"].tolist()[:2] == ["the server gave no reply"] * 2
+
+
 def test_refusals_are_a_share_of_replies_with_an_interval_over_root_items() -> None:
     prompts = measured.prompts(4, CONCEPTS)
     table = pd.concat([measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")])

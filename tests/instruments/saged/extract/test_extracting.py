@@ -224,6 +224,16 @@ class TestDistance:
         assert models.named == [None, None]
         fits(found)
 
+    def test_what_was_not_given_is_null_and_no_empty_reply(self) -> None:
+        replies = generations(("p1", "a"), ("p1", None), ("p3", None))
+        features = {**VADER, "d": Feature(kind="distance", metric="cosine", model="e"), **topics(k=2)}
+        found = extract(PROMPTS, replies, features, Doubles(vectors=PLANE | {"France is lovely.": [1.0, 0.0]}))
+        by_feature = {name: rows["reason"].tolist()[1:] for name, rows in found.features.groupby("feature")}
+        assert by_feature["vader"] == by_feature["d"] == ["no reply", "no reply; empty baseline"]
+        assert by_feature["topics-0"] == ["no reply", "no reply"]
+        assert found.topics["n"].tolist() == [1]
+        fits(found)
+
     def test_without_a_reply_or_a_baseline_or_a_direction(self) -> None:
         replies = generations(("p1", "!"), ("p3", "a"), ("p3", ""), ("q1", "a"))
         features = {"d": Feature(kind="distance", metric="cosine", model="e")}

@@ -1,0 +1,334 @@
+"""Hosted models through the whole pipeline, by real HTTP: measured as one of the same weights on this machine is."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evenruler.instruments.framing.choices import WITHHELD
+from evenruler.instruments.questionnaires.population import WHOLE
+from evenruler.models.backends.server import KEY, URL
+from evenruler.tables import read_frame
+from tests.loopback_openai import HTML, EchoingServer, Scorer, ScriptedServer, chat_choice, running, scorer_of
+from tests.stages.conftest import FEW, Clone, clone_into, entry, one_domain, shorten, shorten_items
+from tests.stages.evolving import two_targets
+from tests.tiny import save_tiny, save_tiny_masked
+from tests.warm import Warm
+
+pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]
+
+CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
+CLOSE = 1e-3
+"""Nats between a model and itself behind a server."""
+FRUIT = {"items": {"quick": 2, "paper": 1000}, "new_tokens": {"quick": 4, "paper": 50}}
+
+MEASURED = {
+    "probes-occupation-gender": {COMPLETIONS, LOCAL},
+    "nli-gad-7": {COMPLETIONS, LOCAL},
+    "framing-age": {CHAT, COMPLETIONS, LOCAL},
+    "saged-fruit": {CHAT, COMPLETIONS, LOCAL},
+}
+"""Benchmarks, and the models whose figures are on their cards."""
+
+
+@dataclass
+class Hosted:
+    """A clone, and the server that its models are behind."""
+
+    clone: Clone
+    server: ScriptedServer
+
+    def __post_init__(self) -> None:
+        self.clone.env |= {URL: self.server.url, KEY: "secret-word"}
+
+    def table(self, path: str) -> pd.DataFrame:
+        return read_frame(self.clone.folder / f"data/{path}.parquet")
+
+    def metrics(self, family: str) -> dict[str, Any]:
+        return dict(json.loads((self.clone.folder / f"data/diagnosis/{family}/metrics.json").read_text()))
+
+    def stage(self, name: str, status: int = 0) -> str:
+        """What one stage prints, whether anything changed or not."""
+        module, *words = name.split("@")
+        said = self.clone.run("python", "-m", f"stages.{module}", *words, status=status)
+        assert "Traceback" not in said
+        return said
+
+    def copied(self, folder: Path, server: ScriptedServer) -> "Hosted":
+        """The clone elsewhere, with an empty store and another server."""
+        shutil.copytree(self.clone.folder, folder / "clone", symlinks=True)
+        (folder / "cache").mkdir()
+        (folder / "cache/models").symlink_to((Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve())
+        return Hosted(Clone(folder / "clone", folder / "cache", self.clone.warm), server)
+
+
+def declare(folder: Path) -> Callable[[dict], None]:
+    """An edit of the declaration that has three models on the same weights, and one small instrument a family."""
+
+    def change(params: dict) -> None:
+        hosted = {"source": "endpoint:big", "licence": "by its terms", "origin": "made by the test"}
+        params["models"] = {
+            LOCAL: {**entry(folder / LOCAL), "entailment": True},
+            CHAT: {"kind": "chat", **hosted},
+            COMPLETIONS: {"kind": "completions", "entailment": True, **hosted},
+            "all-minilm-l6-v2": params["models"]["all-minilm-l6-v2"],
+        }
+        one_domain(params)
+        params["questionnaires"], params["interventions"] = {"gad-7": {}}, {}
+        params["contrasts"], params["domains"] = {"age": FEW}, {"fruit": FRUIT}
+        params["saged"]["features"] = {
+            "vader": {"kind": "lexicon"},
+            "distance": {"kind": "distance", "metric": "cosine"},
+        }
+        params["diagnosis"] |= {"resamples": 100, "acceptability": LOCAL}
+        params["active"] = {"scale": "quick", "models": [LOCAL]}  # `evenruler check` adds the rest
+
+    return change
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hosted")
+    save_tiny(folder / LOCAL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scorer(folder: Path) -> Scorer:
+    """What the server says of a text: the weights of the model on this machine, one text at a time."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder / LOCAL)
+    return scorer_of(model, AutoTokenizer.from_pretrained(folder / LOCAL))
+
+
+@pytest.fixture(scope="module")
+def built(folder: Path, scorer: Scorer, warm: Warm | None) -> Iterator[Hosted]:
+    """The clone, built by the real DVC; its server goes on meanwhile."""
+    clone = clone_into(folder / "clone", folder / "cache", warm)
+    clone.edit("params.yaml", declare(folder))
+    clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
+    clone.edit("data/sources/probes/occupation-gender.yaml", two_targets)
+    clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
+    with running(EchoingServer(scorer=scorer)) as server:
+        found = Hosted(clone, server)
+        clone.run("evenruler", "check")
+        clone.run("dvc", "repro")
+        yield found
+
+
+@pytest.fixture
+def behind(built: Hosted, tmp_path: Path) -> Callable[[ScriptedServer], Any]:
+    """Puts the models of a copy with an empty store behind another server."""
+
+    @contextmanager
+    def put(server: ScriptedServer) -> Iterator[Hosted]:
+        with running(server):
+            yield built.copied(tmp_path, server)
+
+    return put
+
+
+class TestBuilt:
+    def test_likelihoods_behind_the_server_are_those_of_the_same_model_here(self, built: Hosted) -> None:
+        there, here = (built.table(f"scores/probes/{model}").set_index("id") for model in (COMPLETIONS, LOCAL))
+        assert len(there) > 100
+        assert (there["value"] - here["value"]).abs().max() < CLOSE
+        assert (there["n_tokens"] == here["n_tokens"]).all()
+
+    def test_and_so_are_biases(self, built: Hosted) -> None:
+        biases = built.table("diagnosis/probes/biases")
+        by_model = biases.pivot(index=["set", "template", "attribute"], columns="model", values="bias")
+        assert list(by_model) == [COMPLETIONS, LOCAL]
+        assert (by_model[COMPLETIONS] - by_model[LOCAL]).abs().max() < CLOSE
+
+    def test_questionnaires_are_asked_by_the_verbaliser(self, built: Hosted) -> None:
+        there, here = (built.table(f"scores/questionnaires/{model}") for model in (COMPLETIONS, LOCAL))
+        assert set(there["configuration"]) == {"verbaliser"}
+        key = ["id", "framing", "measure"]
+        both = there.merge(here, on=key, suffixes=("", "_here"), validate="1:1")
+        assert len(both) == len(there) == len(here) > 0
+        assert (both["value"] - both["value_here"]).abs().max() < CLOSE
+        assert COMPLETIONS in built.metrics("questionnaires")["gad-7"][WHOLE]
+
+    @pytest.mark.parametrize(("model", "configuration"), [(CHAT, "chat"), (COMPLETIONS, "bare")])
+    def test_framing_choices_and_replies_of_both(self, model: str, configuration: str, built: Hosted) -> None:
+        assert built.table(f"scores/framing/{model}/forms").empty
+        choices = built.table("diagnosis/framing/choices")
+        own = choices[choices["model"] == model]
+        assert len(own) > 0
+        assert set(own["configuration"]) == {configuration}
+        assert own["reply"].notna().all()
+        assert own["reason"].isna().all()
+        replies = built.table(f"generations/{model}")
+        assert len(replies) > 0
+        assert replies["generation"].str.isupper().all()
+        features = built.table(f"features/{model}/features")
+        assert set(features["feature"]) == {"vader", "distance"}
+        assert features["value"].notna().all()
+
+    def test_who_cannot_is_left_out_in_one_line_and_has_no_figures(self, built: Hosted) -> None:
+        said = built.stage(f"score@{CHAT}").splitlines()
+        assert f"{CHAT} (kind chat) is left out of probes: it cannot loglikelihood" in said
+        assert f"{CHAT} (kind chat) is left out of choices at decision points: it cannot words" in said
+        assert f"{CHAT}: 0 sentences, 0 words at decision points" in said[-1]
+        assert built.table(f"scores/probes/{CHAT}").empty
+        assert CHAT not in json.dumps(built.metrics("probes"))
+        assert CHAT not in json.dumps(built.metrics("questionnaires"))
+        by_part = built.metrics("framing")["age"]
+        assert {part: sorted(models) for part, models in by_part.items()} == {
+            "bare, choice": [COMPLETIONS, LOCAL],
+            "bare, token": [LOCAL],
+            "chat, choice": [CHAT],
+        }
+
+    def test_cards_and_report_are_written(self, built: Hosted) -> None:
+        cards = {name: (built.clone.folder / f"benchmarks/{name}/README.md").read_text() for name in MEASURED}
+        for name, measured in MEASURED.items():
+            found = {model for model in (CHAT, COMPLETIONS, LOCAL) if f"\n- {model}: " in cards[name]}
+            assert found == measured, name
+        page = (built.clone.folder / "data/report/index.html").read_text()
+        assert CHAT in page
+        assert COMPLETIONS in page
+        written = built.clone.contents("data/scores", "data/generations", "data/diagnosis", "data/report", "benchmarks")
+        assert not [path for path, content in written.items() if b"secret-word" in content]
+
+    def test_nothing_is_asked_again(self, built: Hosted) -> None:
+        before = len(built.server.asked)
+        assert "Data and pipelines are up to date." in built.clone.run("dvc", "repro")
+        for stage in (f"score@{CHAT}", f"score@{COMPLETIONS}", f"assess@{COMPLETIONS}", f"generate@{CHAT}"):
+            assert re.search(r"; 0 of them asked of the model|, 0 answers asked of the model", built.stage(stage))
+        assert len(built.server.asked) == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({"caching": "stale"}, "the server's log-probabilities depend on the order of the requests"),
+        ({"shift": lambda texts, i: 0.1 * i}, "the server's log-probabilities depend on the order of the requests"),
+        ({"gives": "none"}, "log-probabilities"),
+    ],
+)
+def test_log_probabilities_that_are_not_to_be_believed(wrong: dict, line: str, behind: Any, scorer: Scorer) -> None:
+    with behind(EchoingServer(scorer=scorer, **wrong)) as hosted:
+        for stage in ("score", "assess"):
+            said = hosted.clone.run("python", "-m", f"stages.{stage}", COMPLETIONS, status=2)
+            assert "Traceback" not in said
+            (last,) = [row for row in said.splitlines() if line in row]
+            assert last.startswith(f"{COMPLETIONS}: ") or f": {COMPLETIONS}: " in last
+
+
+ODD = [(200, {}), (200, HTML), (200, chat_choice(None)), (401, {"error": {"message": "no such key: secret-word"}})]
+DOWN = [(500, {"error": {"message": "internal"}})] * 1000
+
+
+@dataclass
+class Healing(ScriptedServer):
+    """Ill as long as it has faults; after that it refuses one word, and holds back what it says to another."""
+
+    answered: list[str] = field(default_factory=list)
+    """Questions that it answered, if by a refusal."""
+
+    def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+        ill = bool(self.faults)
+        answer = super().answer(question)
+        if not ill:
+            self.answered.append(json.dumps(question, sort_keys=True))
+        return answer
+
+
+@pytest.mark.parametrize("faults", [ODD, DOWN], ids=["odd", "down"])
+@pytest.mark.parametrize(
+    ("stage", "path", "column", "refused", "filtered"),
+    [
+        ("score", f"scores/framing/{CHAT}/replies", "reply", "of those described", "As for age"),
+        ("generate", f"generations/{CHAT}", "generation", "anana", "ear"),
+    ],
+)
+def test_a_server_that_heals(
+    stage: str, path: str, column: str, refused: str, filtered: str, faults: list, behind: Any
+) -> None:
+    """One line at first; then the rest is asked, and what was refused is a row with a reason."""
+    with behind(Healing(faults=[*faults], refuses=refused, filters=filtered)) as hosted:
+        server, healthy = hosted.server, hosted.table(path)
+        said = hosted.stage(f"{stage}@{CHAT}", status=2)
+        assert f"{CHAT}: " in said.splitlines()[-1]
+        assert "secret-word" not in said
+        assert bool(server.answered) == (faults is ODD)
+        server.faults.clear()
+        said = hosted.stage(f"{stage}@{CHAT}")
+        found = hosted.table(path)
+        lacking = found[column].isna()
+        assert f"{lacking.sum()} prompts without a reply" in said
+        assert len(server.answered) == len(set(server.answered)) == len(healthy)
+        by_reason = found.loc[lacking, "reason"].str.contains("we do not like").value_counts()
+        assert (by_reason > 0).all()
+        assert set(found.loc[lacking, "reason"]) > {"content_filter"}
+        columns = list(healthy.columns)
+        pd.testing.assert_frame_equal(found.loc[~lacking, columns], healthy.loc[~lacking, columns])
+
+        hosted.stage(f"{stage}@{CHAT}")
+        assert len(server.answered) == len(healthy)
+        figures_without(hosted, stage, int(lacking.sum()))
+
+
+def figures_without(hosted: Hosted, stage: str, withheld: int) -> None:
+    """The stages that follow, where so many replies are not there."""
+    if stage == "score":
+        hosted.stage("diagnose_framing")
+        choices = hosted.table("diagnosis/framing/choices")
+        lacking = choices[choices["rule"] == WITHHELD]
+        assert len(lacking) == withheld
+        assert lacking["outcome"].isna().all()
+        assert lacking["reason"].notna().all()
+        hosted.stage("card_framing@age")
+    else:
+        hosted.stage(f"extract@{CHAT}")
+        features = hosted.table(f"features/{CHAT}/features")
+        lacking = features[features["reason"] == "no reply"]
+        assert len(lacking) == 2 * withheld
+        assert lacking["value"].isna().all()
+        hosted.stage("diagnose_saged")
+        rates = hosted.table("diagnosis/saged/rates")
+        assert rates.loc[rates["model"] == CHAT, "withheld"].sum() == withheld
+        assert rates.loc[rates["model"] != CHAT, "withheld"].sum() == 0
+        figures = hosted.metrics("saged")["fruit"]
+        assert figures["no-role, plain"][CHAT]["withheld_rate"]["value"] > 0
+        assert "withheld_rate" not in figures["no-role, plain"][LOCAL]
+        hosted.stage("card_saged@fruit")
+    hosted.stage("report")
+
+
+def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
+    """No model says how likely anything is, and of framings nothing is sampled: no figure, and no traceback."""
+    save_tiny_masked(tmp_path / "masked")
+
+    def change(params: dict) -> None:
+        params["models"] = {name: params["models"][name] for name in (CHAT, "all-minilm-l6-v2")}
+        params["models"]["masked"] = {**entry(tmp_path / "masked"), "kind": "masked"}
+        params["contrasts"]["age"]["generations"] = {"quick": 0, "paper": 1}
+        del params["diagnosis"]["acceptability"]
+
+    with behind(ScriptedServer()) as hosted:
+        hosted.clone.edit("params.yaml", change)
+        hosted.clone.run("evenruler", "check")
+        said = hosted.clone.run("dvc", "repro")
+        assert "Traceback" not in said
+        assert f"{CHAT} (kind chat) is left out of probes: it cannot loglikelihood" in said.splitlines()
+        assert {model for part in hosted.metrics("probes")["occupation-gender"].values() for model in part} == {
+            "any-model"
+        }
+        assert hosted.metrics("framing") == {}
+        assert set(hosted.metrics("saged")["fruit"]["no-role, plain"]) == {CHAT}
+        page = (hosted.clone.folder / "data/report/index.html").read_text()
+        assert "No model was asked" in page
+        cards = {name: (hosted.clone.folder / f"benchmarks/{name}/README.md").read_text() for name in MEASURED}
+        unmeasured = [name for name, card in cards.items() if "\n- no model: none in use can answer\n" in card]
+        assert unmeasured == ["probes-occupation-gender", "framing-age"]
