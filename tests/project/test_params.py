@@ -575,10 +575,13 @@ class TestUntrained:
 def random_model(other: str) -> str:
     """An untrained model, not in use, and a hosted one."""
     entries = {"random": ("causal", f"untrained:{other}"), "hosted": ("chat", "endpoint:big")}
-    return "".join(
-        f"  {name}:\n    kind: {kind}\n    source: {source}\n    licence: none\n    origin: x\n    scale: none\n"
-        for name, (kind, source) in entries.items()
-    ) + "probes:\n"
+    return (
+        "".join(
+            f"  {name}:\n    kind: {kind}\n    source: {source}\n    licence: none\n    origin: x\n    scale: none\n"
+            for name, (kind, source) in entries.items()
+        )
+        + "probes:\n"
+    )
 
 
 class TestAcceptability:
