@@ -64,8 +64,11 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore) -> Model:
     """A model that a server answers for; nothing is asked."""
     served = entry.locations[0][1]
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
-    said = canonical(openai.engine(served, mode, entry.revision)).decode()
-    return Model(name, entry, entry.kind, store, lambda: said, lambda: openai.OpenAI(name, served, mode))
+
+    def describe() -> str:
+        return canonical(openai.engine(served, mode, entry.revision)).decode()
+
+    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode))
 
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:

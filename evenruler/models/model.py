@@ -122,14 +122,14 @@ class Model:
         """What answers, loaded on first use.
 
         Raises:
-            UserError: It does not load, or its files are no longer those that answers are kept under.
+            UserError: It does not load, or its files or its server are no longer those that answers are kept under.
         """
         if self._backend is None:
             backend = self._load()
             if self._describe() != self.engine:
                 raise UserError(
-                    f"the files of {self.name} changed while it was in use",
-                    where=str(self._folder),
+                    f"{'the files' if self._folder else 'the server'} of {self.name} changed while it was in use",
+                    where=str(self._folder or f"params.yaml: models.{self.name}"),
                     remedy="run again",
                 )
             self._backend = backend

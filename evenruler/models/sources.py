@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.hub import talking_about
 from evenruler.models import gguf, untrained
 from evenruler.models.entry import ModelEntry
@@ -87,11 +87,7 @@ def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore,
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
     """The folder of another model's architecture made small, with random weights; makes it on the first call."""
-    where, other = f"params.yaml: models.{name}.source", entry.locations[0][1]
-    if other not in catalogue:
-        raise UserError(f"no model {other!r}", where=where, remedy=f"mend the name ({nearest(other, catalogue)})")
-    if catalogue[other].scheme in ("endpoint", "untrained"):
-        raise UserError(f"{other!r} has no files of its own", where=where, remedy="name a model that has")
+    other = untrained.made_of(entry, catalogue, f"params.yaml: models.{name}.source")
     base = locate(other, catalogue[other], store)
     files = [path for path in sorted(base.iterdir()) if path.suffix in untrained.READ]
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}

@@ -83,7 +83,7 @@ class RowStore:
             with self._told():
                 rows = self._connection.execute(query, chunk).fetchall()
             for key, crc, answer in rows:
-                if isinstance(answer, bytes) and crc == _crc(key, answer):
+                if isinstance(key, bytes) and isinstance(answer, bytes) and crc == _crc(key, answer):
                     found[key] = answer
                 else:
                     damaged.append(key)

@@ -3,9 +3,12 @@
 They stand beside the controls: what a measure finds in a model that has learned nothing is no property of language.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evenruler.errors import UserError, nearest
+from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import loading, quiet
 from evenruler.models.recipe import NLI_LABELS
 from evenruler.progress import note
@@ -36,6 +39,25 @@ SIZES: dict[str, int] = {
     "d_ff": INNER,
 }
 """What configurations call the sizes of a model, and how large they become; architectures have some of them."""
+
+
+def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
+    """The name of the model that an untrained one takes architecture and tokenizer from; nothing is looked for.
+
+    Args:
+        entry: Of the untrained model.
+        catalogue: All entries by name.
+        where: The untrained model is declared.
+
+    Raises:
+        UserError: There is no such model, or it has no files of its own.
+    """
+    other = entry.locations[0][1]
+    if other not in catalogue:
+        raise UserError(f"no model {other!r}", where=where, remedy=f"mend the name ({nearest(other, catalogue)})")
+    if catalogue[other].scheme in ("endpoint", "untrained"):
+        raise UserError(f"{other!r} has no files of its own", where=where, remedy="name a model that has")
+    return other
 
 
 def make(name: str, kind: str, base: Path, folder: Path) -> None:

@@ -15,6 +15,7 @@ from evenruler.instruments.probes.settings import ProbeSettings
 from evenruler.instruments.questionnaires.settings import InterventionSettings, QuestionnaireSettings, corpora_at
 from evenruler.instruments.saged.settings import DomainSettings, SagedSettings, require_measuring
 from evenruler.models.declared import Catalogue
+from evenruler.models.untrained import made_of
 from evenruler.publish.versions import Version
 from evenruler.strict import Slug, read_yaml, refuse_hidden_keys, validate
 
@@ -111,6 +112,9 @@ def load_params(path: Path | str = "params.yaml", *, in_step: bool = True) -> Pa
     refuse_hidden_keys(declared, path)
     params = validate(Params, declared, path)
     _check_recipes(params, path)
+    for name, entry in params.models.items():
+        if entry.scheme == "untrained":
+            made_of(entry, params.models, f"{path}: models.{name}.source")
     embedder = params.models.get(params.diagnosis.embedder)
     if embedder is None or not params.can(params.diagnosis.embedder, "embed"):
         raise UserError(

@@ -58,6 +58,20 @@ def test_the_key_stands_nowhere(server: ScriptedServer, store: RowStore) -> None
     assert b"secret-word" not in b"".join(path.read_bytes() for path in store.root.rglob("*") if path.is_file())
 
 
+def test_an_address_that_changes_before_anything_is_asked_gives_no_answers(
+    server: ScriptedServer, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of
+) -> None:
+    """What one server says is never kept under the address of another."""
+    model = hosted(store)
+    with running(ScriptedServer()) as other:
+        monkeypatch.setenv(URL, other.url)
+        said = error_of(model.generate, ["one"])
+        assert said == "params.yaml: models.big: the server of big changed while it was in use; run again"
+        assert hosted(store).generate(["one"]) == ["ONE"]
+
+    assert (len(server.asked), len(other.asked), store.count()) == (0, 1, 1)
+
+
 def test_what_it_can_do(store: RowStore, error_of) -> None:
     chat, completions = hosted(store), hosted(store, "completions")
 

@@ -195,6 +195,21 @@ class TestDamage:
 
         assert store.get([key_of(2)]) == {}
 
+    def test_a_key_that_became_text_is_dropped(self, store) -> None:
+        """Among many keys SQLite finds it by its bytes, whatever the row's header says they are."""
+        store.put(NUMBERS.items())
+        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store._connection.close()
+        content = bytearray(store.path.read_bytes())
+        kind = content.find(key_of(3)) - 3  # of the key, before those of checksum and answer
+        assert content[kind] == 12 + 2 * len(key_of(3))
+        content[kind] += 1  # odd is text
+        store.path.write_bytes(content)
+
+        found = RowStore(store.root).get(list(NUMBERS))
+
+        assert found == {key: answer for key, answer in NUMBERS.items() if key != key_of(3)}
+
     def test_a_flipped_bit_anywhere_never_gives_a_wrong_number(self, tmp_path) -> None:
         """It is right, asked anew, or one line."""
         whole = RowStore(tmp_path / "whole")

@@ -554,6 +554,36 @@ class TestLabels:
         assert held in line
 
 
+class TestUntrained:
+    @pytest.mark.parametrize(
+        ("other", "held"),
+        [
+            ("sharde", "no model 'sharde'; mend the name (did you mean 'shared'?)"),
+            ("hosted", "'hosted' has no files of its own; name a model that has"),
+            ("random", "'random' has no files of its own; name a model that has"),
+        ],
+    )
+    def test_what_it_cannot_be_made_of_is_refused_as_it_is_read(self, file_with, error_of, other, held):
+        path = file_with("params.yaml", PARAMS, ("probes:\n", random_model(other)))
+        assert error_of(load_params, path) == f"{path}: models.random.source: {held}"
+
+    def test_any_model_with_files_will_do(self, file_with):
+        path = file_with("params.yaml", PARAMS, ("probes:\n", random_model("tiny")))
+        assert load_params(path).models["random"].scheme == "untrained"
+
+
+def random_model(other: str) -> str:
+    """An untrained model, not in use, and a hosted one."""
+    entries = {"random": ("causal", f"untrained:{other}"), "hosted": ("chat", "endpoint:big")}
+    return (
+        "".join(
+            f"  {name}:\n    kind: {kind}\n    source: {source}\n    licence: none\n    origin: x\n    scale: none\n"
+            for name, (kind, source) in entries.items()
+        )
+        + "probes:\n"
+    )
+
+
 class TestAcceptability:
     @pytest.mark.parametrize("judge", ["tiny", "parked", "big"])
     def test_a_causal_model_of_the_catalogue_judges(self, file_with, judge):
