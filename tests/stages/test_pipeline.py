@@ -78,12 +78,8 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
         "score@tiny-c",
         "diagnose-probes",
         "card-probes@occupation-gender",
-        "card-questionnaires@gad-7",  # names where models come from
         "diagnose-framing",
         "card-framing@age",
-        "assemble@fruit",  # these two may name any model of the catalogue; others are not asked again
-        "extract@tiny-a",
-        "extract@tiny-b",
         "generate@tiny-c",
         "extract@tiny-c",
         "diagnose-saged",
