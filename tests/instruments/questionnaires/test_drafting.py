@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler import cli, models
+from evenruler import cli
 from evenruler.instruments.questionnaires.build import translate
 from evenruler.instruments.questionnaires.drafting import (
     REPLIES,
@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.drafting import (
     prompt,
 )
 from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale, load_questionnaire
-from evenruler.models import LogLikelihoods
+from evenruler.models import LogLikelihoods, catalogue
 from evenruler.project.params import Params
 
 ROOT = Path(__file__).parents[3]
@@ -411,7 +411,7 @@ class TestCommand:
             asked.append(name)
             return ScriptedModel({"calm, at ease, composed": ["serene, unhurried\n"]})
 
-        monkeypatch.setattr(models, "load", scripted)
+        monkeypatch.setattr(catalogue, "load", scripted)
         before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
 
         status, out, err = run("gad-7", "--item", "item-1-nervous", "--n", "1")
