@@ -1,4 +1,4 @@
-"""Folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all."""
 
 import shutil
 from collections.abc import Iterator

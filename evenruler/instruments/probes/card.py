@@ -8,7 +8,7 @@ READING = (
     "keying -1 count with their sign changed."
 )
 
-FRAMED = "For brittleness, the sentences were also put after {framings}."
+FRAMED = "Where the table gives brittleness, the sentences were also put after {framings}."
 
 FIGURES = (
     ("r", "r", "Pearson correlation of the attributes' mean bias with the criterion (interval: Fisher's z)"),

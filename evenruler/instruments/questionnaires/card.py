@@ -10,7 +10,7 @@ READING = (
     "causal model to answer yes, maybe or no, and computes the same scores."
 )
 
-FRAMED = "For brittleness, the question to causal models was also put after {framings}."
+FRAMED = "Where the table gives brittleness, the question to causal models was also put after {framings}."
 
 FIGURES = (
     (
