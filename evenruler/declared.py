@@ -4,66 +4,83 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import Scale
+from evenruler.instruments.instrument import BaseSettings, Scale
+from evenruler.instruments.registry import FAMILIES, room
+from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml, validate
 
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""
 
+OF_PARAMS = ("family", "scale")
+"""Keys of an instrument's entry that its family does not see."""
+
 Part = TypeVar("Part", bound=Strict)
 
 
+class InUse(Strict):
+    """An instrument in use, as its stages need to know it."""
+
+    family: Slug
+    source: str
+    """What it is built from: the file that users write, or the folder that a stage makes of it."""
+    shared: str
+    """What its family's sources share; `source` where that is nothing, since DVC wants a path."""
+    models: str
+    """A checksum of the entries of all models that it names."""
+
+
+class Making(Strict):
+    """An instrument whose source a stage makes."""
+
+    family: Slug
+    source: str
+    """The file that users write."""
+    shared: str
+    models: str
+
+
+class Asked(Strict):
+    """A model that the instruments of a family ask."""
+
+    family: Slug
+    model: Slug
+
+
 class Active(Strict):
-    """What is in use. Written by `evenruler scale` and `evenruler check`, not by hand."""
+    """What is in use. Written by `evenruler scale` and `evenruler check`, not by hand; `foreach` of dvc.yaml reads it."""
 
     scale: Scale
-    models: list[Slug] = Field(min_length=1)
-    """The models that say how likely texts are, or write."""
-    entailment: list[Slug] = Field(default_factory=list)
-    """The models that answer questionnaires."""
-    interventions: list[Slug] = Field(default_factory=list)
-    """Those of them that are adapted to corpora."""
-    ours: list[Slug] = Field(default_factory=list)
-    """The domains whose text is ours."""
-    others: list[Slug] = Field(default_factory=list)
-    """The domains whose text others wrote."""
-    evolved: list[Slug] = Field(default_factory=list)
-    """The probe domains that evolve."""
-    uses: dict[Slug, str] = Field(default_factory=dict)
-    """By stage, a checksum of the entries of the models that it asks or names beside the one that it is about: so DVC
-    sees when one of them changes, and no other."""
+    families: list[Slug] = Field(default_factory=list)
+    """Those that have an instrument in use."""
+    instruments: dict[Slug, InUse] = Field(default_factory=dict)
+    scrape: dict[Slug, Making] = Field(default_factory=dict)
+    """The instruments whose sentences are scraped."""
+    evolve: dict[Slug, Making] = Field(default_factory=dict)
+    """The instruments whose templates evolve."""
+    ask: dict[Slug, Asked] = Field(default_factory=dict)
+    """By family and model: who is asked what."""
+    card: dict[Slug, InUse] = Field(default_factory=dict)
+    """The instruments whose text is ours."""
+    card_of_others: dict[Slug, InUse] = Field(default_factory=dict)
+    """The instruments that hold text which others wrote."""
 
+    def of_family(self, family: str) -> list[str]:
+        """The instruments of a family that are in use."""
+        return [name for name, entry in self.instruments.items() if entry.family == family]
 
-class BrittlenessSettings(Strict):
-    """At most so many units are also asked after each framing, evenly spread over their list; none for 0."""
-
-    probes: dict[Scale, int] = Field(default={"quick": 0, "paper": 1000})
-    """Attributes of a domain."""
-    questionnaires: dict[Scale, int] = Field(default={"quick": 0, "paper": 1000})
-    """Items of a questionnaire."""
-    domains: dict[Scale, int] = Field(default={"quick": 0, "paper": 1000})
-    """Root items of a domain; where it is not branched, items of each concept."""
-
-    @field_validator("probes", "questionnaires", "domains")
-    @classmethod
-    def _for_each_scale(cls, units: dict[Scale, int]) -> dict[Scale, int]:
-        if set(units) != {"quick", "paper"} or min(units.values()) < 0:
-            raise ValueError(f"found {units}, expected numbers from 0 on for quick and for paper")
-        return units
+    def models_of(self, family: str) -> list[str]:
+        """The models that the instruments of a family ask."""
+        return [entry.model for entry in self.ask.values() if entry.family == family]
 
 
 class DiagnosisSettings(Strict):
-    """How figures of quality are computed."""
+    """How intervals are computed."""
 
-    embedder: Slug
-    """The embedder of semantic diversity and of content."""
-    acceptability: Slug | None = None
-    """What says how acceptable the sentences of questionnaires are: a causal model (SLOR), or a classifier fitted on
-    CoLA."""
     level: float = Field(default=0.95, gt=0, lt=1)
     resamples: int = Field(default=2000, ge=100)
     seed: int = 0
@@ -72,14 +89,19 @@ class DiagnosisSettings(Strict):
 class Declared:
     """The parts of one `params.yaml`, each read when it is asked for."""
 
-    def __init__(self, path: Path = Path("params.yaml")) -> None:
+    def __init__(self, path: Path = Path("params.yaml"), scale: Scale | None = None) -> None:
         """Read the file.
+
+        Args:
+            path: Where it is.
+            scale: Read settings by scale for this one; by default for the one in use.
 
         Raises:
             UserError: It is missing, or no YAML.
         """
-        self._path = path
+        self.path = path
         self._data: dict[str, Any] = read_yaml(path)
+        self._scale = scale
 
     def part(self, key: str, model: type[Part]) -> Part:
         """One section, `{}` where there is none.
@@ -87,29 +109,7 @@ class Declared:
         Raises:
             UserError: Something in it is wrong: key, what was found, what to do.
         """
-        return validate(model, self._data.get(key, {}), self._path, under=key)
-
-    def entries(self, key: str, model: type[Part]) -> dict[str, Part]:
-        """The entries of a section, by name; none where there is no such section.
-
-        Raises:
-            UserError: Something in one is wrong: key, what was found, what to do.
-        """
-        entries: dict[str, Any] = self._data.get(key) or {}
-        return {name: validate(model, entry, self._path, under=f"{key}.{name}") for name, entry in entries.items()}
-
-    def entry(self, key: str, name: str, model: type[Part]) -> Part:
-        """One entry of a section.
-
-        Raises:
-            UserError: It is not there, or something in it is wrong.
-        """
-        entries: dict[str, Any] = self._data.get(key) or {}
-        if name not in entries:
-            raise UserError(
-                f"no entry {name!r}", where=f"{self._path}: {key}", remedy=f"mend the name ({nearest(name, entries)})"
-            )
-        return validate(model, entries[name], self._path, under=f"{key}.{name}")
+        return validate(model, self._data.get(key, {}), self.path, under=key)
 
     @cached_property
     def active(self) -> Active:
@@ -119,24 +119,64 @@ class Declared:
     @property
     def scale(self) -> Scale:
         """How much is built and asked."""
-        return self.active.scale
+        return self._scale or self.active.scale
 
     @cached_property
     def catalogue(self) -> Catalogue:
         """The models."""
-        return validate(Catalogue, {key: self._data.get(key, {}) for key in Catalogue.model_fields}, self._path)
+        return validate(Catalogue, {key: self._data.get(key, {}) for key in Catalogue.model_fields}, self.path)
 
     @cached_property
-    def diagnosis(self) -> DiagnosisSettings:
-        """How figures are computed."""
-        return self.part("diagnosis", DiagnosisSettings)
+    def resampling(self) -> Resampling:
+        """How intervals are computed."""
+        found = self.part("diagnosis", DiagnosisSettings)
+        return Resampling(found.level, found.resamples, found.seed)
 
     @cached_property
-    def brittleness(self) -> BrittlenessSettings:
-        """How many units are also asked after a framing."""
-        return self.part("brittleness", BrittlenessSettings)
+    def instruments(self) -> dict[str, str]:
+        """The family of every instrument of the scale, by its name, in the order of the declaration.
+
+        Raises:
+            UserError: One is of no family.
+        """
+        entries: dict[str, Any] = self._data.get("instruments") or {}
+        return {name: self._family(name, entry) for name, entry in entries.items() if self._is_used(entry)}
+
+    def settings(self, name: str) -> Any:
+        """The settings of an instrument: what its family says in `families`, and over it what its own entry says.
+
+        Returns:
+            Its family's `Settings`, numbers by scale resolved.
+
+        Raises:
+            UserError: There is no such instrument, or something is wrong: key, what was found, what to do.
+        """
+        entries: dict[str, Any] = self._data.get("instruments") or {}
+        if name not in entries:
+            remedy = f"mend the name ({nearest(name, entries)})"
+            raise UserError(f"no instrument {name!r}", where=f"{self.path}: instruments", remedy=remedy)
+        family = self._family(name, entries[name])
+        own = {key: value for key, value in entries[name].items() if key not in OF_PARAMS}
+        shared = (self._data.get("families") or {}).get(family) or {}
+        model: type[BaseSettings] = room(family, "declare").Settings
+
+        def under(key: str) -> str:
+            return f"families.{family}" if key in shared and key not in own else f"instruments.{name}"
+
+        return validate(model, {**shared, **own}, self.path, under=under, context={"scale": self.scale})
 
     def version(self, benchmark: str) -> str:
         """The version that a benchmark is at."""
         versions: dict[str, str] = self._data.get("versions") or {}
         return versions.get(benchmark, FIRST_VERSION)
+
+    def _family(self, name: str, entry: Any) -> str:
+        family = entry.get("family") if isinstance(entry, dict) else None
+        if family not in FAMILIES:
+            what = "no family" if family is None else f"no family {family!r}"
+            remedy = f"name one: {', '.join(FAMILIES)}"
+            raise UserError(what, where=f"{self.path}: instruments.{name}", remedy=remedy)
+        return str(family)
+
+    def _is_used(self, entry: Any) -> bool:
+        return not isinstance(entry, dict) or entry.get("scale") in (None, self.scale)

@@ -1,6 +1,6 @@
 """Strict reading of YAML: one file in, one pydantic model or one line of error out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -63,23 +63,31 @@ def read_yaml(path: Path) -> Any:
         raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
 
 
-def validate(model: type[Model], data: Any, path: Path, *, under: str = "") -> Model:
+def validate(
+    model: type[Model],
+    data: Any,
+    path: Path,
+    *,
+    under: str | Callable[[str], str] = "",
+    context: dict[str, Any] | None = None,
+) -> Model:
     """The data as a checked model.
 
     Args:
         model: What it must be.
         data: As it was read.
         path: Its file, for errors.
-        under: The keys that it stands under in the file, for errors.
+        under: The keys that it stands under in the file, for errors; or what gives them, by the data's own first key.
+        context: What validators need to know, as the scale in use.
 
     Raises:
         UserError: One line with file, key, what was found and what was expected.
     """
     if not isinstance(data, dict):
-        where = f"{path}: {under}" if under else str(path)
+        where = f"{path}: {under}" if under and isinstance(under, str) else str(path)
         raise UserError(f"found {type(data).__name__}, expected keys", where=where, remedy="see README")
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context=context)
     except ValidationError as error:
         raise _as_user_error(error.errors(), path, under) from None
 
@@ -109,8 +117,10 @@ def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:
             yield from _hidden_keys(value, f"{prefix}{index}.")
 
 
-def _as_user_error(errors: list[ErrorDetails], path: Path, under: str) -> UserError:
+def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable[[str], str]) -> UserError:
     first = errors[0]
+    if not isinstance(under, str):
+        under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
     key = ".".join(filter(None, [under, *(str(part) for part in first["loc"] if not str(part).startswith("["))]))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "mend it"

@@ -1,15 +1,48 @@
-"""What every source of an instrument says of itself, for its card."""
+"""The instrument: one thing that gets a folder under `benchmarks/`, and the doors that every family of them has.
+
+A family is a package of `evenruler.instruments` with a room for each stage, and the same doors in every room:
+
+    declare   Settings                                          of an entry of `instruments`, a `BaseSettings`
+              load(path, settings, shared) -> Source            what users write, checked
+              takes(catalogue, model) -> bool                   whether a model of the catalogue is asked
+    build     build(declaration, catalogue) -> Built            rows, what was rejected, plan
+    ask       ANSWERS: {table: schema}                          what is kept of answers
+              requests(tables, plan, answers, subject)          -> what to ask next: Requests; none where all is there
+              scores(tables, plan, answers, subject) -> Tables  numbers made of answers
+    diagnose  TABLES: {table: schema}                           what `figures` and `across` give together
+              figures(name, tables, plan, scores, subject, resampling) -> Tables     one instrument, one model
+              across(records, resampling) -> Tables             many
+              evidence(tables) -> {instrument: {part: {model: {figure: values}}}}    what a card shows
+    card      card(declaration, tables, plan) -> Card           words
+    report    sections(shown) -> [Section]                      words and pictures
+
+`schemas.py` holds columns, `starter/` what `evenruler new` writes. A room imports of its family only `declare`,
+`schemas` and itself, and `diagnose` also `ask`. The rooms `ask` and `diagnose` are given published tables and the plan
+alone, so that a benchmark can be measured wherever it is; no two rooms hold the same thing.
+"""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+import pandas as pd
+import pyarrow as pa
 from pydantic import BeforeValidator, Field
 
+from evenruler.models.operations import Operation
 from evenruler.strict import Slug, Strict, Text
 from evenruler.text.slots import slug_of
 
 Scale = Literal["quick", "paper"]
 """How much is built and asked."""
+
+Plan = dict[str, Any]
+"""What is asked of an instrument's rows, with which tools, at this scale: JSON, published as `plan.json`. It names no
+title and no words of a card, so that a change of those asks nothing anew."""
+
+Tables = Mapping[str, pd.DataFrame]
+"""Frames by name."""
 
 
 def _named_words(value: Any) -> Any:
@@ -30,8 +63,38 @@ Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_len
 """Words by slug; a plain list takes each word, lower-cased and hyphenated, for its slug."""
 
 
-class Instrument(Strict):
-    """A probe domain, a questionnaire, a contrast: whatever becomes a benchmark."""
+class BaseSettings(Strict):
+    """How an instrument is built and asked. What differs by scale is resolved when it is read (`scaled.Scaled`)."""
+
+    @property
+    def of_others(self) -> bool:
+        """Whether its rows hold text that others wrote, which stays out of git, in DVC's cache."""
+        return False
+
+    @property
+    def made_by(self) -> Literal["scrape", "evolve"] | None:
+        """The stage that makes what it is built from, of what users wrote."""
+        return None
+
+    def written_as(self, name: str) -> str:
+        """The file under the family's sources that users write, without ending.
+
+        Args:
+            name: Of the instrument.
+        """
+        return name
+
+    def uses(self, source: Any) -> "list[Use]":
+        """The models that it names, beside those that are measured.
+
+        Args:
+            source: The family's `Source`, which may name some, too.
+        """
+        return []
+
+
+class Source(Strict):
+    """What every source of an instrument says of itself, for its card. Families add what their rows are made of."""
 
     title: Text
     construct_: Text = Field(alias="construct")
@@ -48,3 +111,181 @@ class Instrument(Strict):
     """What it does not show, one sentence each."""
     citations: list[Text] = Field(default_factory=list)
     """BibTeX entries of what it rests on."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A model that an instrument names beside the one that is measured."""
+
+    model: str
+    operation: Operation
+    key: str
+    """Where it is named, for errors: a key of the instrument's settings or of its source."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """An entry of `instruments`, with all that belongs to it."""
+
+    name: str
+    family: str
+    settings: Any
+    """The family's `Settings`, numbers by scale resolved."""
+    source: Any
+    """The family's `Source`."""
+    made: Mapping[str, pa.Table] = field(default_factory=dict)
+    """The tables that lie beside a source that a stage made."""
+
+    @property
+    def benchmark(self) -> str:
+        """Its folder under `benchmarks/`."""
+        return f"{self.family}-{self.name}"
+
+
+@dataclass(frozen=True)
+class Built:
+    """What an instrument is made of."""
+
+    tables: Mapping[str, pa.Table]
+    """By name: what is published, and `rejected` with reasons."""
+    plan: Plan
+    said: Sequence[str] = ()
+    """Lines for whoever builds it."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The model that is measured, as far as what it is asked depends on it."""
+
+    name: str
+    kind: str
+    lineage: str
+    operations: frozenset[Operation]
+    chats: bool
+    continues: bool
+    forms: tuple[str, ...]
+    """The ways in which it answers whether a premise entails a hypothesis."""
+    origin: str
+    """Where it comes from, in words, with its licence."""
+    adapted: Literal["every", "last"] | None = None
+    """Whether it is also asked after adaptation to corpora: after every epoch, or after the last."""
+    fitted: Mapping[str, Any] | None = None
+    """Of a model with a head of ours: `accuracy`, `bar`, `n_held_out`, `below_bar`."""
+
+    def can(self, operation: Operation) -> bool:
+        """Whether it can do an operation."""
+        return operation in self.operations
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """How a model is adapted to corpora."""
+
+    corpora: tuple[tuple[str, tuple[str, ...]], ...]
+    """Name and sentences of each."""
+    recipes: tuple[tuple[str, int, float, int, int], ...]
+    """Of each: name, epochs, learning rate, batch, seed."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A model after some epochs on one corpus; epoch 0 is the model as it was."""
+
+    adaptation: Adaptation
+    corpus: str
+    epoch: int
+
+
+SUBJECT = ""
+"""Who answers a request that names no tool."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Like questions to one model."""
+
+    table: str
+    """Which of the family's `ANSWERS` the answers belong to."""
+    operation: Operation | Literal["adaptation_loss"]
+    rows: pd.DataFrame
+    """[n] what tells the questions apart; goes into the table as it is, before what was answered."""
+    inputs: Mapping[str, Sequence[Any]]
+    """By name, [n] what the operation takes (`evenruler.instruments.asking`)."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What it takes for all of them."""
+    by: str = SUBJECT
+    """The tool that answers, by its name in the plan's `tools`."""
+    state: State | None = None
+    """Of the subject."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One instrument on one model."""
+
+    instrument: str
+    subject: Subject
+    tables: Tables
+    """The published rows."""
+    plan: Plan
+    found: Tables
+    """What `figures` gave."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure that a card has a column for."""
+
+    figure: str
+    heading: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """A table that goes into a benchmark."""
+
+    name: str
+    what: str
+    """What one row is, for the card."""
+    described: Mapping[str, str] = field(default_factory=dict)
+    """What the columns hold, for the card."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a card says that the source does not."""
+
+    task_categories: Sequence[str]
+    """Names that the Hub knows."""
+    tags: Sequence[str]
+    reading: str
+    """How a score is read, its direction in words."""
+    limits: Sequence[str]
+    """What it does not show, a sentence each."""
+    configs: Sequence[Published]
+    """The first is the default."""
+    parameters: Mapping[str, Any]
+    """What the rows were built with, for the manifest."""
+    quality: Sequence[Column]
+    """Of each model."""
+    quality_of_any: Sequence[Column] = ()
+    """That do not depend on a model."""
+    harness: Mapping[str, str] = field(default_factory=dict)
+    """The files of `lm_eval/`."""
+    harness_task: str | None = None
+    """The task (or group) that runs all of them."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the report of a family is made from."""
+
+    sources: Mapping[str, Any]
+    """By instrument."""
+    settings: Mapping[str, Any]
+    """By instrument."""
+    tables: Tables
+    """Of the diagnosis, by the family's `TABLES`."""
+    built: Mapping[str, Tables]
+    """Published tables, by instrument; each is read when it is asked for."""

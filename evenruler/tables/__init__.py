@@ -1,7 +1,7 @@
 """Tables: ids, schemas, rounding, reading and writing Parquet."""
 
 from evenruler.tables.ids import content_sha256, row_id
-from evenruler.tables.parquet import read_frame, read_table, write_table
+from evenruler.tables.parquet import read_frame, read_table, table_of, write_table, write_whole
 from evenruler.tables.rounding import rounded, without_last_bits
 from evenruler.tables.units import asked_units, evenly_spread
 
@@ -13,6 +13,8 @@ __all__ = [
     "read_table",
     "rounded",
     "row_id",
+    "table_of",
     "without_last_bits",
     "write_table",
+    "write_whole",
 ]

@@ -26,13 +26,12 @@ IDENTITY = (
 """The columns that tell rows apart, in order."""
 
 
-def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
-    """Write rows, sorted by id (and by the rest of `IDENTITY`, where an id has several rows), whole or not at all.
+def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
+    """Rows as a table, sorted by id (and by the rest of `IDENTITY`, where an id has several rows).
 
     Args:
         rows: One mapping a row, or a frame, with exactly the schema's columns.
         schema: Column names, types and which may be null; kept without library metadata.
-        path: Where to; its folder is made.
 
     Raises:
         ValueError: A column is missing or too many, a null where none may be, or an id twice.
@@ -42,7 +41,30 @@ def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Sch
         identity = [name for name in IDENTITY if name in schema.names]
         table = table.sort_by([(name, "ascending") for name in identity])
         if table.group_by(identity).aggregate([]).num_rows != table.num_rows:
-            raise ValueError(f"{path}: an {' and '.join(identity)} stands twice")
+            raise ValueError(f"an {' and '.join(identity)} stands twice")
+    return table
+
+
+def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
+    """Write rows as `table_of` has them, whole or not at all.
+
+    Args:
+        rows: As for `table_of`.
+        schema: As for `table_of`.
+        path: Where to; its folder is made.
+
+    Raises:
+        ValueError: As `table_of`.
+    """
+    try:
+        table = table_of(rows, schema)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    write_whole(table, path)
+
+
+def write_whole(table: pa.Table, path: Path) -> None:
+    """Write a table, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     try:

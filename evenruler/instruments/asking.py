@@ -1,0 +1,216 @@
+"""One model answers what the instruments of a family ask, and so do the tools that they name.
+
+What a request takes and what its answers are, by operation; of n rows each:
+
+| operation | inputs | settings | answers |
+| --- | --- | --- | --- |
+| `loglikelihood` | `text`, maybe `before` | | `nats`, `tokens` |
+| `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `first_nats`, `first_token` |
+| `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply`, `reason` |
+| `entail` | `premise`, `hypothesis`, maybe `before` | | `entailment`, `neutral`, `contradiction` |
+| `in_place` | `before`, `word`, `after` | | `nats`, a token |
+| `slor` | `text` | | `slor` |
+| `classify` | `text` | maybe `whole` | `labels`, and `logits` or (`whole`) `probabilities`, lists |
+| `embed` | `text` | | `vector`, a list |
+| `adaptation_loss` | | | `loss` of the state's epoch, nats a token |
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evenruler.instruments.instrument import SUBJECT, Plan, Request, State, Subject, Tables
+from evenruler.models.operations import OPERATIONS
+from evenruler.tables.ids import canonical
+
+if TYPE_CHECKING:  # which brings libraries that take seconds to import
+    from evenruler.models.model import Model
+    from evenruler.training.adaptation import Adapted
+
+Inputs = Mapping[str, list[Any]]
+Columns = dict[str, Any]
+Requests = Callable[[Tables, Plan, Tables, Subject], Sequence[Request]]
+"""The door `requests` of a family."""
+
+INSTRUMENT = "instrument"
+"""The column of answers that says whose they are."""
+
+
+class Answering:
+    """Who answers: the subject, as it is or adapted to corpora, and tools."""
+
+    def __init__(
+        self, subject: "Model", tool: Callable[[str], "Model"], adapted: Callable[[State], "Adapted"] | None = None
+    ) -> None:
+        """Name them; nothing is loaded.
+
+        Args:
+            subject: The model that is measured.
+            tool: A tool by its name.
+            adapted: The subject on its way through the corpora of a state; None where nothing adapts it.
+        """
+        self._subject, self._tool, self._adapted = subject, tool, adapted
+        self._used: list[Model] = [subject]
+
+    @property
+    def asked(self) -> int:
+        """How many answers were asked of models, since the store did not have them."""
+        return sum(model.asked for model in self._used)
+
+    def answer(self, request: Request, inputs: Inputs) -> Columns:
+        """The columns of answers to a request with these inputs."""
+        if request.operation == "adaptation_loss":
+            assert request.state is not None
+            loss = self._way(request.state).loss(request.state.corpus, request.state.epoch)
+            return {"loss": [loss] * len(request.rows)}
+        model = self._model(request)
+        self._used.append(model)
+        return _ASKED[request.operation](model, inputs, request.settings)
+
+    def _model(self, request: Request) -> "Model":
+        if request.by != SUBJECT:
+            return self._tool(request.by)
+        if request.state is None:
+            return self._subject
+        return self._way(request.state).at(request.state.corpus, request.state.epoch)
+
+    def _way(self, state: State) -> "Adapted":
+        assert self._adapted is not None
+        return self._adapted(state)
+
+
+def ask(
+    instruments: Mapping[str, tuple[Tables, Plan]], requests: Requests, subject: Subject, answering: Answering
+) -> dict[str, pd.DataFrame]:
+    """Everything that the instruments of a family ask, until they ask nothing more.
+
+    Like requests of several instruments are asked together: what goes through a model in one pass hangs on all that is
+    asked.
+
+    Args:
+        instruments: Published tables and plan, by name.
+        requests: What to ask next, given what was answered.
+        subject: Of whom.
+        answering: Who answers.
+
+    Returns:
+        By table of answers: the rows of the requests with what was answered, and `instrument` before them.
+    """
+    answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
+    while True:
+        wanted = [
+            (name, request)
+            for name, (tables, plan) in instruments.items()
+            for request in requests(tables, plan, answers[name], subject)
+        ]
+        if not wanted:
+            break
+        for alike in _alike([request for _, request in wanted]):
+            columns = answering.answer(wanted[alike[0]][1], _joined([wanted[place][1].inputs for place in alike]))
+            begin = 0
+            for place in alike:
+                name, request = wanted[place]
+                end = begin + len(request.rows)
+                own = {column: values[begin:end] for column, values in columns.items()}
+                _keep(answers[name], request, request.rows.reset_index(drop=True).assign(**own))
+                begin = end
+    return _by_table(answers)
+
+
+def _alike(requests: Sequence[Request]) -> list[list[int]]:
+    """The places of requests that can be asked together, in the order of the first of each."""
+    groups: dict[Any, list[int]] = {}
+    for place, request in enumerate(requests):
+        given = canonical([request.operation, request.by, dict(request.settings), sorted(request.inputs)])
+        key = (given, request.state)
+        groups.setdefault(key, []).append(place)
+    return list(groups.values())
+
+
+def _joined(inputs: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
+    return {name: [value for own in inputs for value in own[name]] for name in inputs[0]}
+
+
+def _keep(answers: dict[str, pd.DataFrame], request: Request, rows: pd.DataFrame) -> None:
+    """Put answers below those that the table has."""
+    before = answers.get(request.table)
+    answers[request.table] = rows if before is None else pd.concat([before, rows], ignore_index=True)
+
+
+def _by_table(answers: Mapping[str, Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    found: dict[str, list[pd.DataFrame]] = {}
+    for name, tables in answers.items():
+        for table, rows in tables.items():
+            own = rows.copy()
+            own.insert(0, INSTRUMENT, name)
+            found.setdefault(table, []).append(own)
+    return {table: pd.concat(frames, ignore_index=True) for table, frames in found.items()}
+
+
+def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    return asdict(model.loglikelihood(inputs["text"], before=inputs.get("before")))
+
+
+def _words(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    return asdict(model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"]))
+
+
+def _generate(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    from evenruler.models.records import Sampling
+
+    sampling = model.sampling(settings["new_tokens"])
+    if "temperature" in settings:
+        sampling = Sampling(max_new_tokens=settings["new_tokens"], temperature=settings["temperature"])
+    replies = model.replies(
+        inputs["prompt"],
+        sampling=sampling,
+        seeds=inputs.get("seed"),
+        system=inputs.get("system"),
+        chat=settings.get("chat"),
+    )
+    said = pd.array([reply.text for reply in replies], dtype="str")
+    return {"reply": said, "reason": pd.array([reply.reason for reply in replies], dtype="str")}
+
+
+def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    from evenruler.models.records import LABELS
+
+    pairs = list(zip(inputs["premise"], inputs["hypothesis"], strict=True))
+    before = {"before": inputs["before"]} if "before" in inputs else {}
+    return dict(zip(LABELS, model.entailment(pairs, **before).T, strict=True))
+
+
+def _in_place(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    from evenruler.models.records import Placed
+
+    places = zip(inputs["before"], inputs["word"], inputs["after"], strict=True)
+    return {"nats": model.in_place([Placed(*place) for place in places])}
+
+
+def _slor(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    return {"slor": model.slor(inputs["text"])}
+
+
+def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    texts, whole = inputs["text"], settings.get("whole", False)
+    values = model.probabilities(texts) if whole else model.classify(texts)
+    return {"labels": [model.labels] * len(texts), "probabilities" if whole else "logits": list(values)}
+
+
+def _embed(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    return {"vector": list(model.embed(inputs["text"])) if inputs["text"] else []}
+
+
+_ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = {
+    "loglikelihood": _loglikelihood,
+    "words": _words,
+    "generate": _generate,
+    "entail": _entail,
+    "in_place": _in_place,
+    "slor": _slor,
+    "classify": _classify,
+    "embed": _embed,
+}
+assert set(_ASKED) == set(OPERATIONS)
