@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from evenruler.errors import UserError, as_program, nearest
+from evenruler.instruments.registry import FAMILIES
 from evenruler.project import check as checking
 from evenruler.project import new as starting
 from evenruler.ratings_command import ratings
@@ -50,11 +51,11 @@ def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(metavar="probes|questionnaire|contrast|domain")],
+    family: Annotated[str, typer.Argument(metavar="|".join(FAMILIES))],
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
     """Start something of your own: write a commented source that passes the checks, and its line in params.yaml."""
-    for line in starting.start(Path(), kind, name):
+    for line in starting.start(Path(), family, name):
         typer.echo(line)
 
 
@@ -76,7 +77,7 @@ def draft_terms(
     path = Path("data/sources/questionnaires") / f"{questionnaire}.yaml"
     source, scale = load_questionnaire(path, Path("data/sources/scales"))
     items = drafting.chosen(source, item, path)
-    params = load_params(in_step=False)
+    params = load_params()
     name = model or drafting.first_that_chats(params)
     drafter = load(name, params)
     drafter.require("loglikelihood")
@@ -93,7 +94,7 @@ def finetune(
     from evenruler.project.params import load_params
     from evenruler.training.finetuning import finetune as fit
 
-    record = fit(name, load_params(in_step=False), again=again)
+    record = fit(name, load_params(), again=again)
     place = "below" if record.below_bar else "not below"
     typer.echo(
         f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} the bar of "
@@ -103,25 +104,25 @@ def finetune(
 
 @app.command()
 def refresh(
-    domain: Annotated[str, typer.Argument(help="An entry under `domains` in params.yaml.")],
+    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
 ) -> None:
     """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
     from evenruler.project.params import load_params
 
-    for line in fetch(Path(), domain, load_params(in_step=False)):
+    for line in fetch(Path(), domain, load_params()):
         typer.echo(line)
 
 
 @app.command()
 def find(
-    domain: Annotated[str, typer.Argument(help="An entry under `domains` in params.yaml.")],
+    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
 ) -> None:
     """Find keywords, pages and replacements, as a domain's `find` says: data/sources/domains/found/DOMAIN.yaml."""
     from evenruler.instruments.saged.scrape.fetching import find as look
     from evenruler.project.params import load_params
 
-    for line in look(Path(), domain, load_params(in_step=False)):
+    for line in look(Path(), domain, load_params()):
         typer.echo(line)
 
 

@@ -13,9 +13,6 @@ from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml, validate
 
-FIRST_VERSION = "0.1.0"
-"""Of a benchmark that nobody has released."""
-
 OF_PARAMS = ("family", "scale")
 """Keys of an instrument's entry that its family does not see."""
 
@@ -34,6 +31,15 @@ class InUse(Strict):
     """A checksum of the entries of all models that it names."""
 
 
+class Carded(Strict):
+    """An instrument whose benchmark is put together."""
+
+    family: Slug
+    source: str
+    shared: str
+    version: str
+
+
 class Making(Strict):
     """An instrument whose source a stage makes."""
 
@@ -44,6 +50,14 @@ class Making(Strict):
     models: str
 
 
+class InFamily(Strict):
+    """What is in use of a family."""
+
+    instruments: list[Slug]
+    models: list[Slug]
+    """Those that its instruments ask."""
+
+
 class Asked(Strict):
     """A model that the instruments of a family ask."""
 
@@ -52,10 +66,10 @@ class Asked(Strict):
 
 
 class Active(Strict):
-    """What is in use. Written by `evenruler scale` and `evenruler check`, not by hand; `foreach` of dvc.yaml reads it."""
+    """What is in use, for `foreach` of dvc.yaml. Written by `evenruler scale` and `evenruler check`, not by hand."""
 
     scale: Scale
-    families: list[Slug] = Field(default_factory=list)
+    families: dict[Slug, InFamily] = Field(default_factory=dict)
     """Those that have an instrument in use."""
     instruments: dict[Slug, InUse] = Field(default_factory=dict)
     scrape: dict[Slug, Making] = Field(default_factory=dict)
@@ -64,18 +78,15 @@ class Active(Strict):
     """The instruments whose templates evolve."""
     ask: dict[Slug, Asked] = Field(default_factory=dict)
     """By family and model: who is asked what."""
-    card: dict[Slug, InUse] = Field(default_factory=dict)
+    card: dict[Slug, Carded] = Field(default_factory=dict)
     """The instruments whose text is ours."""
-    card_of_others: dict[Slug, InUse] = Field(default_factory=dict)
+    card_of_others: dict[Slug, Carded] = Field(default_factory=dict)
     """The instruments that hold text which others wrote."""
 
-    def of_family(self, family: str) -> list[str]:
-        """The instruments of a family that are in use."""
-        return [name for name, entry in self.instruments.items() if entry.family == family]
-
-    def models_of(self, family: str) -> list[str]:
-        """The models that the instruments of a family ask."""
-        return [entry.model for entry in self.ask.values() if entry.family == family]
+    @property
+    def models(self) -> list[str]:
+        """Every model that is asked something."""
+        return list(dict.fromkeys(entry.model for entry in self.ask.values()))
 
 
 class DiagnosisSettings(Strict):
@@ -165,10 +176,9 @@ class Declared:
 
         return validate(model, {**shared, **own}, self.path, under=under, context={"scale": self.scale})
 
-    def version(self, benchmark: str) -> str:
-        """The version that a benchmark is at."""
-        versions: dict[str, str] = self._data.get("versions") or {}
-        return versions.get(benchmark, FIRST_VERSION)
+    def version(self, name: str) -> str:
+        """The version that the benchmark of an instrument in use is at."""
+        return {**self.active.card, **self.active.card_of_others}[name].version
 
     def _family(self, name: str, entry: Any) -> str:
         family = entry.get("family") if isinstance(entry, dict) else None

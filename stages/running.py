@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -19,17 +18,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
 SECONDS_BETWEEN_LOOKS = 0.5
-
-BUILT, SCORES, DIAGNOSIS = Path("data/built"), Path("data/scores"), Path("data/diagnosis")
-SENTENCES, SNAPSHOTS = Path("data/sentences"), Path("data/snapshots")
-GENERATIONS, FEATURES = Path("data/generations"), Path("data/features")
-SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
-
-
-def leave_out(model: Any, operation: str, what: str) -> None:
-    """Say that a model is left out of something, where it cannot do what that needs."""
-    if not model.can(operation):
-        print(f"{model.name} (kind {model.kind}) is left out of {what}: it cannot {operation}")
 
 
 def run(main: Callable[..., None]) -> None:

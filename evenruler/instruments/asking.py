@@ -21,8 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import SUBJECT, Plan, Request, State, Subject, Tables
-from evenruler.models.operations import OPERATIONS
+from evenruler.models.adapter_record import read_adapter
+from evenruler.models.declared import Catalogue
+from evenruler.models.operations import OPERATIONS, operations_of
 from evenruler.tables.ids import canonical
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
@@ -36,6 +39,35 @@ Requests = Callable[[Tables, Plan, Tables, Subject], Sequence[Request]]
 
 INSTRUMENT = "instrument"
 """The column of answers that says whose they are."""
+
+
+def subject_of(name: str, catalogue: Catalogue) -> Subject:
+    """A model of the catalogue as a subject; nothing is loaded.
+
+    Raises:
+        UserError: No such model, or its head was never fitted.
+    """
+    entry = catalogue.models.get(name)
+    if entry is None:
+        remedy = f"mend the name ({nearest(name, catalogue.models)}) or add an entry"
+        raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
+    kind, fitted = catalogue.kind(name), None
+    if entry.kind == "encoder":
+        record = read_adapter(name)
+        fitted = {"accuracy": record.accuracy, "bar": record.bar, "n_held_out": record.n_held_out}
+        fitted["below_bar"] = record.below_bar
+    return Subject(
+        name=name,
+        kind=kind,
+        lineage=catalogue.lineage(name),
+        operations=operations_of(kind),
+        chats=entry.chats,
+        continues=entry.continues,
+        forms=tuple(entry.configurations),
+        origin=catalogue.origins([name])[name],
+        adapted=entry.intervention,
+        fitted=fitted,
+    )
 
 
 class Answering:
@@ -52,12 +84,12 @@ class Answering:
             adapted: The subject on its way through the corpora of a state; None where nothing adapts it.
         """
         self._subject, self._tool, self._adapted = subject, tool, adapted
-        self._used: list[Model] = [subject]
+        self._used: list[Model] = []
 
     @property
     def asked(self) -> int:
         """How many answers were asked of models, since the store did not have them."""
-        return sum(model.asked for model in self._used)
+        return sum(model.asked for model in {id(model): model for model in self._used}.values())
 
     def answer(self, request: Request, inputs: Inputs) -> Columns:
         """The columns of answers to a request with these inputs."""

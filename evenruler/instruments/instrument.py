@@ -135,6 +135,8 @@ class Declaration:
     """The family's `Source`."""
     made: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables that lie beside a source that a stage made."""
+    version: str = "0.1.0"
+    """Of its benchmark."""
 
     @property
     def benchmark(self) -> str:

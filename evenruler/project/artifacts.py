@@ -4,29 +4,29 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from evenruler.declared import Active
 from evenruler.files import replace
 from evenruler.project.files import params_yaml
-from evenruler.project.params import Params
 from evenruler.strict import read_yaml
 
 HEADING = "# Written by `evenruler check`."
 
 
-def expected(params: Params) -> dict[str, dict[str, Any]]:
-    """The entries that belong there: of every benchmark that the scale in use builds."""
+def expected(active: Active) -> dict[str, dict[str, Any]]:
+    """The entries that belong there: of every benchmark that is in use."""
+    families = {f"{entry.family}-{name}": entry.family for name, entry in active.instruments.items()}
     return {
         name: {
             "path": f"benchmarks/{name}",
             "type": "dataset",
             "desc": f"Rows, card, manifest and evidence of {name}",
-            "labels": [declared.section, "bias", "language-models"],
+            "labels": [families[name], "bias", "language-models"],
         }
-        for name, declared in sorted(params.benchmarks.items())
-        if declared.section != "evolve" or declared.key in params.active.evolved
+        for name in sorted(families)
     }
 
 
-def bring_in_step(root: Path, params: Params) -> list[str]:
+def bring_in_step(root: Path, active: Active) -> list[str]:
     """Write the entries into dvc.yaml if they are not there; the rest of the file stays as it is.
 
     Returns:
@@ -34,7 +34,7 @@ def bring_in_step(root: Path, params: Params) -> list[str]:
     """
     path = root / "dvc.yaml"
     text, declared = path.read_text(encoding="utf-8"), read_yaml(path)
-    entries = expected(params)
+    entries = expected(active)
     if isinstance(declared, dict) and (declared.get("artifacts") or {}) == entries:
         return []
     lines = text.splitlines(keepends=True)

@@ -9,49 +9,39 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from evenruler.declared import Active
 from evenruler.errors import UserError
-from evenruler.instruments.probes.evolve.settings import probe_sets
+from evenruler.instruments.registry import FAMILIES
 from evenruler.project import lock
+from evenruler.project.active import MADE
 from evenruler.project.params import Params
 
-INTERVENTIONS = "data/scores/interventions"
-CONTRASTS, FRAMING, DOMAINS = "data/built/framing", "data/scores/framing", "data/built/saged"
 BENCHMARKS = "benchmarks"
-
-BENCHMARK_PREFIXES = ("probes", "nli", "framing", "saged")
-"""What the names of benchmark folders begin with. What else lies there, as the old folder that a killed card stage
-left, is nobody's that is declared no more."""
+BY_FAMILY = ("data/built", "data/answers", "data/diagnosis")
+"""Folders with a folder for each family."""
 
 PARTIAL = ".partial"
 """How the names of files end that are still being written."""
 
 
-def made(params: Params) -> dict[str, set[str]]:
+def made(active: Active) -> dict[str, set[str]]:
     """What belongs into each folder of made data, by the folder."""
-    tables = {f"{model}.parquet" for model in params.active.models}
-    return {
-        "data/built/probes": set(probe_sets(params.probes, params.active.evolved)),
-        "data/scores/probes": tables,
-        "data/built/questionnaires": set(params.questionnaires),
-        "data/scores/questionnaires": {f"{model}.parquet" for model in params.active.entailment},
-        INTERVENTIONS: set(params.active.interventions),
-        CONTRASTS: set(params.contrasts),
-        FRAMING: set(params.active.models),
-        "data/sentences": set(params.domains),
-        DOMAINS: set(params.domains),
-        "data/generations": tables,
-        "data/features": set(params.active.models),
-    }
+    built = {f"data/built/{family}": set(own.instruments) for family, own in active.families.items()}
+    answers = {f"data/answers/{family}": set(own.models) for family, own in active.families.items()}
+    sources = {folder: set(getattr(active, stage)) for stage, folder in MADE.items()}
+    return {**{folder: set(active.families) for folder in BY_FAMILY}, **built, **answers, **sources}
 
 
 def stale(root: Path, params: Params) -> list[Path]:
     """What lies in folders of made data, or as a benchmark, and is not declared; relative to the repository, sorted.
 
+    What begins with no name of a family lies there for other reasons, as the old folder that a killed card stage left.
+
     Raises:
         UserError: Something there is known neither to git nor to dvc.lock, so it may be somebody's own.
     """
-    found = [path for folder, keep in made(params).items() for path in _others(root / folder, keep)]
-    ours = tuple(f"{prefix}-" for prefix in BENCHMARK_PREFIXES)
+    found = [path for folder, keep in made(params.active).items() for path in _others(root / folder, keep)]
+    ours = tuple(f"{family}-" for family in FAMILIES)
     found += [path for path in _others(root / BENCHMARKS, set(params.benchmarks)) if path.name.startswith(ours)]
     paths = sorted(path.relative_to(root) for path in found)
     if paths:

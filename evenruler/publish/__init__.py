@@ -1,6 +1,6 @@
 """Benchmarks as data sets: rows, card, manifest, evidence, versions."""
 
 from evenruler.publish.benchmark import write_benchmark
-from evenruler.publish.contents import Benchmark, Config, Quality, measured
+from evenruler.publish.contents import Benchmark, Config, Quality
 
-__all__ = ["Benchmark", "Config", "Quality", "measured", "write_benchmark"]
+__all__ = ["Benchmark", "Config", "Quality", "write_benchmark"]

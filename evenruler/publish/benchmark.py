@@ -24,6 +24,7 @@ def _fill(folder: Path, benchmark: Benchmark) -> None:
         pq.write_table(config.table, path, compression="zstd")
     texts = {
         "README.md": render_card(benchmark),
+        "plan.json": manifest.as_json(benchmark.plan),
         "evidence.json": manifest.as_json(benchmark.evidence),
         **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
     }

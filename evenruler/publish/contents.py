@@ -55,6 +55,8 @@ class Benchmark:
     n_rejected: int
     parameters: Mapping[str, Any]
     """What it was built with."""
+    plan: Mapping[str, Any]
+    """What is asked of its rows, for `plan.json`."""
     quality: list[Quality]
     """Of each model."""
     quality_of_any: list[Quality]
@@ -84,12 +86,6 @@ class Benchmark:
     def distinct(self, column: str) -> list[str]:
         """Every value of a column over all tables, sorted."""
         return sorted({value for table in self.tables.values() for value in table.column(column).unique().to_pylist()})
-
-
-def measured(origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Of models, those that evidence has a figure of: one that can answer nothing is in use, and was not measured."""
-    known = {model for of_part in evidence.values() for model in of_part}
-    return {model: origin for model, origin in origins.items() if model in known}
 
 
 def data_file(config: str) -> str:

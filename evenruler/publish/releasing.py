@@ -13,7 +13,7 @@ from typing import Any
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
-from evenruler.project import artifacts
+from evenruler.project.check import check
 from evenruler.project.files import params_yaml
 from evenruler.project.params import load_params
 from evenruler.publish.difference import Difference, compare
@@ -136,7 +136,7 @@ def _write(root: Path, made: Plan, today: datetime.date) -> None:
         changelog.write_text("# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n")
     _edit(changelog, entry)
     load_changelog(changelog)
-    artifacts.bring_in_step(root, load_params(root / "params.yaml"))
+    check(root)
 
 
 def _edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -1,4 +1,8 @@
-"""What each stage imports, as `deps` of dvc.yaml say it; `python -m tests.stages.depends` writes them there."""
+"""What each stage imports, as `deps` of dvc.yaml say it; `python -m tests.stages.depends` writes them there.
+
+A stage of any family finds its rooms by the family's name, which no graph of imports shows. So `deps` name these rooms by
+hand, with `${item.family}`; all else that a stage or one of its rooms imports is written here.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,13 +11,26 @@ from pathlib import Path
 import grimp
 from ruamel.yaml import YAML
 
+from evenruler.instruments.registry import FAMILIES
+
 ROOT = Path(__file__).parents[2]
 CODE = ("evenruler", "stages")
 
-LAZY = {
-    "evenruler.models",
-    *(f"evenruler.instruments.{name}" for name in ("probes", "questionnaires", "framing", "saged")),
+ROOMS = {
+    "build": ("declare", "build"),
+    "ask": ("ask",),
+    "diagnose": ("ask", "diagnose"),
+    "card": ("declare", "card"),
+    "report": ("declare", "report"),
+    "scrape": ("declare",),
+    "evolve": ("declare",),
 }
+"""The rooms of a family that a stage goes into, by its module."""
+
+WHOLE_OF_FAMILIES = "evenruler/instruments"
+"""What a stage depends on that goes into rooms of all families."""
+
+LAZY = {"evenruler.models", *FAMILIES.values()}
 """Packages whose names users import; the house imports their modules, so that it is seen what it depends on."""
 
 WHOLE = {"evenruler/measurement", "evenruler/tables", "evenruler/text"}
@@ -22,6 +39,7 @@ WHOLE = {"evenruler/measurement", "evenruler/tables", "evenruler/text"}
 HARMLESS = {
     "evenruler/__init__.py",
     "evenruler/instruments/__init__.py",
+    "evenruler/instruments/registry.py",
     "evenruler/lazy.py",
     "evenruler/progress.py",
     "stages/__init__.py",
@@ -41,16 +59,52 @@ def stage_entries() -> dict[str, dict]:
     return {name: entry.get("do", entry) for name, entry in stages.items()}
 
 
-def needed(imports: grimp.ImportGraph, command: str) -> set[str]:
-    """The files of code that a stage's command reads: modules, the packages they lie in, and what lies beside them."""
-    module = command.split()[2]
+def stage_of(entry: dict) -> str:
+    """The module of a stage, without the package."""
+    return entry["cmd"].split()[2].removeprefix("stages.")
+
+
+def is_written(dep: str) -> bool:
+    """Whether a dependency is code that is listed here, not by hand."""
+    return dep.startswith(CODE) and "${" not in dep and dep != WHOLE_OF_FAMILIES
+
+
+def by_hand(entry: dict, family: str) -> set[str]:
+    """The code that `deps` name for a family by hand."""
+    code = [dep for dep in entry["deps"] if dep.startswith(CODE) and not is_written(dep)]
+    return {re.sub(r"\$\{(item\.family|key)\}", family, dep) for dep in code}
+
+
+def needed(imports: grimp.ImportGraph, entry: dict, family: str) -> set[str]:
+    """The files of code that a stage reads for a family: modules, the packages they lie in, and what lies beside them."""
+    stage = stage_of(entry)
+    starts = {f"stages.{stage}", *(f"{FAMILIES[family]}.{room}" for room in ROOMS[stage])}
     files: set[str] = set()
-    for name in imports.find_upstream_modules(module) | {module}:
+    for name in starts | {found for start in starts for found in imports.find_upstream_modules(start)}:
         path = path_of(name)
         files.add(path.as_posix())
         files |= {(parent / "__init__.py").as_posix() for parent in path.parents if parent.parts}
         files |= {other.relative_to(ROOT).as_posix() for other in _data_beside(ROOT / path)}
     return files - HARMLESS
+
+
+def families_of(entry: dict) -> list[str]:
+    """The families that a stage is for."""
+    ours = {"scrape": ["saged"], "evolve": ["probes"]}
+    return ours.get(stage_of(entry), list(FAMILIES))
+
+
+def listed(imports: grimp.ImportGraph, entry: dict) -> list[str]:
+    """The code that belongs into `deps` beside what is there by hand."""
+    rest: set[str] = set()
+    for family in families_of(entry):
+        hand = by_hand(entry, family)
+        rest |= {file for file in needed(imports, entry, family) if not any(_lies_in(file, dep) for dep in hand)}
+    return covering(rest)
+
+
+def _lies_in(file: str, dep: str) -> bool:
+    return file == dep or file.startswith(f"{dep}/")
 
 
 def covering(files: set[str]) -> list[str]:
@@ -90,10 +144,11 @@ def main() -> None:
     for line in (ROOT / "dvc.yaml").read_text().splitlines():
         if (name := re.fullmatch(r"  ([a-z-]+):", line)) and name[1] in entries:
             stage = name[1]
-        if stage is None or not re.match(r"\s+- (evenruler|stages)/", line):
+        dep = re.fullmatch(r"\s+- (\S+)", line)
+        if stage is None or dep is None or not is_written(dep[1]):
             lines.append(line)
         if stage is not None and (found := re.fullmatch(r"(\s+)deps:", line)):
-            lines += [f"{found[1]}  - {path}" for path in covering(needed(imports, entries[stage]["cmd"]))]
+            lines += [f"{found[1]}  - {path}" for path in listed(imports, entries[stage])]
     (ROOT / "dvc.yaml").write_text("\n".join(lines) + "\n")
 
 

@@ -1,0 +1,144 @@
+"""What is in use at a scale: `active` in params.yaml, which `foreach` of dvc.yaml goes through."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Making
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.instrument import BaseSettings, Scale, Use
+from evenruler.instruments.registry import FAMILIES, room
+from evenruler.models.declared import Catalogue
+from evenruler.tables.ids import content_sha256
+
+SOURCES = Path("data/sources")
+MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
+"""Where a stage puts the sources that it makes."""
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """An instrument of a scale, with all that was read of it."""
+
+    name: str
+    family: str
+    settings: BaseSettings
+    source: Any
+    uses: list[Use]
+
+    @property
+    def written(self) -> Path:
+        """The file that users write."""
+        return SOURCES / self.family / f"{self.settings.written_as(self.name)}.yaml"
+
+
+def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
+    """Every instrument of a scale, in the order of the declaration, its settings and its source read and checked.
+
+    Raises:
+        UserError: The first mistake found.
+    """
+    declared = Declared(params, scale)
+    found = []
+    for name, family in declared.instruments.items():
+        settings = declared.settings(name)
+        path = SOURCES / family / f"{settings.written_as(name)}.yaml"
+        source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
+        uses = settings.uses(source)
+        _require_able(uses, declared.catalogue, f"{params}: instruments.{name}")
+        found.append(Instrument(name, family, settings, source, uses))
+    return found
+
+
+def in_use(root: Path, params: Path, scale: Scale, versions: Callable[[str], str]) -> Active:
+    """What `active` says at a scale.
+
+    Args:
+        root: The repository.
+        params: The file of the declaration.
+        scale: Which.
+        versions: The version that a benchmark is at.
+
+    Raises:
+        UserError: Something declared is wrong, or no model of the scale can be asked what a family asks.
+    """
+    instruments = instruments_at(root, params, scale)
+    catalogue = Declared(params, scale).catalogue
+    members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
+    families = [family for family, named in members.items() if named]
+    models = {family: _asked(family, catalogue, scale, params) for family in families}
+    ask = {f"{family}-{model}": Asked(family=family, model=model) for family in families for model in models[family]}
+    used = {own.name: _in_use(root, own, catalogue) for own in instruments}
+    carded = {
+        name: Carded(**entry.model_dump(exclude={"models"}), version=versions(f"{entry.family}-{name}"))
+        for name, entry in used.items()
+    }
+    others = {own.name for own in instruments if own.settings.of_others}
+    return Active(
+        scale=scale,
+        families={family: InFamily(instruments=members[family], models=models[family]) for family in families},
+        instruments=used,
+        scrape=_made("scrape", root, instruments, catalogue),
+        evolve=_made("evolve", root, instruments, catalogue),
+        ask=ask,
+        card={name: entry for name, entry in carded.items() if name not in others},
+        card_of_others={name: entry for name, entry in carded.items() if name in others},
+    )
+
+
+def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> list[str]:
+    """The models of a scale that the instruments of a family ask, in the order of the catalogue."""
+    takes = room(family, "declare").takes
+    found = [
+        name for name, entry in catalogue.models.items() if entry.scale in (None, scale) and takes(catalogue, name)
+    ]
+    if not found:
+        what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"
+        remedy = "give one that can this scale, or no scale"
+        raise UserError(what, where=f"{params}: models", remedy=remedy)
+    return found
+
+
+def _in_use(root: Path, own: Instrument, catalogue: Catalogue) -> InUse:
+    made_by = own.settings.made_by
+    source = f"{MADE[made_by]}/{own.name}" if made_by else own.written.as_posix()
+    shared = SOURCES / own.family / "shared"
+    return InUse(
+        family=own.family,
+        source=source,
+        shared=shared.as_posix() if (root / shared).is_dir() else source,
+        models=_checksum(own.uses, catalogue),
+    )
+
+
+def _made(stage: str, root: Path, instruments: Iterable[Instrument], catalogue: Catalogue) -> dict[str, Making]:
+    """The instruments whose source a stage makes."""
+    found = {}
+    for own in instruments:
+        if own.settings.made_by == stage:
+            entry, written = _in_use(root, own, catalogue), own.written.as_posix()
+            shared = written if entry.shared == entry.source else entry.shared
+            found[own.name] = Making(family=own.family, source=written, shared=shared, models=entry.models)
+    return found
+
+
+def _checksum(uses: Iterable[Use], catalogue: Catalogue) -> str:
+    """Of the entries of some models: DVC cannot look an entry up under a name that another entry gives.
+
+    The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
+    """
+    models = sorted({use.model for use in uses})
+    return content_sha256(*({name: catalogue.models[name].model_dump(mode="json")} for name in models))[:12]
+
+
+def _require_able(uses: Iterable[Use], catalogue: Catalogue, where: str) -> None:
+    """Every model that an instrument names is in the catalogue, and can what it is for."""
+    for use in uses:
+        place = f"{where}.{use.key}"
+        if use.model not in catalogue.models:
+            remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
+            raise UserError(f"no model {use.model!r}", where=place, remedy=remedy)
+        if not catalogue.can(use.model, use.operation):
+            what = f"{use.model!r} (kind {catalogue.kind(use.model)}) cannot {use.operation}"
+            raise UserError(what, where=place, remedy=f"name a model that can {use.operation}")

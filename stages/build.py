@@ -1,0 +1,38 @@
+"""Build one instrument: its source -> `data/built/{family}/{instrument}/`."""
+
+from typing import Any
+
+from evenruler.declared import Declared
+from evenruler.instruments.instrument import Use
+from evenruler.instruments.registry import room
+from evenruler.models.declared import Catalogue
+from evenruler.tables import write_whole
+from stages.files import BUILT, PLAN, declaration, write_json
+from stages.running import run
+
+
+def main(name: str) -> None:
+    """Write its rows, those that were rejected, and what is asked of them."""
+    params = Declared()
+    declared = declaration(params, name)
+    built = room(declared.family, "build").build(declared, params.catalogue)
+    folder = BUILT / declared.family / name
+    for table, rows in built.tables.items():
+        write_whole(rows, folder / f"{table}.parquet")
+    tools = tools_of(declared.settings.uses(declared.source), params.catalogue)
+    write_json({**built.plan, "tools": tools}, folder / PLAN)
+    for line in built.said:
+        print(f"{name}: {line}")
+
+
+def tools_of(uses: list[Use], catalogue: Catalogue) -> dict[str, Any]:
+    """The part of the catalogue that tells which tools an instrument asks, and what their heads were fitted on."""
+    models = {use.model: catalogue.models[use.model] for use in sorted(uses, key=lambda use: use.model)}
+    fitted = {entry.finetune.validation for entry in models.values() if entry.finetune is not None}
+    return Catalogue(models=models, training={data: catalogue.training[data] for data in sorted(fitted)}).model_dump(
+        mode="json", exclude_defaults=True
+    )
+
+
+if __name__ == "__main__":
+    run(main)

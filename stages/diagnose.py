@@ -1,0 +1,80 @@
+"""Diagnose the instruments of a family and the models that answered: answers -> `data/diagnosis/{family}/`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evenruler.declared import Declared
+from evenruler.instruments.asking import INSTRUMENT
+from evenruler.instruments.instrument import Record, Tables
+from evenruler.instruments.registry import room
+from evenruler.tables import read_frame, write_table
+from stages.files import ANSWERS, DIAGNOSIS, EVIDENCE, METRICS, PLOTS, frames, plan_of, read_subject, write_json
+from stages.files import TABLES as FOLDER
+from stages.running import run
+
+
+def main(family: str) -> None:
+    """Write the tables of the diagnosis, the figures that are tracked, and for each card what it shows."""
+    params = Declared()
+    door, folder = room(family, "diagnose"), DIAGNOSIS / family
+    records = list(_records(params, family))
+    across = door.across(records, params.resampling)
+    tables = {
+        name: _together([*(record.found[name] for record in records if name in record.found), *_of(across, name)])
+        for name in door.TABLES
+    }
+    for name, schema in door.TABLES.items():
+        rows = tables[name]
+        write_table(rows[schema.names] if len(rows) else [], schema, folder / FOLDER / f"{name}.parquet")
+    evidence = door.evidence(tables)
+    origins = {record.subject.name: record.subject.origin for record in records}
+    for name in params.active.families[family].instruments:
+        figures = evidence.get(name, {})  # of no model, where none could be asked
+        write_json({"models": origins, "figures": figures}, folder / EVIDENCE / f"{name}.json")
+    write_json(evidence, folder / METRICS)
+    if hasattr(door, "plots"):
+        _write_plots(door.plots(tables), folder / PLOTS)
+
+
+def _records(params: Declared, family: str) -> Iterator[Record]:
+    """Every instrument on every model, with its figures."""
+    ask, diagnose = room(family, "ask"), room(family, "diagnose")
+    in_use = params.active.families[family]
+    built = {name: (frames(family, name), plan_of(family, name)) for name in in_use.instruments}
+    for model in in_use.models:
+        folder = ANSWERS / family / model
+        subject = read_subject(folder)
+        answers = {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
+        for name, (tables, plan) in built.items():
+            own = {table: _own(rows, name) for table, rows in answers.items()}
+            scores = ask.scores(tables, plan, own, subject)
+            found = diagnose.figures(name, tables, plan, scores, subject, params.resampling)
+            yield Record(name, subject, tables, plan, found)
+
+
+def _own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    return rows[rows[INSTRUMENT] == name].drop(columns=INSTRUMENT).reset_index(drop=True)
+
+
+def _of(tables: Tables, name: str) -> list[pd.DataFrame]:
+    return [tables[name]] if name in tables else []
+
+
+def _together(found: list[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other; an empty one brings its columns only where all are empty."""
+    filled = [frame for frame in found if len(frame)] or found[:1]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
+
+
+def _write_plots(tables: Any, folder: Path) -> None:
+    """What `dvc plots` draws: it reads CSV, not Parquet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, frame in tables.items():
+        frame.to_csv(folder / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,21 @@
+"""The likelihood of both sentences of each pair."""
+
+from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+
+from .. import schemas
+
+ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
+
+
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+    """One request, unless it was answered."""
+    if "likelihoods" in answers or not subject.can("loglikelihood"):
+        return []
+    asked = tables["pairs"].head(plan["most"]).melt("id", ["more", "less"], var_name="form", value_name="text")
+    return [Request("likelihoods", "loglikelihood", asked[["id", "form"]], {"text": asked["text"].tolist()})]
+
+
+def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
+    """By pair, whether the stereotypical sentence is the likelier one."""
+    nats = answers["likelihoods"].pivot(index="id", columns="form", values="nats")
+    return {"preferred": (nats["more"] > nats["less"]).astype(float).reset_index(name="preferred")}

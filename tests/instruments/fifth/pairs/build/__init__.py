@@ -1,0 +1,23 @@
+"""Pairs as rows."""
+
+from evenruler.instruments.instrument import Built, Declaration
+from evenruler.models.declared import Catalogue
+from evenruler.tables import content_sha256, row_id, table_of
+
+from .. import schemas
+
+
+def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+    """A row a pair; two sentences that are the same are rejected."""
+    rows, rejected = [], []
+    source = declaration.source
+    for slug, (more, less) in source.pairs.items():
+        key = row_id(family="pairs", benchmark=declaration.name, pair=slug)
+        row = {"id": key, "content_sha256": content_sha256(more, less), "variant": "written", "framing": "bare"}
+        row |= {"source": source.source, "licence": source.licence, "pair": slug, "more": more, "less": less}
+        if more == less:
+            rejected.append({**row, "reason": "both are the same"})
+        else:
+            rows.append(row)
+    tables = {"pairs": table_of(rows, schemas.PAIRS), "rejected": table_of(rejected, schemas.REJECTED)}
+    return Built(tables, {"most": declaration.settings.pairs}, [f"{len(rows)} pairs"])
