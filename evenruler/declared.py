@@ -25,8 +25,6 @@ class InUse(Strict):
     family: Slug
     source: str
     """What it is built from: the file that users write, or the folder that a stage makes of it."""
-    shared: str
-    """What its family's sources share; `source` where that is nothing, since DVC wants a path."""
     models: str
     """A checksum of the entries of all models that it names."""
 
@@ -36,7 +34,6 @@ class Carded(Strict):
 
     family: Slug
     source: str
-    shared: str
     version: str
 
 
@@ -46,7 +43,6 @@ class Making(Strict):
     family: Slug
     source: str
     """The file that users write."""
-    shared: str
     models: str
 
 

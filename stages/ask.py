@@ -43,7 +43,8 @@ def main(family: str, name: str) -> None:
     folder = ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
         whose = pa.schema([required(INSTRUMENT, pa.string()), *schema])
-        write_table(answers.get(table, []), whose, folder / f"{table}.parquet")
+        rows = answers[table][whose.names] if table in answers else []
+        write_table(rows, whose, folder / f"{table}.parquet")
     write_subject(subject, folder)
     counted = ", ".join(f"{len(rows):,} {table}" for table, rows in answers.items())
     print(f"{name}: {counted or 'nothing to ask'}; {answering.asked:,} of them asked of models")

@@ -69,7 +69,7 @@ def in_use(root: Path, params: Path, scale: Scale, versions: Callable[[str], str
     families = [family for family, named in members.items() if named]
     models = {family: _asked(family, catalogue, scale, params) for family in families}
     ask = {f"{family}-{model}": Asked(family=family, model=model) for family in families for model in models[family]}
-    used = {own.name: _in_use(root, own, catalogue) for own in instruments}
+    used = {own.name: _in_use(own, catalogue) for own in instruments}
     carded = {
         name: Carded(**entry.model_dump(exclude={"models"}), version=versions(f"{entry.family}-{name}"))
         for name, entry in used.items()
@@ -79,8 +79,8 @@ def in_use(root: Path, params: Path, scale: Scale, versions: Callable[[str], str
         scale=scale,
         families={family: InFamily(instruments=members[family], models=models[family]) for family in families},
         instruments=used,
-        scrape=_made("scrape", root, instruments, catalogue),
-        evolve=_made("evolve", root, instruments, catalogue),
+        scrape=_made("scrape", instruments, catalogue),
+        evolve=_made("evolve", instruments, catalogue),
         ask=ask,
         card={name: entry for name, entry in carded.items() if name not in others},
         card_of_others={name: entry for name, entry in carded.items() if name in others},
@@ -100,26 +100,19 @@ def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> lis
     return found
 
 
-def _in_use(root: Path, own: Instrument, catalogue: Catalogue) -> InUse:
+def _in_use(own: Instrument, catalogue: Catalogue) -> InUse:
     made_by = own.settings.made_by
     source = f"{MADE[made_by]}/{own.name}" if made_by else own.written.as_posix()
-    shared = SOURCES / own.family / "shared"
-    return InUse(
-        family=own.family,
-        source=source,
-        shared=shared.as_posix() if (root / shared).is_dir() else source,
-        models=_checksum(own.uses, catalogue),
-    )
+    return InUse(family=own.family, source=source, models=_checksum(own.uses, catalogue))
 
 
-def _made(stage: str, root: Path, instruments: Iterable[Instrument], catalogue: Catalogue) -> dict[str, Making]:
+def _made(stage: str, instruments: Iterable[Instrument], catalogue: Catalogue) -> dict[str, Making]:
     """The instruments whose source a stage makes."""
     found = {}
     for own in instruments:
         if own.settings.made_by == stage:
-            entry, written = _in_use(root, own, catalogue), own.written.as_posix()
-            shared = written if entry.shared == entry.source else entry.shared
-            found[own.name] = Making(family=own.family, source=written, shared=shared, models=entry.models)
+            models = _checksum(own.uses, catalogue)
+            found[own.name] = Making(family=own.family, source=own.written.as_posix(), models=models)
     return found
 
 

@@ -13,7 +13,7 @@ from evenruler.instruments.instrument import Scale
 from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
-from evenruler.project.active import MADE, in_use, instruments_at
+from evenruler.project.active import MADE, SOURCES, in_use, instruments_at
 from evenruler.project.files import params_yaml
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
@@ -39,9 +39,8 @@ def check(root: Path) -> list[str]:
     params = load_params(path)
     active = _checked(root, params, params.active.scale)
     text = _in_step(path, params, active)
-    params = params.model_copy(update={"active": active})
     read_yaml(root / "dvc.yaml")
-    locked, stale = lock.examine(root), prune.stale(root, params)
+    locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
     stages = _stages(root, text, locked)
 
     lines = _write_in_step(path, active, text)
@@ -50,8 +49,8 @@ def check(root: Path) -> list[str]:
     prune.remove(root, stale)
     lines += [f"removed {path}" for path in stale]
     lines += _bring_lock_in_step(root, locked, stages)
-    for folder in MADE.values():  # DVC wants to see what a stage depends on, also where it is empty
-        (root / folder).mkdir(parents=True, exist_ok=True)
+    for folder in [*MADE.values(), *(f"{SOURCES}/{family}/shared" for family in active.families)]:
+        _keep_folder(root / folder)
     counted = {"models": active.models, **{family: own.instruments for family, own in active.families.items()}}
     listed = "; ".join(f"{what} {', '.join(names)}" for what, names in counted.items())
     return [*lines, f"checked: scale {active.scale}; {listed}"]
@@ -108,7 +107,7 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
     """
     lacking = [family for family in wanted.families if family not in params.families]
     content = wanted.model_dump(mode="json")
-    if params.active.model_dump(mode="json", exclude_unset=True) == content and not lacking:  # DVC wants every key
+    if params.active.model_dump(mode="json") == content and not lacking:  # DVC wants every key
         return None
     yaml = params_yaml()
     document = yaml.load(path.read_text(encoding="utf-8"))
@@ -145,6 +144,13 @@ def _laid_out(value: Any, depth: int = 0) -> Any:
     if depth or not value:
         mapped.fa.set_flow_style()
     return mapped
+
+
+def _keep_folder(folder: Path) -> None:
+    """Make a folder that stages depend on, with a file: DVC and git want to see it, and do not see an empty one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not any(folder.iterdir()):
+        (folder / ".gitkeep").touch()
 
 
 def _keep_out_of_git(root: Path, active: Active) -> list[str]:

@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
-from evenruler.declared import Active, DiagnosisSettings
+from evenruler.declared import DiagnosisSettings
 from evenruler.errors import UserError, nearest
+from evenruler.instruments.instrument import Scale
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import Catalogue
 from evenruler.models.untrained import made_of
 from evenruler.publish.versions import Version
-from evenruler.strict import Slug, read_yaml, refuse_hidden_keys, validate
+from evenruler.strict import Slug, Strict, read_yaml, refuse_hidden_keys, validate
 
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""
@@ -27,10 +28,24 @@ class Place:
     version: str
 
 
+class InUse(Strict):
+    """What people say under `active`; all else there is written by `evenruler check`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    scale: Scale
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        """What an older version wrote there is no mistake: it is written anew."""
+        return data
+
+
 class Params(Catalogue):
     """The whole of `params.yaml`; each family reads the entries of its instruments itself."""
 
-    active: Active
+    active: InUse
     instruments: dict[Slug, dict[str, Any]] = Field(min_length=1)
     """What is built, by name: `family`, maybe `scale`, and the family's settings."""
     families: dict[Slug, dict[str, Any] | None] = Field(default_factory=dict)

@@ -14,7 +14,6 @@ from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import lock
 from evenruler.project.active import MADE
-from evenruler.project.params import Params
 
 BENCHMARKS = "benchmarks"
 BY_FAMILY = ("data/built", "data/answers", "data/diagnosis")
@@ -32,17 +31,22 @@ def made(active: Active) -> dict[str, set[str]]:
     return {**{folder: set(active.families) for folder in BY_FAMILY}, **built, **answers, **sources}
 
 
-def stale(root: Path, params: Params) -> list[Path]:
+def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     """What lies in folders of made data, or as a benchmark, and is not declared; relative to the repository, sorted.
 
     What begins with no name of a family lies there for other reasons, as the old folder that a killed card stage left.
 
+    Args:
+        root: The repository.
+        active: What is in use.
+        benchmarks: The names of all that is declared, at whatever scale.
+
     Raises:
         UserError: Something there is known neither to git nor to dvc.lock, so it may be somebody's own.
     """
-    found = [path for folder, keep in made(params.active).items() for path in _others(root / folder, keep)]
+    found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
     ours = tuple(f"{family}-" for family in FAMILIES)
-    found += [path for path in _others(root / BENCHMARKS, set(params.benchmarks)) if path.name.startswith(ours)]
+    found += [path for path in _others(root / BENCHMARKS, set(benchmarks)) if path.name.startswith(ours)]
     paths = sorted(path.relative_to(root) for path in found)
     if paths:
         _require_ours(root, paths)
@@ -59,7 +63,7 @@ def remove(root: Path, paths: Iterable[Path]) -> None:
 
 
 def _others(folder: Path, keep: set[str]) -> list[Path]:
-    return [path for path in folder.glob("*") if path.name not in keep]
+    return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
 
 
 def _require_ours(root: Path, paths: list[Path]) -> None:

@@ -15,9 +15,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         key = row_id(family="pairs", benchmark=declaration.name, pair=slug)
         row = {"id": key, "content_sha256": content_sha256(more, less), "variant": "written", "framing": "bare"}
         row |= {"source": source.source, "licence": source.licence, "pair": slug, "more": more, "less": less}
-        if more == less:
-            rejected.append({**row, "reason": "both are the same"})
-        else:
-            rows.append(row)
+        (rejected if more == less else rows).append(row)
+    rejected = [{**row, "reason": "both are the same"} for row in rejected]
     tables = {"pairs": table_of(rows, schemas.PAIRS), "rejected": table_of(rejected, schemas.REJECTED)}
-    return Built(tables, {"most": declaration.settings.pairs}, [f"{len(rows)} pairs"])
+    return Built(tables, {"most": declaration.settings.most}, [f"{len(rows)} pairs"])

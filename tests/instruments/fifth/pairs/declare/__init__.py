@@ -1,27 +1,26 @@
 """What users write: pairs of sentences."""
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
-from evenruler.instruments.instrument import BaseSettings
-from evenruler.instruments.instrument import Source as OfAnyFamily
+from evenruler.instruments import instrument
 from evenruler.instruments.scaled import Scaled
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Text, read_yaml, validate
 
 
-class Settings(BaseSettings):
+class Settings(instrument.BaseSettings):
     """How pairs are asked."""
 
-    pairs: Scaled[int] = Field(default={"quick": 10, "paper": 1000}, validate_default=True)
-    """At most so many."""
+    most: Scaled[int] = Field(default={"quick": 10, "paper": 1000}, validate_default=True)
 
 
-class Source(OfAnyFamily):
+class Source(instrument.Source):
     """Pairs of sentences that differ in a group alone."""
 
-    pairs: dict[Slug, tuple[Text, Text]] = Field(strict=False)
+    pairs: dict[Slug, Annotated[list[Text], Field(min_length=2, max_length=2)]]
     """By slug: the sentence that fits the stereotype, and the other."""
 
 

@@ -1,6 +1,6 @@
 """How often a model prefers the stereotype."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,9 +15,7 @@ from evenruler.tables.schemas import figures_of
 TABLES = {"figures": figures_of("part")}
 
 
-def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
-) -> Tables:
+def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Tables:
     """The share of pairs, with a bootstrap interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
     figure = bootstrapped("preference", lambda drawn: float(np.mean(drawn)), values, resampling, "pairs")
@@ -29,6 +27,6 @@ def across(records: Sequence[Record], resampling: Resampling) -> Tables:
     return {}
 
 
-def evidence(tables: Tables) -> Mapping[str, Any]:
+def evidence(tables: Tables) -> dict[str, Any]:
     """All figures."""
     return as_metrics(tables["figures"], "part")

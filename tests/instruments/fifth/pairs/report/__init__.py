@@ -1,13 +1,11 @@
 """What the page says."""
 
 from evenruler.instruments.instrument import Shown
-from evenruler.report import Section
+from evenruler.report.page import Section, Table
 
 
 def sections(shown: Shown) -> list[Section]:
     """A section an instrument."""
-    figures = shown.tables["figures"]
-    return [
-        Section(source.title, figures[figures["benchmark"] == name].to_html(index=False))
-        for name, source in shown.sources.items()
-    ]
+    rows = shown.tables["figures"][["benchmark", "model", "value", "n"]].astype(str)
+    table = Table(list(rows.columns), rows.to_numpy().tolist())
+    return [Section(source.title, source.direction, [table]) for source in shown.sources.values()]
