@@ -87,7 +87,7 @@ def read(
     for path in sheets:
         if sheets.count(path) > 1:
             raise UserError("given twice", where=str(path), remedy="give each sheet once")
-    settings = load_params(in_step=False).diagnosis
+    settings = load_params().diagnosis
     sources = read_key(_text(key), str(key))
     rated = collect({str(path): _text(path) for path in sheets}, sources)
     found = statistics(rated, sources, Resampling(settings.level, settings.resamples, settings.seed))

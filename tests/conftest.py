@@ -37,7 +37,7 @@ def store(tmp_path: Path) -> RowStore:
 
 @pytest.fixture(scope="session")
 def shipped_params() -> Params:
-    return load_params(ROOT / "params.yaml", in_step=False)
+    return load_params(ROOT / "params.yaml")
 
 
 @pytest.fixture(scope="session")

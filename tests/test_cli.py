@@ -25,7 +25,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("params.yaml", "dvc.yaml"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "data/sources", tmp_path / "data/sources")
-    for name, entry in load_params(tmp_path / "params.yaml", in_step=False).models.items():
+    for name, entry in load_params(tmp_path / "params.yaml").models.items():
         if entry.finetune is not None:
             record(tmp_path, name, entry.finetune.model_dump())
     checking.set_scale(tmp_path, "quick")

@@ -1,14 +1,14 @@
 """Tiny random causal models with a real tokenizer, saved as transformers saves them; no network.
 
 `save_tiny(folder)` makes one, `tiny_declaration({"name": folder})` is a `params.yaml` that names it, as plain data,
-and `tiny_params` the same, validated. Weights are large, so that every token of the context matters.
+and `tiny_params` its catalogue. Weights are large, so that every token of the context matters.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenruler.project.params import Params
+from evenruler.models.declared import Catalogue
 
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("Ġ", "a"), ("m", "a"), ("ma", "n"), ("Ġ", "is"), ("i", "s")]
@@ -104,7 +104,7 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
     """What a `params.yaml` holds that uses the models in these folders, by name, and the packaged embedder.
 
     Args:
-        folders: The models, all causal and in use.
+        folders: The models, all causal.
         **entry: Keys that every entry gets besides.
     """
     own = {
@@ -118,16 +118,22 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
         "origin": "sentence-transformers/all-MiniLM-L6-v2",
     }
     return {
-        "active": {"scale": "quick", "models": list(folders)},
+        "active": {"scale": "quick"},
         "models": {**own, "minilm": embedder},
-        "probes": {},
-        "diagnosis": {"embedder": "minilm", "resamples": 100},
+        "instruments": {},
+        "families": {family: {"embedder": "minilm"} for family in ("probes", "questionnaires", "saged")},
+        "diagnosis": {"resamples": 100},
     }
 
 
-def tiny_params(folders: Mapping[str, Path], **entry: Any) -> Params:
-    """`tiny_declaration`, validated."""
-    return Params.model_validate(tiny_declaration(folders, **entry))
+def tiny_params(folders: Mapping[str, Path], **entry: Any) -> Catalogue:
+    """The catalogue of `tiny_declaration`."""
+    return catalogue_of(tiny_declaration(folders, **entry))
+
+
+def catalogue_of(declaration: Mapping[str, Any]) -> Catalogue:
+    """The catalogue of what a `params.yaml` holds."""
+    return Catalogue.model_validate({key: declaration[key] for key in Catalogue.model_fields if key in declaration})
 
 
 MASKED = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}

@@ -7,9 +7,8 @@ import pytest
 from evenruler.models import Model, Reply, Sampling, load
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from tests.loopback_openai import ScriptedServer, running
-from tests.tiny import tiny_declaration
+from tests.tiny import catalogue_of, tiny_declaration
 
 pytestmark = pytest.mark.enable_socket
 
@@ -24,7 +23,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 def hosted(store: RowStore, kind: str = "chat", **entry: object) -> Model:
     declaration = tiny_declaration({})
-    declaration["active"]["models"] = ["big"]
     declaration["models"]["big"] = {
         "kind": kind,
         "source": "endpoint:big-one",
@@ -32,7 +30,7 @@ def hosted(store: RowStore, kind: str = "chat", **entry: object) -> Model:
         "origin": "x",
         **entry,
     }
-    return load("big", Params.model_validate(declaration), store=store)
+    return load("big", catalogue_of(declaration), store=store)
 
 
 def test_asks_what_was_asked_and_keeps_the_replies(server: ScriptedServer, store: RowStore) -> None:

@@ -12,10 +12,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from evenruler.models import gguf, load, sources
+from evenruler.models.declared import Catalogue
 from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import complete, loading
-from evenruler.project.params import Params
-from tests.tiny import KINDS, tiny_declaration, tiny_tokenizer
+from tests.tiny import KINDS, catalogue_of, tiny_declaration, tiny_tokenizer
 
 SIZE = KINDS["llama"]
 HEADS, KV_HEADS, WIDTH = SIZE["num_attention_heads"], SIZE["num_key_value_heads"], SIZE["hidden_size"]
@@ -143,17 +143,17 @@ class TestGguf:
 
 class TestEmbedder:
     @pytest.fixture
-    def broken(self, shipped_params, store, tmp_path) -> Callable[..., Params]:
-        """Params whose embedder is a copy of the shipped one with some change."""
+    def broken(self, shipped_params, store, tmp_path) -> Callable[..., Catalogue]:
+        """Catalogue whose embedder is a copy of the shipped one with some change."""
         name = "all-minilm-l6-v2"
         shipped = sources.locate(name, shipped_params.models[name], store)
 
-        def make(change: Callable[[Path], object]) -> Params:
+        def make(change: Callable[[Path], object]) -> Catalogue:
             folder = shutil.copytree(shipped, tmp_path / "model")
             change(folder)
             declared = tiny_declaration({"tiny": tmp_path})
             declared["models"]["minilm"]["source"] = f"local:{folder}"
-            return Params.model_validate(declared)
+            return catalogue_of(declared)
 
         return make
 

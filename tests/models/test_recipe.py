@@ -199,7 +199,7 @@ class TestEncoders:
         path = file_with("params.yaml", declared)
         # An encoder alone.
         with pytest.raises(Exception, match="no model that says how likely texts are, or writes, is in use"):
-            load_params(path, in_step=False)
+            load_params(path)
 
 
 RECORD = {

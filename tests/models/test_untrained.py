@@ -5,18 +5,18 @@ import pytest
 from transformers import AutoConfig
 
 from evenruler.models import LABELS, Model, load, sources, untrained
+from evenruler.models.declared import Catalogue
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
-from tests.tiny import KINDS, save_tiny, save_tiny_masked, tiny_declaration
+from tests.tiny import KINDS, catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
 
 TEXTS = ["The man is here.", "x"]
 
 
-def declared(folder, kind: str = "causal", base: str = "causal", source: str = "untrained:tiny", **entry) -> Params:
+def declared(folder, kind: str = "causal", base: str = "causal", source: str = "untrained:tiny", **entry) -> Catalogue:
     declaration = tiny_declaration({"tiny": folder}, kind=base)
     declaration["models"]["random"] = {"kind": kind, "source": source, "licence": "none", "origin": "ours", **entry}
-    return Params.model_validate(declaration)
+    return catalogue_of(declaration)
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--params", default="params.yaml", help="the declaration that names it")
     parser.add_argument("--every", type=int, default=1, help="take every n-th item only")
     arguments = parser.parse_args()
-    params = load_params(arguments.params, in_step=False)
+    params = load_params(arguments.params)
     name, items = arguments.model, prompts(params)[:: arguments.every]
     with tempfile.TemporaryDirectory() as folder:
         backend = opened(name, params, Path(folder)).backend

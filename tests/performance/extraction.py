@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--configurations", type=int, default=CONFIGURATIONS)
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
-    params = load_params("params.yaml", in_step=False)
+    params = load_params("params.yaml")
     tables = asked(arguments.prompts, arguments.configurations)
     distinct = len({*tables[0]["baseline"], *tables[1]["generation"]})
     turns, backends = [], None

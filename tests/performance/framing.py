@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=3, help="take every n-th prompt only")
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
-    params, name, asked = load_params(in_step=False), arguments.model, pairs(arguments.every)
+    params, name, asked = load_params(), arguments.model, pairs(arguments.every)
     with tempfile.TemporaryDirectory() as folder:
         backend = opened(name, params, Path(folder)).backend
     if not backend.shares_prefixes:

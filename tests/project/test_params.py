@@ -121,7 +121,7 @@ class TestWhatIsRead:
 
     def test_out_of_step_is_read_when_that_is_allowed(self, file_with):
         path = file_with("params.yaml", PARAMS, ("[tiny, shared]", "[shared]"))
-        assert load_params(path, in_step=False).active.models == ["shared"]
+        assert load_params(path).active.models == ["shared"]
 
     @pytest.mark.parametrize("word", ["no", "yes", "on", "off", "y", "n"])
     def test_words_of_yaml_1_1_stay_words(self, file_with, word):
@@ -468,7 +468,7 @@ class TestInterventions:
         line = error_of(load_params, path)
         assert line.startswith(f"{path}: active.interventions: ")
         assert f"what the scale 'quick' uses, {used}; run `evenruler check`" in line
-        assert load_params(path, in_step=False).intervened("quick") == ["head"]
+        assert load_params(path).intervened("quick") == ["head"]
 
     def test_a_corpus_needs_a_model(self, file_with, error_of):
         path = file_with("params.yaml", ANSWERING, ("    intervention: every\n", ""))
@@ -479,7 +479,7 @@ class TestInterventions:
 
     def test_a_questionnaire_needs_a_model(self, file_with, error_of):
         changes = [("    intervention: every\n", "    scale: none\n"), ("family\n    entailment: true\n", "family\n")]
-        line = error_of(load_params, file_with("params.yaml", ANSWERING, *changes), in_step=False)
+        line = error_of(load_params, file_with("params.yaml", ANSWERING, *changes))
         assert "models: no model answers questionnaires at the scale 'quick'; " in line
 
     @pytest.mark.parametrize(
@@ -527,7 +527,7 @@ class TestLabels:
     def test_in_the_models_own_order(self, file_with, kind, labels):
         changes = [("kind: nli\n", f"kind: {kind}\n    labels: {labels}\n"), ("    intervention: every\n", "")]
         path = file_with("params.yaml", ANSWERING, *changes, ("interventions: {gloom: {}}\n", ""))
-        assert load_params(path, in_step=False).models["head"].labels == labels.strip("[]").split(", ")
+        assert load_params(path).models["head"].labels == labels.strip("[]").split(", ")
 
     @pytest.mark.parametrize(
         ("change", "key", "held"),

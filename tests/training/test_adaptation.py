@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from evenruler.models import catalogue, load
+from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from evenruler.training import adaptation
 from evenruler.training.adaptation import Adapted, Recipe
 from tests.models.backends.test_nli import save_classifier
@@ -63,21 +63,21 @@ def causal_folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(params=["head", "causal"])
-def either(request, head_folder, causal_folder) -> Params:
+def either(request, head_folder, causal_folder) -> Catalogue:
     """A model with a head, then a causal one."""
     return of_head(head_folder) if request.param == "head" else of_causal(causal_folder)
 
 
-def of_head(folder: Path) -> Params:
+def of_head(folder: Path) -> Catalogue:
     return tiny_params({"tiny": folder}, kind="nli", intervention="every")
 
 
-def of_causal(folder: Path) -> Params:
+def of_causal(folder: Path) -> Catalogue:
     return tiny_params({"tiny": folder}, entailment=True, intervention="every")
 
 
 def adapted(
-    params: Params, corpora: Mapping[str, Sequence[str]] = CORPORA, recipe: Recipe = RECIPE, **recipes: Recipe
+    params: Catalogue, corpora: Mapping[str, Sequence[str]] = CORPORA, recipe: Recipe = RECIPE, **recipes: Recipe
 ) -> Adapted:
     return Adapted("tiny", params, corpora, {**dict.fromkeys(corpora, recipe), **recipes})
 

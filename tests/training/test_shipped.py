@@ -4,13 +4,14 @@ import pytest
 
 from evenruler.models import load
 from evenruler.models.adapter_record import read_adapter
-from evenruler.project.params import Params, load_params
+from evenruler.models.declared import Catalogue
+from evenruler.project.params import load_params
 from evenruler.training import card
 from tests.conftest import ROOT
 
 ADAPTERS = ROOT / "data" / "adapters"
 LARGEST = 6 * 2**20
-OURS = [name for name, entry in load_params(ROOT / "params.yaml", in_step=False).models.items() if entry.finetune]
+OURS = [name for name, entry in load_params(ROOT / "params.yaml").models.items() if entry.finetune]
 CLASSIFIERS = {"minilm-sentiment": ["negative", "positive"], "minilm-toxicity": ["neither", "offensive", "hate"]}
 
 
@@ -48,7 +49,7 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(name, 
         ("minilm-toxicity", "Shut up, you stupid bitch.", "offensive"),
     ],
 )
-def test_a_plain_text_gets_the_plain_label(name, text, label, shipped_params: Params, store, monkeypatch) -> None:
+def test_a_plain_text_gets_the_plain_label(name, text, label, shipped_params: Catalogue, store, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     model = load(name, shipped_params, store=store)
     (shares,) = model.probabilities([text])

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.models import LABELS
-from evenruler.project.params import Params
-from tests.tiny import tiny_declaration
+from evenruler.models.declared import Catalogue
+from tests.tiny import catalogue_of, tiny_declaration
 
 WORDS = [f"w{i}" for i in range(30)]
 LONGEST = 60
@@ -126,9 +126,9 @@ MOODS: dict[str, dict[str, Any]] = {"moods": {"columns": ["text"], "labels": ["s
 PAIRS: dict[str, dict[str, Any]] = {"pairs": {"labels": ["contradiction", "entailment", "neutral"]}}
 
 
-def params(training: Mapping[str, Mapping[str, Any]], source: str = "encoder", **recipe: Any) -> Params:
+def params(training: Mapping[str, Mapping[str, Any]], source: str = "encoder", **recipe: Any) -> Catalogue:
     """`declaration`, validated."""
-    return Params.model_validate(declaration(training, source, **recipe))
+    return catalogue_of(declaration(training, source, **recipe))
 
 
 def workshop(folder: Path, kind: str = "bert", **encoder: Any) -> Path:

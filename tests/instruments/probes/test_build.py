@@ -208,7 +208,7 @@ class TestAttributes:
 
 @pytest.fixture(scope="module")
 def shipped():
-    settings = load_params(ROOT / "params.yaml", in_step=False).probes["occupation-gender"]
+    settings = load_params(ROOT / "params.yaml").probes["occupation-gender"]
     source = load_probe_source(ROOT / "data/sources/probes/occupation-gender.yaml", settings)
     criterion = read_criterion(source, ROOT / "data/sources/criteria")
     return compile_domain("occupation-gender", source, settings, criterion)

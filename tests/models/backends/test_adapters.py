@@ -13,11 +13,11 @@ from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
 from evenruler.models.backends.adapters import Adapter, head_of, load_adapted, load_with_head, require_all
+from evenruler.models.declared import Catalogue
 from evenruler.models.loading import quiet
 from evenruler.models.model import Model
 from evenruler.models.records import Pair
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from evenruler.training.finetuning import finetune
 from tests.training import tiny
 from tests.training.tiny import KINDS, MOODS, PAIRS, WORDS, params, workshop
@@ -157,7 +157,7 @@ class TestWhatIsRefused:
     def asked(self, here, store, error_of) -> Callable[..., str]:
         """The line that answers a question."""
 
-        def ask(declared: Params | None = None) -> str:
+        def ask(declared: Catalogue | None = None) -> str:
             return error_of(lambda: load("tiny", declared or params(PAIRS), store=store).entailment(SAID))
 
         return ask
