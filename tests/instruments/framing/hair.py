@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenruler.instruments.framing.source import ContrastSource
+from evenruler.instruments.framing.declare.source import ContrastSource
 
 
 def hair(**changes: Any) -> ContrastSource:

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from evenruler.instruments.framing.build import balanced_orders, compose, cues_of, framing_of, options_by_prompt
-from evenruler.instruments.framing.requests import asked_replies
+from evenruler.instruments.framing.build.composing import balanced_orders, compose, cues_of, framing_of, options_by_prompt
+from evenruler.instruments.framing.ask.asked import asked_replies
 from evenruler.instruments.framing.schemas import OUTCOMES, PROMPTS, STIMULI
-from evenruler.instruments.framing.settings import ContrastSettings
+from evenruler.instruments.framing.declare.settings import ContrastSettings
 from tests.instruments.framing.hair import hair
 
 SETTINGS = ContrastSettings()

@@ -1,7 +1,7 @@
 """What the card of a contrast says about framings."""
 
 from evenruler.instruments.framing import card, schemas
-from evenruler.instruments.framing.settings import ContrastSettings
+from evenruler.instruments.framing.declare.settings import ContrastSettings
 from tests.instruments.framing.hair import hair
 
 MANY = ContrastSettings(stimuli={"quick": 10, "paper": 1000}, orders={"quick": 6, "paper": 1000})

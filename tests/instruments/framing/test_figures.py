@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.figures import figures
-from evenruler.instruments.framing.sensitivity import effects
+from evenruler.instruments.framing.diagnose.figuring import figures
+from evenruler.instruments.framing.diagnose.sensitivity import effects
 from evenruler.measurement import Resampling, bootstrap
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import Cells, distributions

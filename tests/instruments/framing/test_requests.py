@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from evenruler.instruments.framing.build import compose
-from evenruler.instruments.framing.requests import asked_forms, asked_replies, surface_forms
-from evenruler.instruments.framing.settings import ContrastSettings
+from evenruler.instruments.framing.build.composing import compose
+from evenruler.instruments.framing.ask.asked import asked_forms, asked_replies, surface_forms
+from evenruler.instruments.framing.declare.settings import ContrastSettings
 from tests.instruments.framing.hair import hair
 
 OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.framing.settings import ContrastSettings
-from evenruler.instruments.framing.source import ContrastSource, load_contrast
+from evenruler.instruments.framing.declare.settings import ContrastSettings
+from evenruler.instruments.framing.declare.source import ContrastSource, load_contrast
 from evenruler.project.check import check
 from evenruler.project.new import start
 from evenruler.project.params import load_params

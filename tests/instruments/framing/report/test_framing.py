@@ -8,10 +8,10 @@ import pytest
 import vl_convert as vlc
 
 from evenruler.report import charts
-from evenruler.report.charts.framing import over_stimuli
+from evenruler.instruments.framing.report.charts import over_stimuli
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.sections import of_framing
-from tests.report.framings import MADE, STIMULI, TEXTS, source, table
+from tests.instruments.framing.report.framings import MADE, STIMULI, TEXTS, source, table
 
 
 @pytest.fixture
