@@ -36,7 +36,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     prompts = tables["prompts"]
     prompts = prompts[prompts["stimulus"].isin(asked.stimuli) & (prompts["turn"] < asked.orders)]
     found: list[Request] = []
-    if "forms" not in answers and subject.can("words"):
+    if not subject.can("words"):
+        _say(f"{subject.name} (kind {subject.kind}) is left out of choices at decision points: it cannot `words`")
+    elif "forms" not in answers:
         found += _for_forms(prompts, asked, subject)
     if "replies" not in answers and asked.generations and _is_sampled(asked, subject):
         found += _for_replies(prompts, asked, subject)
@@ -72,14 +74,14 @@ def _is_sampled(asked: FramingPlan, subject: Subject) -> bool:
     if not subject.can("generate"):
         return False
     if asked.choices == "chat" and not subject.chats:
-        _say_left_out(subject.name)
+        _say(f"{subject.name} is not sampled where framing has `choices: chat`: it was not tuned to chat")
         return False
     return True
 
 
 @cache  # once for all instruments, however often they say what they ask
-def _say_left_out(model: str) -> None:
-    note(f"{model} is not sampled where framing has `choices: chat`: it was not tuned to chat")
+def _say(line: str) -> None:
+    note(line)
 
 
 def _configurations(subject: Subject) -> list[str]:
