@@ -163,6 +163,7 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
     """Measures of a published study before and after the intervention (figure 5)."""
     if source.replicates is None or replications.empty:
         return []
+    replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
     rows = [
         [
             str(record["model"]),
