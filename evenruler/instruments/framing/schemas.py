@@ -32,6 +32,31 @@ STIMULI = pa.schema(
 REJECTED = pa.schema([*PROMPTS, required("reason", pa.string())])
 """Prompts that were left out, and why."""
 
+_FORM = [
+    required("form", pa.string()),
+    required("nats", pa.float64()),
+    required("ends", pa.float64()),
+    required("first_nats", pa.float64()),
+    required("first_token", pa.int64()),
+]
+
+_REPLY = [
+    required("repetition", pa.int32()),
+    required("seed", pa.int64()),
+    pa.field("reply", pa.string()),
+    pa.field("reason", pa.string()),
+]
+
+_QUESTION = [required("id", pa.string()), required("configuration", pa.string())]
+
+FORM_ANSWERS = pa.schema([*_QUESTION, *_FORM])
+"""One row per prompt (`id`), surface form and configuration (`bare`, `chat`). `form`: as it was asked, with space and
+capital. Nats of all its tokens; that what follows is no letter, given these; of its first token, and that token."""
+
+REPLY_ANSWERS = pa.schema([*_QUESTION, *_REPLY])
+"""One row per prompt, configuration and repetition: what a model wrote. `reply`: null where a server gave none;
+`reason`: what it said of that, null elsewhere."""
+
 _ASKED = [
     required("id", pa.string()),
     required("model", pa.string()),
@@ -40,31 +65,11 @@ _ASKED = [
     required("framing", pa.string()),
 ]
 
-FORMS = pa.schema(
-    [
-        *_ASKED,
-        required("form", pa.string()),
-        required("nats", pa.float64()),
-        required("ends", pa.float64()),
-        required("first_nats", pa.float64()),
-        required("first_token", pa.int64()),
-    ]
-)
-"""One row per prompt (`id`), surface form and configuration (`bare`, `chat`) of one model. `form`: as it was asked,
-with space and capital. Nats of all its tokens; that what follows is no letter, given these; of its first token, and
-that token."""
+FORMS = pa.schema([*_ASKED, *_FORM])
+"""`FORM_ANSWERS` of one model, with the framing of the prompt."""
 
-REPLIES = pa.schema(
-    [
-        *_ASKED,
-        required("repetition", pa.int32()),
-        required("seed", pa.int64()),
-        pa.field("reply", pa.string()),
-        pa.field("reason", pa.string()),
-    ]
-)
-"""One row per prompt, configuration and repetition of one model: what it wrote. `reply`: null where a server gave none;
-`reason`: what it said of that, null elsewhere."""
+REPLIES = pa.schema([*_ASKED, *_REPLY])
+"""`REPLY_ANSWERS` of one model, with the framing of the prompt."""
 
 _MEASURED = [
     required("benchmark", pa.string()),

@@ -1,7 +1,6 @@
 """Altair charts. Each takes tidy frames and returns a chart."""
 
 from evenruler.report.charts.choices import EVERY, Choices
-from evenruler.report.charts.framing import effects, metrics, replications, shift_probability, shifts
 from evenruler.report.charts.probes import correlations, distributions, validity
 from evenruler.report.charts.questionnaires import heat_maps, scatter, trajectories
 from evenruler.report.charts.saged import (
@@ -25,13 +24,8 @@ __all__ = [
     "correlations",
     "disparities",
     "distributions",
-    "effects",
     "heat_maps",
-    "metrics",
-    "replications",
     "scatter",
-    "shift_probability",
-    "shifts",
     "tool_bias",
     "trajectories",
     "validity",

@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from evenruler.instruments.framing.source import ContrastSource
+import pandas as pd
+
+from evenruler.instruments.framing.build import build
+from evenruler.instruments.framing.declare.settings import Settings
+from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.instrument import Declaration, Plan, Scale, Subject
+from evenruler.models.declared import Catalogue
+from evenruler.models.operations import Kind, operations_of
 
 
 def hair(**changes: Any) -> ContrastSource:
@@ -37,3 +44,25 @@ def hair(**changes: Any) -> ContrastSource:
         },
     }
     return ContrastSource.model_validate(declared | changes)
+
+
+def settings(scale: Scale = "quick", **changes: Any) -> Settings:
+    """Settings at a scale, with some keys changed."""
+    return Settings.model_validate(changes, context={"scale": scale})
+
+
+def declaration(source: ContrastSource | None = None, scale: Scale = "quick", **changes: Any) -> Declaration:
+    """The entry of a contrast, by default of that about hair, with some settings changed."""
+    return Declaration("hair", "framing", settings(scale, **changes), source or hair())
+
+
+def built(declared: Declaration) -> tuple[dict[str, pd.DataFrame], Plan]:
+    """The published tables of a contrast, and its plan."""
+    found = build(declared, Catalogue(models={}))
+    return {name: table.to_pandas() for name, table in found.tables.items() if name != "rejected"}, found.plan
+
+
+def subject(kind: Kind = "causal", chats: bool = True, name: str = "m") -> Subject:
+    """A model that is asked."""
+    operations = operations_of(kind)
+    return Subject(name, kind, f"{name}-family", operations, chats, kind != "chat", ("verbaliser",), "ours; mit")

@@ -1,18 +1,21 @@
 """Prompts of a contrast: cells, orders of options, ids."""
 
+import json
 from collections import Counter
 
 import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from evenruler.instruments.framing.build import balanced_orders, compose, cues_of, framing_of, options_by_prompt
-from evenruler.instruments.framing.requests import asked_replies
-from evenruler.instruments.framing.schemas import OUTCOMES, PROMPTS, STIMULI
-from evenruler.instruments.framing.settings import ContrastSettings
-from tests.instruments.framing.hair import hair
+from evenruler.instruments.framing.ask.asked import asked_replies
+from evenruler.instruments.framing.build import build
+from evenruler.instruments.framing.build.composing import balanced_orders, compose
+from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.schemas import OUTCOMES, PROMPTS, REJECTED, STIMULI
+from evenruler.models.declared import Catalogue
+from tests.instruments.framing.hair import declaration, hair, settings
 
-SETTINGS = ContrastSettings()
+SETTINGS = settings()
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +51,6 @@ def test_options_stand_in_the_order_that_the_row_names(prompts: list[dict]) -> N
     for row in rows:
         a, b, c = (texts[slug] for slug in row["order"])
         assert f"Options: A: {a}, B: {b}, C: {c}. The answer is:" in row["prompt"]
-    by_prompt = options_by_prompt(pd.DataFrame(prompts), hair(), SETTINGS)
-    assert by_prompt[rows[0]["id"]] == [(slug, texts[slug]) for slug in rows[0]["order"]]
 
 
 def test_every_option_stands_once_at_every_position_and_cells_share_their_orders(prompts: list[dict]) -> None:
@@ -120,6 +121,57 @@ def test_the_other_tables_name_forms_and_stimuli() -> None:
         assert all(set(row) == set(schema.names) for row in rows)
 
 
-def test_framings_are_named_by_their_cues() -> None:
-    assert [framing_of(cues) for cues in ([], ["a"], ["a", "b"])] == ["bare", "a", "a+b"]
-    assert [cues_of(framing) for framing in ("bare", "a", "a+b")] == [set(), {"a"}, {"a", "b"}]
+NO_MODELS = Catalogue(models={})
+
+
+def test_the_tables_are_those_of_the_schemas_and_one_line_says_how_many_rows() -> None:
+    built = build(declaration(), NO_MODELS)
+    assert {name: table.schema for name, table in built.tables.items()} == {
+        "prompts": PROMPTS,
+        "outcomes": OUTCOMES,
+        "stimuli": STIMULI,
+        "rejected": REJECTED,
+    }
+    assert {name: table.num_rows for name, table in built.tables.items()} == {
+        "prompts": 30,
+        "outcomes": 4,
+        "stimuli": 2,
+        "rejected": 0,
+    }
+    assert built.said == ["hair: 30 prompts, 0 rejected"]
+
+
+def test_the_plan_is_all_that_is_asked_at_the_scale_as_json() -> None:
+    plan = build(declaration(scale="paper"), NO_MODELS).plan
+    options = {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}
+    assert plan == {
+        "factors": ["salience", "instruction"],
+        "outcomes": [{"outcome": "he", "forms": ["he", "him"]}, {"outcome": "she", "forms": ["she", "hers"]}],
+        "options": [
+            {"task": "choice", "framing": "instruction", "options": options},
+            {"task": "choice", "framing": "salience+instruction", "options": options},
+        ],
+        "groups": [],
+        "continuation": None,
+        "replicates": None,
+        "stimuli": ["short", "long"],
+        "orders": 1000,
+        "mass": "words",
+        "generations": 10,
+        "new_tokens": 50,
+        "choices": "chat",
+        "seed": 0,
+    }
+    assert json.loads(json.dumps(plan)) == plan
+    assert FramingPlan.read(plan | {"tools": {}}).forms == {"he": ["he", "him"], "she": ["she", "hers"]}
+
+
+def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
+    stimuli = {name: {"text": name, "group": group} for name, group in (("one", "z"), ("two", "a"), ("three", "z"))}
+    assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
+
+
+def test_words_of_the_card_change_no_plan() -> None:
+    words = {"title": "Coiffure", "direction": "above 0", "limits": ["Hair alone."], "citations": ["@misc{hair}"]}
+    words |= {"factors": {"salience": "gender is named", "instruction": "a task is given"}}
+    assert build(declaration(hair(**words)), NO_MODELS).plan == build(declaration(), NO_MODELS).plan

@@ -3,7 +3,7 @@ import math
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.choices import (
+from evenruler.instruments.framing.diagnose.choices import (
     WITHHELD,
     continuations,
     distributions,

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.figures import figures
-from evenruler.instruments.framing.sensitivity import effects
+from evenruler.instruments.framing.diagnose import figuring
+from evenruler.instruments.framing.diagnose.sensitivity import effects
 from evenruler.measurement import Resampling, bootstrap
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import Cells, distributions
@@ -28,7 +28,7 @@ def rows(cells: Cells = CELLS, **more: str) -> pd.DataFrame:
 
 def figures_of(measured: pd.DataFrame, counted: pd.DataFrame | None = None) -> pd.DataFrame:
     moved = effects(measured if counted is None else counted, FACTORS)
-    return figures(moved, measured, FACTORS, RESAMPLING).set_index("figure")
+    return figuring.figures_of(moved, measured, FACTORS, RESAMPLING).set_index("figure")
 
 
 def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:

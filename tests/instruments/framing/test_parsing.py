@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.instruments.framing.parsing import RULES, read_reply
+from evenruler.instruments.framing.diagnose.parsing import RULES, read_reply
 
 GENDER = {
     "he": ["he", "him", "his", "himself"],

@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.replications import replications
+from evenruler.instruments.framing.diagnose.replications import replications
 from evenruler.measurement import Resampling, bootstrap
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import Cells, distributions

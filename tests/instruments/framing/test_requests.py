@@ -2,16 +2,15 @@
 
 import pandas as pd
 
-from evenruler.instruments.framing.build import compose
-from evenruler.instruments.framing.requests import asked_forms, asked_replies, surface_forms
-from evenruler.instruments.framing.settings import ContrastSettings
-from tests.instruments.framing.hair import hair
+from evenruler.instruments.framing.ask.asked import asked_forms, asked_replies, surface_forms
+from evenruler.instruments.framing.build.composing import compose
+from tests.instruments.framing.hair import hair, settings
 
 OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}
 
 
 def prompts() -> pd.DataFrame:
-    return pd.DataFrame(compose("hair", hair(), ContrastSettings()).prompts)
+    return pd.DataFrame(compose("hair", hair(), settings()).prompts)
 
 
 def test_forms_come_with_and_without_space_and_capital() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.sensitivity import apd, effects, shifts
+from evenruler.instruments.framing.diagnose.sensitivity import apd, effects, shifts
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import distributions
 

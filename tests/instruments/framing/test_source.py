@@ -1,16 +1,18 @@
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.framing.settings import ContrastSettings
-from evenruler.instruments.framing.source import ContrastSource, load_contrast
-from evenruler.project.check import check
-from evenruler.project.new import start
-from evenruler.project.params import load_params
-from tests.conftest import ROOT
+from evenruler.instruments.framing.declare import load
+from evenruler.instruments.framing.declare.source import ContrastSource, cues_of, framing_of
+from tests.instruments.framing.hair import settings
 
-SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/contrasts").glob("*.yaml"))}
+ROOT = Path(__file__).parents[3]
+SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/framing").glob("*.yaml"))}
+
+
+def load_source(path: Path, variant: str = "balanced") -> ContrastSource:
+    return load(path, settings(variant=variant), path.parent / "shared")
+
 
 TEA = """\
 title: Tea
@@ -74,7 +76,7 @@ def read(file_with):
     """Reads the contrast with its changes, in a variant."""
 
     def read(*changes: tuple[str, str], variant: str = "balanced") -> ContrastSource:
-        return load_contrast(file_with("drinks.yaml", TEA, *changes), ContrastSettings(variant=variant))
+        return load_source(file_with("drinks.yaml", TEA, *changes), variant)
 
     return read
 
@@ -303,6 +305,11 @@ REFUSED = [
 ]
 
 
+def test_framings_are_named_by_their_cues() -> None:
+    assert [framing_of(cues) for cues in ([], ["a"], ["a", "b"])] == ["bare", "a", "a+b"]
+    assert [cues_of(framing) for framing in ("bare", "a", "a+b")] == [set(), {"a"}, {"a", "b"}]
+
+
 class TestWhatIsRefused:
     @pytest.mark.parametrize(("change", "line"), REFUSED)
     def test_one_line_with_file_place_and_remedy(self, read, tmp_path, error_of, change, line) -> None:
@@ -312,7 +319,7 @@ class TestWhatIsRefused:
     def test_a_replication_of_three_classes(self, study, file_with, error_of) -> None:
         text = SHIPPED["indirect-probing"].read_text().replace("replicates: indirect-probing", f"replicates: {study}")
         path = file_with("drinks.yaml", text, ("tasks:\n", "  neither: [they]\ntasks:\n"))
-        assert error_of(load_contrast, path, ContrastSettings()) == (
+        assert error_of(load_source, path) == (
             f"{path}: a replication of {study} compares two classes under one factor; mend it"
         )
 
@@ -320,9 +327,7 @@ class TestWhatIsRefused:
     def test_p_at_of_other_than_two_groups(self, group, file_with, error_of) -> None:
         change = ("{text: physics, group: science}", f"{{text: physics{group}}}")
         path = file_with("drinks.yaml", SHIPPED["p-at-gender-8"].read_text(), change)
-        assert error_of(load_contrast, path, ContrastSettings()) == (
-            f"{path}: a replication of p-at needs stimuli of two groups; mend it"
-        )
+        assert error_of(load_source, path) == (f"{path}: a replication of p-at needs stimuli of two groups; mend it")
 
     @pytest.mark.parametrize(
         ("asked", "hint"), [("pain", "did you mean 'plain'?"), ("balanced", "known: old, plain, words")]
@@ -330,22 +335,22 @@ class TestWhatIsRefused:
     def test_an_unknown_variant(self, asked, hint, read, tmp_path, error_of) -> None:
         varied = (TEA[TEA.index("  choose:") :], VARIED)
         assert error_of(read, varied, variant=asked) == (
-            f"params.yaml: contrasts.drinks.variant: no variant '{asked}' in {tmp_path / 'drinks.yaml'}; {hint}; "
+            f"params.yaml: instruments.drinks.variant: no variant '{asked}' in {tmp_path / 'drinks.yaml'}; {hint}; "
             "mend the name or leave it out"
         )
 
     def test_a_variant_where_there_are_none(self, read, tmp_path, error_of) -> None:
         assert error_of(read, variant="paper") == (
-            f"params.yaml: contrasts.drinks.variant: no variant 'paper' in {tmp_path / 'drinks.yaml'}; there is none; "
-            "mend the name or leave it out"
+            f"params.yaml: instruments.drinks.variant: no variant 'paper' in {tmp_path / 'drinks.yaml'}; "
+            "there is none; mend the name or leave it out"
         )
 
     def test_an_unknown_contrast_is_answered_with_the_nearest(self, read, tmp_path, error_of) -> None:
         read()
         path = tmp_path / "drink.yaml"
-        assert error_of(load_contrast, path, ContrastSettings()) == (
+        assert error_of(load_source, path) == (
             f"{path}: no source for the contrast 'drink'; did you mean 'drinks'?; "
-            "write the file or mend the name under `contrasts` in params.yaml"
+            "write the file or mend the name under `instruments` in params.yaml"
         )
 
 
@@ -390,7 +395,7 @@ def written(source: ContrastSource, task: str, cell: str, variant: str) -> str:
 
 @pytest.fixture(scope="module")
 def gender() -> ContrastSource:
-    return load_contrast(SHIPPED["gender"], ContrastSettings())
+    return load_source(SHIPPED["gender"])
 
 
 class TestShipped:
@@ -409,7 +414,7 @@ class TestShipped:
     )
     def test_they_load_in_every_variant(self, name, variants, n_cells, n_stimuli, study) -> None:
         for variant in variants or ["balanced"]:
-            source = load_contrast(SHIPPED[name], ContrastSettings(variant=variant))
+            source = load_source(SHIPPED[name], variant)
             assert (source.variants, source.replicates, source.licence) == (variants, study, "cc-by-4.0")
             assert sum(len(task.cells) for task in source.tasks.values()) == n_cells
             assert len(source.stimuli) == n_stimuli
@@ -424,7 +429,7 @@ class TestShipped:
 
     @pytest.mark.parametrize("name", SHIPPED)
     def test_no_stimulus_names_a_class(self, name) -> None:
-        source = load_contrast(SHIPPED[name], ContrastSettings())
+        source = load_source(SHIPPED[name])
         forms = {form for outcome in source.outcomes.values() for form in outcome.forms}
         assert {word for entry in source.stimuli.values() for word in entry.text.lower().split()} & forms == set()
 
@@ -454,7 +459,7 @@ class TestShipped:
     def test_the_words_of_weat(self) -> None:
         groups = {}
         for number in (7, 8):
-            source = load_contrast(SHIPPED[f"p-at-gender-{number}"], ContrastSettings())
+            source = load_source(SHIPPED[f"p-at-gender-{number}"])
             for entry in source.stimuli.values():
                 groups.setdefault((number, entry.group), []).append(entry.text)
         # Caliskan and others (2017), supplement.
@@ -466,7 +471,7 @@ class TestShipped:
         }
 
     def test_every_question_of_p_at_is_put_in_both_orders(self) -> None:
-        tasks = load_contrast(SHIPPED["p-at-gender-7"], ContrastSettings()).tasks
+        tasks = load_source(SHIPPED["p-at-gender-7"]).tasks
         for first, second in (("women", "men"), ("female", "male")):
             for name in [name for name in tasks if name.endswith(f"-{first}-first")]:
                 turned = tasks[name.replace(first, second)]
@@ -477,69 +482,14 @@ class TestShipped:
     @pytest.mark.parametrize("name", ["p-at-gender-7", "p-at-gender-8", "indirect-probing"])
     def test_the_intervention_changes_nothing_else(self, name) -> None:
         put_in = "Gender Bias Test: " if name.startswith("p-at") else " while inferring the described person's gender"
-        for task in load_contrast(SHIPPED[name], ContrastSettings()).tasks.values():
+        for task in load_source(SHIPPED[name]).tasks.values():
             assert put_in in task.cells["+"]
             assert task.cells["+"].replace(put_in, "") == task.cells["-"]
 
 
-PARAMS = """active:
-  scale: quick
-  models: [tiny]
-models:
-  tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: ours}
-  minilm: {kind: embedder, source: "local:weights/minilm", licence: mit, origin: ours}
-probes: {}
-contrasts:
-  drinks: {variant: plain}
-diagnosis: {embedder: minilm}
-"""
+STARTER = ROOT / "evenruler/instruments/framing/starter/NAME.yaml"
 
 
-@pytest.fixture
-def repository(tmp_path, file_with) -> Path:
-    """One that declares a contrast and nothing else."""
-    (tmp_path / "data/sources/contrasts").mkdir(parents=True)
-    file_with("params.yaml", PARAMS)
-    file_with("dvc.yaml", "stages: {}\n")
-    file_with("data/sources/contrasts/drinks.yaml", TEA, (TEA[TEA.index("  choose:") :], VARIED))
-    return tmp_path
-
-
-class TestInTheRepository:
-    def test_check_names_them_and_makes_their_folders(self, repository) -> None:
-        assert check(repository)[-1] == "checked: scale quick; models tiny; contrasts drinks"
-        assert all((repository / folder).is_dir() for folder in ("data/built/framing", "data/scores/framing"))
-
-    def test_check_refuses_a_mistake_and_removes_nothing(self, repository, file_with, error_of) -> None:
-        (repository / "data/built/framing/old").mkdir(parents=True)
-        file_with("params.yaml", PARAMS, ("variant: plain", "variant: plane"))
-        assert error_of(check, repository).startswith("params.yaml: contrasts.drinks.variant: no variant 'plane' in ")
-        assert (repository / "data/built/framing/old").exists()
-
-    def test_check_reads_their_changelogs(self, repository, file_with, error_of) -> None:
-        (repository / "data/sources/changelogs").mkdir()
-        path = file_with("data/sources/changelogs/framing-drinks.yaml", "releases: {one: {}}\n")
-        assert error_of(check, repository).startswith(f"{path}: releases.one")
-
-    def test_check_removes_what_is_declared_no_more(self, repository) -> None:
-        kept = ["benchmarks/framing-drinks", "benchmarks/mine", "data/built/framing/drinks", "data/scores/framing/tiny"]
-        gone = ["benchmarks/framing-food", "data/built/framing/food", "data/scores/framing/large"]
-        for folder in kept + gone:
-            (repository / folder).mkdir(parents=True)
-            (repository / folder / "rows.parquet").touch()
-        for command in (["init", "-q"], ["add", "-A"]):  # git knows them
-            subprocess.run(["git", *command], cwd=repository, check=True)
-        assert [line for line in check(repository) if line.startswith("removed")] == [
-            f"removed {name}" for name in gone
-        ]
-        assert [name for name in kept + gone if (repository / name).exists()] == kept
-
-    def test_a_new_one_passes_the_checks(self, repository) -> None:
-        assert start(repository, "contrast", "money") == [
-            "wrote data/sources/contrasts/money.yaml; edit it, then `make repro`",
-            "params.yaml: contrasts now holds money",
-        ]
-        settings = load_params(repository / "params.yaml").contrasts["money"]
-        source = load_contrast(repository / "data/sources/contrasts/money.yaml", settings)
-        assert (source.title, len(source.tasks), len(source.factors)) == ("money", 2, 2)
-        assert check(repository)[-1] == "checked: scale quick; models tiny; contrasts drinks, money"
+def test_what_a_new_one_starts_from_passes_the_checks(file_with) -> None:
+    source = load_source(file_with("money.yaml", STARTER.read_text().replace("NAME", "money")))
+    assert (source.title, len(source.tasks), len(source.factors)) == ("money", 2, 2)

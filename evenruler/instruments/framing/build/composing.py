@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from evenruler.instruments.framing.settings import ContrastSettings
-from evenruler.instruments.framing.source import (
+from evenruler.instruments.framing.declare.settings import Settings
+from evenruler.instruments.framing.declare.source import (
     ANSWER,
     LETTER,
     LETTERS,
@@ -17,6 +16,8 @@ from evenruler.instruments.framing.source import (
     STIMULUS,
     ContrastSource,
     TaskEntry,
+    framing_of,
+    option_text,
 )
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
@@ -36,7 +37,7 @@ class Composed:
     rejected: list[Row]
 
 
-def compose(name: str, source: ContrastSource, settings: ContrastSettings) -> Composed:
+def compose(name: str, source: ContrastSource, settings: Settings) -> Composed:
     """Write every task out for every feasible cell and stimulus, with options in balanced orders.
 
     A prompt that an earlier row already has is rejected, not repeated.
@@ -61,16 +62,6 @@ def compose(name: str, source: ContrastSource, settings: ContrastSettings) -> Co
     return Composed(prompts, list(_outcomes(name, source)), list(_stimuli(name, source)), rejected)
 
 
-def framing_of(cues: Sequence[str]) -> str:
-    """What a row with these cues has in its column `framing`."""
-    return "+".join(cues) or BARE
-
-
-def cues_of(framing: str) -> frozenset[str]:
-    """The cues that `framing_of` named."""
-    return frozenset() if framing == BARE else frozenset(framing.split("+"))
-
-
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
     """Orders in which each option stands equally often at every position.
 
@@ -91,7 +82,7 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
     return pairs if len(options) > 1 else pairs[:1]
 
 
-def _prompts(name: str, source: ContrastSource, settings: ContrastSettings) -> Iterator[Row]:
+def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
     variant = settings.variant if source.variants else "all"
     for task_name, task in source.tasks.items():
         for stimulus, entry in source.stimuli.items():
@@ -126,32 +117,6 @@ def _listed(task: TaskEntry, options: dict[str, str], order: Sequence[str], stim
         fill(task.option or "", {LETTER: letter, OPTION: option_text(options[slug], stimulus)}, "literal")
         for letter, slug in zip(LETTERS, order, strict=False)
     )
-
-
-def option_text(option: str, stimulus: str) -> str:
-    """An option with its stimulus in it."""
-    return fill(option, {STIMULUS: stimulus}, "literal")
-
-
-def options_by_prompt(
-    prompts: pd.DataFrame, source: ContrastSource, settings: ContrastSettings
-) -> dict[str, list[tuple[str, str]]]:
-    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read.
-
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        source: What the user wrote.
-        settings: How it was built.
-    """
-    found = {}
-    cells = {
-        (task, framing_of(source.cues(cell))): cell for task, entry in source.tasks.items() for cell in entry.cells
-    }
-    for row in prompts.to_dict("records"):
-        task, stimulus = source.tasks[row["task"]], source.stimuli[row["stimulus"]].text
-        options = task.options_of(cells[row["task"], row["framing"]], settings.variant)
-        found[row["id"]] = [(slug, option_text(options[slug], stimulus)) for slug in row["order"]]
-    return found
 
 
 def _common(source: ContrastSource, identity: dict[str, str], variant: str, *content: object) -> Row:

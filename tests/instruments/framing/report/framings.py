@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.source import ContrastSource
+from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.tables import read_frame, write_table
 
 STIMULI = [f"s{number}" for number in range(6)]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.framing.source import LETTERS
+from evenruler.instruments.framing.declare.source import LETTERS
 from evenruler.tables.ids import content_sha256
 
 BARE_PROMPT, CHAT = "bare", "chat"
@@ -38,7 +38,7 @@ def asked_forms(
         configurations: `bare` and `chat`, or one of them.
 
     Returns:
-        `id, framing, configuration, prompt, form`.
+        `id, configuration, prompt, form`.
     """
     words = [form for forms in outcomes.values() for form in forms]
     rows = []
@@ -46,8 +46,8 @@ def asked_forms(
         answers = list(LETTERS[: len(prompt["order"])]) or words
         for configuration in configurations:
             for form in surface_forms(answers, prompt["prompt"], configuration == CHAT):
-                rows.append((prompt["id"], prompt["framing"], configuration, prompt["prompt"], form))
-    return pd.DataFrame(rows, columns=["id", "framing", "configuration", "prompt", "form"])
+                rows.append((prompt["id"], configuration, prompt["prompt"], form))
+    return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "form"])
 
 
 def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurations: Sequence[str]) -> pd.DataFrame:
@@ -60,7 +60,7 @@ def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurat
         configurations: `bare` and `chat`, or one of them.
 
     Returns:
-        `id, framing, configuration, prompt, repetition, seed`.
+        `id, configuration, prompt, repetition, seed`.
     """
     rows = []
     for key, orders in prompts.sort_values("id").groupby(["task", "stimulus", "framing"], sort=True):
@@ -68,5 +68,5 @@ def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurat
             for repetition in range(repetitions):
                 own = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
                 chosen = orders.iloc[int(np.random.default_rng(own).integers(len(orders)))]
-                rows.append((chosen["id"], chosen["framing"], configuration, chosen["prompt"], repetition, own))
-    return pd.DataFrame(rows, columns=["id", "framing", "configuration", "prompt", "repetition", "seed"])
+                rows.append((chosen["id"], configuration, chosen["prompt"], repetition, own))
+    return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "repetition", "seed"])

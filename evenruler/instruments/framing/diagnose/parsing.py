@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evenruler.instruments.framing.source import LETTERS
+from evenruler.instruments.framing.declare.source import LETTERS
 from evenruler.text.refusals import refuses_to_choose
 
 RULES: Mapping[str, str] = {

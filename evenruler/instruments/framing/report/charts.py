@@ -10,8 +10,8 @@ import altair as alt
 import pandas as pd
 
 from evenruler.measurement import bootstrap
-from evenruler.report.charts.probes import ONE_HUE
 
+ONE_HUE = "#1b5e7a"
 QUIET = "#8a979d"
 INK = "#1d2529"
 DIGITS = 4

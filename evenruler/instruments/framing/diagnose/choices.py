@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.framing.build import cues_of
-from evenruler.instruments.framing.parsing import read_reply
+from evenruler.instruments.framing.declare.source import cues_of
+from evenruler.instruments.framing.diagnose.parsing import read_reply
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
 
 METRIC = "choice"
@@ -36,7 +36,7 @@ def read(
     outcomes: Mapping[str, Sequence[str]],
     options: Mapping[str, Sequence[tuple[str, str]]],
 ) -> pd.DataFrame:
-    """Every reply to these prompts, read by `evenruler.instruments.framing.parsing.RULES`.
+    """Every reply to these prompts, read by `evenruler.instruments.framing.diagnose.parsing.RULES`.
 
     Args:
         replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.

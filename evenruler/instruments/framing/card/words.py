@@ -2,9 +2,8 @@
 
 import re
 
-from evenruler.instruments.framing.build import balanced_orders
-from evenruler.instruments.framing.settings import ContrastSettings
-from evenruler.instruments.framing.source import ContrastSource, TaskEntry
+from evenruler.instruments.framing.declare.settings import Settings
+from evenruler.instruments.framing.declare.source import ContrastSource, TaskEntry
 
 READING = (
     "A model answers every prompt with a distribution over classes of words: the probability of their forms at the "
@@ -58,12 +57,13 @@ def figures(source: ContrastSource) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def limits(source: ContrastSource, settings: ContrastSettings) -> list[str]:
+def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
     """What a contrast does not show; the limits of every one first.
 
     Args:
         source: What the user wrote.
         settings: The variant that was built, and how models are asked.
+        n_orders: How many orders of options there are to ask, where there are most.
     """
     found = [*LIMITS, *source.limits]
     if source.variants:
@@ -74,24 +74,18 @@ def limits(source: ContrastSource, settings: ContrastSettings) -> list[str]:
         found += _slips(task, source, settings.variant)
     if settings.mass == "first_token":
         found.append("A form counts by its first token alone, so words that only begin like it count too.")
-    for scale, most in settings.stimuli.items():
-        if most < len(source.stimuli):
-            found.append(
-                f"At the scale `{scale}`, figures are of {most} of the {len(source.stimuli)} stimuli, evenly spread "
-                "over the list: a sample."
-            )
-    for scale, most in settings.orders.items():
-        if any(len(orders) > most for orders in _orders(source, settings.variant)):
-            found.append(f"At the scale `{scale}`, options are asked in {most} of their orders, reverses among them.")
-    replies = [f"{count} at the scale `{scale}`" for scale, count in settings.generations.items()]
-    found.append(f"Replies to each question: {', '.join(replies)}; `choice` is as rough as they are few.")
+    if settings.stimuli < len(source.stimuli):
+        found.append(
+            f"Figures are of {settings.stimuli} of the {len(source.stimuli)} stimuli, evenly spread over the list: a "
+            "sample."
+        )
+    if settings.orders < n_orders:
+        found.append(f"Options are asked in {settings.orders} of their orders, reverses among them.")
+    if settings.generations:
+        found.append(f"Replies to each question: {settings.generations}; `choice` is as rough as they are few.")
+    else:
+        found.append("No replies are sampled, so there are no figures of `choice`.")
     return found
-
-
-def _orders(source: ContrastSource, variant: str) -> list[list[list[str]]]:
-    """The balanced orders of every list of options."""
-    lists = [task.options_of(cell, variant) for task in source.tasks.values() for cell in task.cells]
-    return [balanced_orders(list(options), 0) for options in lists if options]
 
 
 def _slips(task: TaskEntry, source: ContrastSource, variant: str) -> list[str]:

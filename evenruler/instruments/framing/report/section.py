@@ -1,15 +1,15 @@
-"""Sections of the framing family: how far cues move answers, and in which direction."""
+"""The section of one contrast: how far cues move answers, and in which direction."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pandas as pd
 
-from evenruler.instruments.framing.source import ContrastSource
-from evenruler.report import charts
+from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.report import charts
+from evenruler.instruments.framing.report import tables as told
+from evenruler.instruments.framing.report.tables import EFFECT, METRICS, SHIFT, as_figure, in_words
 from evenruler.report.page import Picture, Section, Table
-from evenruler.report.sections import framing_tables
-from evenruler.report.sections.framing_tables import EFFECT, METRICS, SHIFT, as_figure, in_words
 from evenruler.report.words import figure, listed, with_interval
 
 Tables = Mapping[str, pd.DataFrame]
@@ -32,30 +32,27 @@ SEEN = (
 )
 
 
-def of_framing(contrasts: Mapping[str, ContrastSource], tables: Tables) -> list[Section]:
-    """A section for every contrast.
+def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
+    """What the page says of one contrast.
 
     Args:
-        contrasts: By name.
+        contrast: Its name.
+        source: What the user wrote.
         tables: `comparisons`, `continuations`, `distributions`, `effects`, `exclusions`, `figures`, `replications`
             and `shifts` of `evenruler.instruments.framing.schemas`.
     """
-    return [_section(name, source, tables) for name, source in contrasts.items()]
-
-
-def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     here = {name: _called(table[table["benchmark"] == contrast]) for name, table in tables.items()}
     asked, sample = here["distributions"]["stimulus"].nunique(), ""
     if 0 < asked < len(source.stimuli):
         sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
     parts: Parts = [
-        *framing_tables.effects(source, here["figures"]),
+        *told.effects(source, here["figures"]),
         *_sensitivity(source, here["effects"], here["figures"]),
         *_shifts(source, here["shifts"]),
-        *framing_tables.comparisons(here["comparisons"]),
-        *framing_tables.exclusions(source, here["exclusions"]),
+        *told.comparisons(here["comparisons"]),
+        *told.exclusions(source, here["exclusions"]),
         *_metrics(source, here["effects"]),
-        *framing_tables.continuations(source, here["continuations"]),
+        *told.continuations(source, here["continuations"]),
         *_replications(source, here["replications"]),
     ]
     cues = listed([f"{in_words(factor)} ({meaning})" for factor, meaning in source.factors.items()])
@@ -166,6 +163,7 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
     """Measures of a published study before and after the intervention (figure 5)."""
     if source.replicates is None or replications.empty:
         return []
+    replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
     rows = [
         [
             str(record["model"]),

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.build import cues_of, framing_of
+from evenruler.instruments.framing.declare.source import cues_of, framing_of
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.framing.source import ContrastSource
+from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, number, p_value
 from evenruler.tables.schemas import BARE

@@ -1,4 +1,4 @@
-"""Figures of a contrast on one model: how much each cue moves its answers, and how much mass is on the classes."""
+"""Figures of a contrast: how much each cue moves its answers, and how much mass is on the classes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.sensitivity import partners
+from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import bootstrapped
 
@@ -18,7 +18,7 @@ UNIT = "stimuli"
 _PART = ["benchmark", "configuration", "metric", "model"]
 
 
-def figures(
+def figures_of(
     effects: pd.DataFrame, distributions: pd.DataFrame, factors: Sequence[str], resampling: Resampling
 ) -> pd.DataFrame:
     """Effects, the probability of a shift and coverage of every model, with bootstrap intervals over stimuli.

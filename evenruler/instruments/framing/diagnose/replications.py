@@ -6,7 +6,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -15,13 +14,13 @@ from scipy.special import entr, rel_entr
 
 from evenruler import measurement
 from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.declare.source import Study
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import finite
 from evenruler.tables.schemas import BARE
 
 Floats = NDArray[np.float64]
 Stimuli = NDArray[np.intp]
-Study = Literal["indirect-probing", "p-at"]
 Row = dict[str, object]
 
 _MODEL = ["benchmark", "model", "lineage", "configuration"]

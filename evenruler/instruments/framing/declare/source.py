@@ -1,7 +1,7 @@
-"""`data/sources/contrasts/*.yaml`: one contrast of framings, a question with and without cues that it is a test."""
+"""`data/sources/framing/*.yaml`: one contrast of framings, a question with and without cues that it is a test."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.framing.settings import ContrastSettings
-from evenruler.instruments.instrument import Instrument
+from evenruler.instruments.framing.declare.settings import Settings
+from evenruler.instruments.instrument import Source
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
-from evenruler.text.slots import slots
+from evenruler.tables.schemas import BARE
+from evenruler.text.slots import fill, slots
 
 STIMULUS, OPTIONS, ANSWER = "{STIMULUS}", "{OPTIONS}", "{ANSWER}"
 """Slots of templates: the attribute, the list of options, and the place where the model answers."""
@@ -25,8 +26,11 @@ LETTERS = "ABCDEFGHIJ"
 WITH, WITHOUT = "+", "-"
 """Marks of a factor in the name of a cell."""
 
-TAKEN = {"bare", "all"}
+TAKEN = {BARE, "all"}
 """What tables call a prompt without cues, and all factors together; no factor can be called so."""
+
+Study = Literal["indirect-probing", "p-at"]
+"""A published study whose own measures are known (appendix B)."""
 
 Options = Annotated[dict[Slug, Text], Field(min_length=1)]
 """By slug; a slug that is an outcome class stands for it, every other is a filler."""
@@ -141,7 +145,7 @@ class Continuation(Strict):
     keywords: list[Text] = Field(min_length=1)
 
 
-class ContrastSource(Instrument):
+class ContrastSource(Source):
     """One contrast: its factors, tasks, stimuli and outcome classes."""
 
     factors: dict[Slug, Text] = Field(min_length=1, max_length=3)
@@ -150,8 +154,8 @@ class ContrastSource(Instrument):
     stimuli: dict[Slug, Annotated[StimulusEntry, BeforeValidator(_stimulus)]] = Field(min_length=1)
     tasks: dict[Slug, TaskEntry] = Field(min_length=1)
     continuation: Continuation | None = None
-    replicates: Literal["indirect-probing", "p-at"] | None = None
-    """The published study whose own measures are computed too (appendix B)."""
+    replicates: Study | None = None
+    """The published study whose own measures are computed too."""
 
     @field_validator("outcomes")
     @classmethod
@@ -264,8 +268,28 @@ def _check_slots(where: str, text: str, allowed: list[str]) -> None:
         raise ValueError(f"{where}: a brace belongs to no slot")
 
 
-def load_contrast(path: Path, settings: ContrastSettings) -> ContrastSource:
+def framing_of(cues: Sequence[str]) -> str:
+    """What a row with these cues has in its column `framing`."""
+    return "+".join(cues) or BARE
+
+
+def cues_of(framing: str) -> frozenset[str]:
+    """The cues that `framing_of` named."""
+    return frozenset() if framing == BARE else frozenset(framing.split("+"))
+
+
+def option_text(option: str, stimulus: str) -> str:
+    """An option with its stimulus in it."""
+    return fill(option, {STIMULUS: stimulus}, "literal")
+
+
+def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
     """Read and check the source of one contrast, and that it has the variant that is asked for.
+
+    Args:
+        path: Its file.
+        settings: How it is built.
+        shared: What sources of the family share; this family's share nothing.
 
     Raises:
         UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
@@ -275,13 +299,13 @@ def load_contrast(path: Path, settings: ContrastSettings) -> ContrastSource:
         raise UserError(
             f"no source for the contrast {path.stem!r}; {nearest(path.stem, others)}",
             where=str(path),
-            remedy="write the file or mend the name under `contrasts` in params.yaml",
+            remedy="write the file or mend the name under `instruments` in params.yaml",
         )
     source = validate(ContrastSource, read_yaml(path), path)
-    if settings.variant not in (source.variants or [ContrastSettings().variant]):
+    if settings.variant not in (source.variants or [Settings.model_fields["variant"].default]):
         raise UserError(
             f"no variant {settings.variant!r} in {path}; {nearest(settings.variant, source.variants)}",
-            where=f"params.yaml: contrasts.{path.stem}.variant",
+            where=f"params.yaml: instruments.{path.stem}.variant",
             remedy="mend the name or leave it out",
         )
     return source

@@ -1,13 +1,13 @@
 """Mass of the outcome classes at the decision point (framing, section 4.2: token probability)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
-from evenruler.instruments.framing.source import LETTERS
+from evenruler.instruments.framing.declare.settings import Mass
+from evenruler.instruments.framing.declare.source import LETTERS
 
 PROMPT = ["id", "configuration"]
 MODEL = ["model", "lineage", "configuration"]
@@ -19,7 +19,7 @@ def token_distributions(
     forms: pd.DataFrame,
     prompts: pd.DataFrame,
     outcomes: Mapping[str, Sequence[str]],
-    mass: Literal["words", "first_token"] = "words",
+    mass: Mass = "words",
 ) -> pd.DataFrame:
     """Mass and share of every class, by task, framing and stimulus.
 

@@ -7,11 +7,15 @@ import pandas as pd
 import pytest
 import vl_convert as vlc
 
-from evenruler.report import charts
-from evenruler.report.charts.framing import over_stimuli
+from evenruler.instruments.framing.report import charts, sections
+from evenruler.instruments.framing.report.charts import over_stimuli
+from evenruler.instruments.instrument import Shown
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.sections import of_framing
-from tests.report.framings import MADE, STIMULI, TEXTS, source, table
+from tests.instruments.framing.report.framings import MADE, STIMULI, TEXTS, source, table
+
+
+def of_framing(sources: dict[str, Any], tables: dict[str, pd.DataFrame]) -> list[Section]:
+    return sections(Shown(sources, settings={}, tables=tables, built={}))
 
 
 @pytest.fixture

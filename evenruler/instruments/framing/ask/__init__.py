@@ -1,0 +1,109 @@
+"""What a model is asked of framings: words at decision points, and replies that are sampled."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.ask.asked import BARE_PROMPT, CHAT, asked_forms, asked_replies
+from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.progress import note
+
+__all__ = ["ANSWERS", "requests", "scores"]
+
+ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
+
+_SCORES: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORMS, "replies": schemas.REPLIES}
+
+
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
+    """What a model has not been asked yet: every surface form at every decision point, and replies.
+
+    A model without `words` is asked for none; one that cannot `generate`, or was not tuned to chat where `choices` is
+    `chat`, is not sampled.
+
+    Args:
+        tables: `prompts`, by `schemas.PROMPTS`.
+        plan: By `FramingPlan`.
+        answers: What was answered, by the tables of `ANSWERS`.
+        subject: Of whom.
+    """
+    asked = FramingPlan.read(plan)
+    prompts = tables["prompts"]
+    prompts = prompts[prompts["stimulus"].isin(asked.stimuli) & (prompts["turn"] < asked.orders)]
+    found: list[Request] = []
+    if not subject.can("words"):
+        _say(f"{subject.name} (kind {subject.kind}) is left out of choices at decision points: it cannot `words`")
+    elif "forms" not in answers:
+        found += _for_forms(prompts, asked, subject)
+    if "replies" not in answers and asked.generations and _is_sampled(asked, subject):
+        found += _for_replies(prompts, asked, subject)
+    return [request for request in found if len(request.rows)]
+
+
+def _for_forms(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
+    for configuration in _configurations(subject):
+        rows = asked_forms(prompts, asked.forms, [configuration])
+        yield Request(
+            "forms",
+            "words",
+            rows[["id", "configuration", "form"]],
+            {"prompt": rows["prompt"].tolist(), "form": rows["form"].tolist()},
+            {"chat": configuration == CHAT},
+        )
+
+
+def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
+    """With the sampling settings that the model came with."""
+    for configuration in _configurations(subject):
+        rows = asked_replies(prompts, asked.generations, asked.seed, [configuration])
+        yield Request(
+            "replies",
+            "generate",
+            rows[["id", "configuration", "repetition", "seed"]],
+            {"prompt": rows["prompt"].tolist(), "seed": rows["seed"].tolist()},
+            {"new_tokens": asked.new_tokens, "chat": configuration == CHAT},
+        )
+
+
+def _is_sampled(asked: FramingPlan, subject: Subject) -> bool:
+    if not subject.can("generate"):
+        return False
+    if asked.choices == "chat" and not subject.chats:
+        _say(f"{subject.name} is not sampled where framing has `choices: chat`: it was not tuned to chat")
+        return False
+    return True
+
+
+@cache  # once for all instruments, however often they say what they ask
+def _say(line: str) -> None:
+    note(line)
+
+
+def _configurations(subject: Subject) -> list[str]:
+    return [*([BARE_PROMPT] if subject.continues else []), *([CHAT] if subject.chats else [])]
+
+
+def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
+    """Answers with the framing of their prompts, and whose they are.
+
+    Args:
+        tables: `prompts`, by `schemas.PROMPTS`.
+        plan: By `FramingPlan`.
+        answers: By `ANSWERS`, each there, maybe empty.
+        subject: Of whom.
+
+    Returns:
+        `forms` and `replies`, by the schemas of these names.
+    """
+    framings = tables["prompts"].set_index("id")["framing"]
+    found = {}
+    for name, schema in _SCORES.items():
+        own = answers[name]
+        own = own.assign(model=subject.name, lineage=subject.lineage, framing=own["id"].map(framings))
+        found[name] = own[schema.names]
+    return found

@@ -1,0 +1,30 @@
+"""What a contrast gives to its card."""
+
+from evenruler.instruments.framing.card import words
+from evenruler.instruments.instrument import Card, Column, Declaration, Plan, Published, Tables
+
+__all__ = ["card"]
+
+
+def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
+    """The card of a contrast.
+
+    Args:
+        declaration: Of the contrast.
+        tables: All that was built.
+        plan: What is asked of them.
+    """
+    source, settings = declaration.source, declaration.settings
+    return Card(
+        task_categories=["text-generation"],
+        tags=["fairness", "bias", "prompt-sensitivity", "evaluation", "framing"],
+        reading=words.reading(source),
+        limits=words.limits(source, settings, n_orders=int(tables["prompts"]["turn"].max()) + 1),
+        configs=[
+            Published("prompts", "a prompt: task x cues x stimulus x order of options", words.COLUMNS),
+            Published("outcomes", "a surface form of an outcome class"),
+            Published("stimuli", "a stimulus"),
+        ],
+        parameters={"variant": settings.variant},  # what the rows hang on; the rest is how models are asked
+        quality=[Column(*figure) for figure in words.figures(source)],
+    )

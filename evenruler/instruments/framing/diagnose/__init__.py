@@ -1,0 +1,138 @@
+"""How framings move what a model answers (framing, sections 4.3 and 5, appendices A and B)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare.source import option_text
+from evenruler.instruments.framing.diagnose import choices
+from evenruler.instruments.framing.diagnose.figuring import figures_of
+from evenruler.instruments.framing.diagnose.mass import token_distributions
+from evenruler.instruments.framing.diagnose.replications import replications
+from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
+from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.measurement import Resampling, as_metrics
+
+__all__ = ["TABLES", "across", "evidence", "figures"]
+
+TABLES: Final[Mapping[str, pa.Schema]] = {
+    "figures": schemas.FIGURES,
+    "choices": schemas.CHOICES,
+    "distributions": schemas.DISTRIBUTIONS,
+    "exclusions": schemas.EXCLUSIONS,
+    "effects": schemas.EFFECTS,
+    "shifts": schemas.SHIFTS,
+    "comparisons": schemas.COMPARISONS,
+    "continuations": schemas.CONTINUATIONS,
+    "replications": schemas.REPLICATIONS,
+}
+
+
+def figures(
+    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+) -> dict[str, pd.DataFrame]:
+    """Diagnose one model on one contrast.
+
+    Args:
+        name: Of the contrast.
+        tables: `prompts` and `stimuli`, by their schemas in `schemas`.
+        plan: By `FramingPlan`.
+        scores: `forms` and `replies`, by `FORMS` and `REPLIES`; may be empty.
+        subject: The model.
+        resampling: How intervals are computed.
+
+    Returns:
+        By `TABLES`, all but `comparisons`. Cells of the metric `choice` with too many invalid replies are in
+        `distributions` and `exclusions`, count in the coverage, and are in nothing else.
+
+    Raises:
+        UserError: `mass: first_token`, and no first token is a class's own.
+    """
+    asked = FramingPlan.read(plan)
+    prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
+    read = choices.read(scores["replies"], prompts, asked.forms, _options(prompts, stimuli, asked))
+    excluded = choices.exclusions(read)
+    distributions = _joined(
+        token_distributions(scores["forms"], prompts, asked.forms, asked.mass), choices.distributions(read, asked.forms)
+    )
+    counted = choices.without_excluded(distributions, excluded)
+    moved = effects(counted, asked.factors)
+    found = {
+        "figures": figures_of(moved, distributions, asked.factors, resampling),
+        "choices": read,
+        "distributions": distributions,
+        "exclusions": excluded,
+        "effects": moved,
+        "shifts": shifts(counted, asked.factors),
+        "continuations": _continued(read, asked),
+        "replications": _replicated(counted, read, stimuli, asked, resampling),
+    }
+    return {table: frame[TABLES[table].names] for table, frame in found.items()}
+
+
+def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+    """Compare the shifts of classes over all models of a contrast (section 5.3).
+
+    Args:
+        records: Of one or several contrasts, each on all models that were asked.
+        resampling: How intervals are computed.
+
+    Returns:
+        `comparisons`, by `schemas.COMPARISONS`, contrast by contrast in the order of the records.
+    """
+    from evenruler.instruments.framing.diagnose.comparing import comparisons  # its libraries take seconds to import
+
+    found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
+    for instrument in dict.fromkeys(record.instrument for record in records):
+        shifted = _joined(*(record.found["shifts"] for record in records if record.instrument == instrument))
+        # One order of rows whatever that of the records: sums hang on it in their last bits.
+        ordered = shifted.sort_values([column for column in schemas.SHIFTS.names if column != "shift"])
+        found.append(comparisons(ordered, resampling))
+    return {"comparisons": _joined(*found)}
+
+
+def evidence(tables: Tables) -> dict[str, Any]:
+    """Figures as nested records: by contrast, part of it, model and figure.
+
+    Args:
+        tables: By `TABLES`.
+    """
+    return as_metrics(tables["figures"], "part")
+
+
+def _options(prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan) -> dict[str, list[tuple[str, str]]]:
+    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read."""
+    listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
+    texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
+    found = {}
+    for row in prompts.to_dict("records"):
+        options = listed.get((row["task"], row["framing"]), {})
+        found[row["id"]] = [(slug, option_text(options[slug], texts[row["stimulus"]])) for slug in row["order"]]
+    return found
+
+
+def _continued(read: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
+    neutral = asked.continuation
+    if neutral is None:
+        return pd.DataFrame(columns=schemas.CONTINUATIONS.names)
+    return choices.continuations(read, asked.factors, neutral.outcome, neutral.keywords)
+
+
+def _replicated(
+    counted: pd.DataFrame, read: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan, resampling: Resampling
+) -> pd.DataFrame:
+    if asked.replicates is None:
+        return pd.DataFrame(columns=schemas.REPLICATIONS.names)
+    # In the order of the source, which says from which group the preference of another is taken off.
+    in_order = {group: stimuli.loc[stimuli["group"] == group, "stimulus"] for group in asked.groups}
+    groups = {stimulus: group for group, own in in_order.items() for stimulus in own}
+    return replications(counted, read, asked.forms, groups, asked.replicates, resampling)
+
+
+def _joined(*frames: pd.DataFrame) -> pd.DataFrame:
+    """One below the other; an empty one brings its columns only where all are empty."""
+    return pd.concat([frame for frame in frames if len(frame)] or [frames[0]], ignore_index=True)

@@ -1,0 +1,35 @@
+"""Answers made up: a model that never looks at its prompt."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from evenruler.instruments.asking import Answering, Inputs
+from evenruler.instruments.framing.ask import ANSWERS
+from evenruler.instruments.instrument import Request
+
+NATS = {"he": math.log(0.3), "she": math.log(0.1)}
+"""Of every form but these `REST`."""
+REST = math.log(0.01)
+
+
+class MadeUp(Answering):
+    """Remembers what it was asked; replies "He." but to the first prompt, which it does not take."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[Request, Inputs]] = []
+
+    def answer(self, request: Request, inputs: Inputs) -> dict[str, Any]:
+        self.requests.append((request, inputs))
+        n = len(inputs["prompt"])
+        if request.operation == "words":
+            nats = [NATS.get(form, REST) for form in inputs["form"]]
+            return {"nats": nats, "ends": [0.0] * n, "first_nats": nats, "first_token": list(range(n))}
+        replies = pd.array([None, *["He."] * (n - 1)], dtype="str")
+        return {"reply": replies, "reason": pd.array(["too rude", *[None] * (n - 1)], dtype="str")}
+
+
+def none() -> dict[str, pd.DataFrame]:
+    """Where nothing was asked."""
+    return {name: pd.DataFrame(columns=schema.names) for name, schema in ANSWERS.items()}

@@ -1,0 +1,124 @@
+"""What is asked of whom, what is kept of it, and that nothing is asked twice."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pytest
+
+from evenruler.instruments.asking import ask
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.ask import ANSWERS, requests, scores
+from evenruler.instruments.instrument import Request
+from evenruler.tables import table_of
+from tests.instruments.framing.answering import MadeUp, none
+from tests.instruments.framing.hair import built, declaration, subject
+
+TABLES, PLAN = built(declaration())
+
+
+def outline(found: Sequence[Request]) -> list[tuple[str, str, dict, int]]:
+    return [(request.table, str(request.operation), dict(request.settings), len(request.rows)) for request in found]
+
+
+# Two orders of three letters in four prompts of each stimulus, four times a form; words in three cells.
+FORMS = 2 * (2 * 2 * 6 + 3 * 16)
+
+
+def test_forms_and_replies_are_asked_as_the_prompt_stands_and_in_a_chat() -> None:
+    assert outline(requests(TABLES, PLAN, {}, subject())) == [
+        ("forms", "words", {"chat": False}, FORMS),
+        ("forms", "words", {"chat": True}, FORMS),
+        ("replies", "generate", {"new_tokens": 20, "chat": False}, 10),
+        ("replies", "generate", {"new_tokens": 20, "chat": True}, 10),
+    ]
+
+
+def test_what_is_answered_is_not_asked_again() -> None:
+    answered = none()
+    assert requests(TABLES, PLAN, answered, subject()) == []
+    found = requests(TABLES, PLAN, {"forms": answered["forms"]}, subject())
+    assert [request.table for request in found] == ["replies", "replies"]
+
+
+def test_what_a_model_cannot_do_is_not_asked() -> None:
+    _, every = built(declaration(choices="every"))
+    served = requests(TABLES, PLAN, {}, subject("chat"))
+    assert outline(served) == [("replies", "generate", {"new_tokens": 20, "chat": True}, 10)]
+    continued = requests(TABLES, every, {}, subject("completions", chats=False))
+    assert outline(continued) == [("replies", "generate", {"new_tokens": 20, "chat": False}, 10)]
+    assert requests(TABLES, every, {}, subject("masked", chats=False)) == []
+
+
+def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_said_once(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for _ in range(2):
+        found = requests(TABLES, PLAN, {}, subject(chats=False, name="plain"))
+        assert outline(found) == [("forms", "words", {"chat": False}, FORMS)]
+    said = capfd.readouterr().err.splitlines()
+    assert said == ["plain is not sampled where framing has `choices: chat`: it was not tuned to chat"]
+
+
+def test_a_model_that_says_nothing_of_single_words_is_left_out_of_forms(capfd: pytest.CaptureFixture[str]) -> None:
+    requests(TABLES, PLAN, {}, subject("chat", name="served"))
+    line = "served (kind chat) is left out of choices at decision points: it cannot `words`"
+    assert capfd.readouterr().err.splitlines() == [line]
+
+
+def test_without_generations_nothing_is_sampled_and_nothing_said(capfd: pytest.CaptureFixture[str]) -> None:
+    _, plan = built(declaration(generations=0))
+    for chats in (True, False):
+        found = requests(TABLES, plan, {}, subject(chats=chats, name="silent"))
+        assert {request.table for request in found} == {"forms"}
+    assert capfd.readouterr().err == ""
+
+
+def test_only_the_stimuli_and_orders_of_the_scale_are_asked() -> None:
+    tables, plan = built(declaration(stimuli=1, orders=4))
+    rows = pd.concat([request.rows for request in requests(tables, plan, {}, subject())])
+    asked = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
+    assert set(asked["stimulus"]) == {"long"}
+    assert set(asked["turn"]) == {0, 1, 2, 3}
+
+
+def test_instruments_are_asked_together_and_answers_are_those_of_the_schemas() -> None:
+    answering = MadeUp()
+    other = built(declaration(stimuli=1, generations=0))
+    found = ask({"hair": (TABLES, PLAN), "other": other}, requests, subject(), answering)
+    assert [(request.operation, len(inputs["prompt"])) for request, inputs in answering.requests] == [
+        ("words", FORMS * 3 // 2),
+        ("words", FORMS * 3 // 2),
+        ("generate", 10),
+        ("generate", 10),
+    ]
+    assert found["forms"]["instrument"].value_counts().to_dict() == {"hair": 2 * FORMS, "other": FORMS}
+    assert set(found["replies"]["instrument"]) == {"hair"}
+    for name, schema in ANSWERS.items():
+        own = found[name][found[name]["instrument"] == "hair"].drop(columns="instrument")
+        assert table_of(own, schema).num_rows == len(own)
+
+
+def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
+    found = ask({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
+    withheld = found[found["reply"].isna()]
+    assert withheld["configuration"].tolist() == ["bare", "chat"]
+    assert set(withheld["reason"]) == {"too rude"}
+    assert found["reason"].isna().sum() == len(found) - 2
+
+
+def test_scores_say_whose_they_are_and_in_which_framing() -> None:
+    answers = ask({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
+    found = scores(TABLES, PLAN, answers, subject())
+    framings = TABLES["prompts"].set_index("id")["framing"]
+    for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
+        assert table_of(found[name], schema).num_rows == len(answers[name])
+        assert set(zip(found[name]["model"], found[name]["lineage"], strict=True)) == {("m", "m-family")}
+        assert (found[name]["framing"].array == framings[found[name]["id"]].array).all()
+
+
+def test_scores_of_nothing_have_their_columns() -> None:
+    found = scores(TABLES, PLAN, none(), subject())
+    assert {name: (len(frame), list(frame.columns)) for name, frame in found.items()} == {
+        "forms": (0, schemas.FORMS.names),
+        "replies": (0, schemas.REPLIES.names),
+    }

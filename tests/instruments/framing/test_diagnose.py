@@ -1,0 +1,123 @@
+"""One contrast from answers to figures, of published tables and plan alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evenruler.instruments.asking import ask
+from evenruler.instruments.framing.ask import requests, scores
+from evenruler.instruments.framing.diagnose import TABLES, across, evidence, figures
+from evenruler.instruments.framing.diagnose.comparing import comparisons
+from evenruler.instruments.instrument import Record
+from evenruler.measurement import Resampling
+from evenruler.tables import table_of
+from tests.instruments.framing.answering import MadeUp, none
+from tests.instruments.framing.hair import built, declaration, hair, subject
+
+RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
+
+
+def record(model: str = "m", name: str = "hair", answered: bool = True, **changes: Any) -> Record:
+    """A contrast about hair, with changes of its source, on a model."""
+    tables, plan = built(declaration(hair(**changes), choices="every"))
+    whom = subject(name=model)
+    answers = ask({name: (tables, plan)}, requests, whom, MadeUp()) if answered else none()
+    found = figures(name, tables, plan, scores(tables, plan, answers, whom), whom, RESAMPLING)
+    return Record(name, whom, tables, plan, found)
+
+
+def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
+    found = record(name="coiffure").found["figures"]
+    assert set(found["benchmark"]) == {"coiffure"}
+    assert set(found["part"]) == {"bare, token", "chat, token", "bare, choice", "chat, choice"}
+    token = found[found["part"] == "bare, token"].set_index("figure")
+    # Two classes of a choice, .02 each for their letters; he, him, she, hers: .33, .04, .13, .04.
+    assert token.loc["coverage", "value"] == pytest.approx((2 * 0.04 + 3 * 0.54) / 5)
+    assert token.loc["effect: instruction, completion", "value"] == 0
+    distributions = record().found["distributions"]
+    he = distributions[(distributions["task"] == "completion") & (distributions["outcome"] == "he")]
+    assert he.loc[he["metric"] == "token", "share"].tolist() == [pytest.approx(0.37 / 0.54)] * 12
+
+
+def test_options_are_read_by_the_texts_that_the_prompt_lists() -> None:
+    choices = record().found["choices"]
+    assert choices["rule"].value_counts().to_dict() == {"word": 12, "option": 6, "withheld": 2}
+    assert set(choices.loc[choices["rule"] != "withheld", "outcome"]) == {"he"}
+    assert set(choices.loc[choices["rule"] == "withheld", "reason"]) == {"too rude"}
+
+
+def test_every_table_is_one_of_the_schemas_and_comparisons_are_left_to_across() -> None:
+    found = record().found
+    assert set(found) == set(TABLES) - {"comparisons"}
+    for name, frame in found.items():
+        assert table_of(frame, TABLES[name]).num_rows == len(frame)
+
+
+def test_where_nothing_was_answered_tables_are_empty() -> None:
+    found = record(answered=False)
+    assert {name: len(frame) for name, frame in found.found.items()} == dict.fromkeys(found.found, 0)
+    assert across([found], RESAMPLING)["comparisons"].empty
+    for name, frame in found.found.items():
+        assert list(frame.columns) == TABLES[name].names
+    assert evidence(found.found) == {}
+
+
+def test_a_continuation_is_counted_where_the_source_names_one() -> None:
+    found = record(continuation={"outcome": "he", "keywords": ["he"]}).found["continuations"]
+    of_all = found[found["factor"] == "all"]
+    assert of_all["n"].tolist() == of_all["named"].tolist() == [9, 9]
+    assert record().found["continuations"].empty
+
+
+STUDY = {
+    "replicates": "p-at",
+    "factors": {"salience": "the prompt names gender"},
+    "tasks": {"one": {"title": "One", "cells": {"-": "Of {STIMULUS}: {ANSWER}", "+": "Sex of {STIMULUS}: {ANSWER}"}}},
+}
+
+
+@pytest.mark.parametrize("first", ["arts", "science"])
+def test_groups_of_a_study_go_in_the_order_of_the_source(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = {"arts": "science", "science": "arts"}[first]
+    stimuli = {name: {"text": name, "group": group} for name, group in (("b", first), ("a", last), ("c", first))}
+    seen = _groups_seen(monkeypatch)
+    record(stimuli=stimuli, **STUDY)
+    assert seen == [{"b": first, "c": first, "a": last}]
+    assert list(dict.fromkeys(seen[0].values())) == [first, last]
+
+
+def _groups_seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    from evenruler.instruments.framing import diagnose
+
+    seen: list[dict[str, str]] = []
+    real: Callable[..., pd.DataFrame] = diagnose.replications
+
+    def looked_at(*given: Any) -> pd.DataFrame:
+        seen.append(given[3])
+        return real(*given)
+
+    monkeypatch.setattr(diagnose, "replications", looked_at)
+    return seen
+
+
+def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> None:
+    records = [record(model, name) for name in ("hair", "beard") for model in ("one", "two")]
+    found = across(records, RESAMPLING)["comparisons"]
+    assert list(dict.fromkeys(found["benchmark"])) == ["hair", "beard"]
+    assert set(found["n_models"]) == {2}
+    turned = across(records[::-1], RESAMPLING)["comparisons"]
+    assert list(dict.fromkeys(turned["benchmark"])) == ["beard", "hair"]
+    by_name = pd.concat([turned[turned["benchmark"] == name] for name in ("hair", "beard")], ignore_index=True)
+    pd.testing.assert_frame_equal(found, by_name, check_exact=True)
+    together = comparisons(pd.concat([one.found["shifts"] for one in records]), RESAMPLING)
+    ordered = together.sort_values("benchmark", ascending=False, kind="stable", ignore_index=True)
+    pd.testing.assert_frame_equal(found, ordered)
+
+
+def test_evidence_is_by_contrast_part_and_model() -> None:
+    found = evidence(record().found)
+    assert set(found["hair"]) == {"bare, token", "chat, token", "bare, choice", "chat, choice"}
+    coverage = found["hair"]["bare, token"]["m"]["coverage"]
+    assert (coverage["value"], coverage["n"], coverage["unit"]) == (0.34, 2, "stimuli")

@@ -1,0 +1,63 @@
+"""What an entry of a contrast may say, which numbers hold at which scale, and whom it asks."""
+
+from typing import Any
+
+import pytest
+
+from evenruler.declared import Declared
+from evenruler.instruments.framing.declare import takes
+from evenruler.models.declared import Catalogue
+from tests.instruments.framing.hair import hair, settings
+
+PARAMS = """\
+active: {scale: quick}
+families: {framing: {new_tokens: 7}}
+instruments:
+  drinks: {family: framing, generations: {quick: 0, paper: 3}, stimuli: 4}
+"""
+
+
+def test_numbers_are_those_of_the_scale() -> None:
+    quick, paper = settings("quick"), settings("paper")
+    assert (quick.stimuli, quick.orders, quick.generations, quick.new_tokens) == (5, 2, 1, 20)
+    assert (paper.stimuli, paper.orders, paper.generations, paper.new_tokens) == (1000, 1000, 10, 50)
+
+
+@pytest.mark.parametrize(("scale", "generations"), [("quick", 0), ("paper", 3)])
+def test_an_entry_is_merged_over_what_its_family_says(file_with, scale, generations) -> None:
+    found = Declared(file_with("params.yaml", PARAMS), scale=scale).settings("drinks")
+    assert (found.generations, found.stimuli, found.new_tokens) == (generations, 4, 7)
+
+
+REFUSED = [
+    ("stimuli: 4", "stimuli: 0", "stimuli: found 0: input should be greater than or equal to 1; mend it"),
+    ("stimuli: 4", "orders: 1", "orders: found 1: input should be greater than or equal to 2; mend it"),
+    ("paper: 3", "paper: -1", "generations: found -1: input should be greater than or equal to 0; mend it"),
+    ("stimuli: 4", "choices: all", "choices: found 'all': input should be 'chat' or 'every'; mend it"),
+    ("stimuli: 4", "masses: words", "masses: unknown key 'masses'; did you mean 'mass'?; rename or remove it"),
+    (
+        "{quick: 0, paper: 3}",
+        "{quick: 0}",
+        "generations: found {'quick': 0}, expected one for quick and one for paper; mend it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line"), REFUSED)
+def test_one_line_with_key_and_remedy(file_with, error_of, old, new, line) -> None:
+    path = file_with("params.yaml", PARAMS, (old, new))
+    assert error_of(Declared(path).settings, "drinks") == f"{path}: instruments.drinks.{line}"
+
+
+def test_it_names_no_models_and_holds_no_text_of_others() -> None:
+    found = settings()
+    assert (found.uses(hair()), found.of_others, found.made_by) == ([], False, None)
+    assert found.written_as("drinks") == "drinks"
+
+
+def test_models_that_say_how_likely_a_text_is_or_that_write_are_asked() -> None:
+    entry: dict[str, Any] = {"source": "local:folder", "licence": "mit", "origin": "ours"}
+    served = entry | {"source": "endpoint:name"}
+    kinds = {"causal": entry, "masked": entry, "embedder": entry, "chat": served, "completions": served}
+    catalogue = Catalogue.model_validate({"models": {kind: own | {"kind": kind} for kind, own in kinds.items()}})
+    assert [kind for kind in kinds if takes(catalogue, kind)] == ["causal", "chat", "completions"]
