@@ -64,6 +64,9 @@ def in_use(root: Path, params: Path, scale: Scale, versions: Callable[[str], str
         UserError: Something declared is wrong, or no model of the scale can be asked what a family asks.
     """
     instruments = instruments_at(root, params, scale)
+    if not instruments:
+        remedy = "declare one; `evenruler new` starts it"
+        raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
     catalogue = Declared(params, scale).catalogue
     members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
     families = [family for family, named in members.items() if named]

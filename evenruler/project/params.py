@@ -46,7 +46,7 @@ class Params(Catalogue):
     """The whole of `params.yaml`; each family reads the entries of its instruments itself."""
 
     active: InUse
-    instruments: dict[Slug, dict[str, Any]] = Field(min_length=1)
+    instruments: dict[Slug, dict[str, Any]] = Field(default_factory=dict)
     """What is built, by name: `family`, maybe `scale`, and the family's settings."""
     families: dict[Slug, dict[str, Any] | None] = Field(default_factory=dict)
     """Settings of all instruments of a family that do not say otherwise."""

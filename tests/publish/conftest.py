@@ -58,6 +58,7 @@ def benchmark() -> Benchmark:
         ],
         n_rejected=5,
         parameters={"article": "agree"},
+        plan={"prefixed": 0, "tools": {}},
         quality=[
             Quality("r", "r", "correlation with the criterion"),
             Quality("r_exact", "r, exact", "the same over exact matches"),
