@@ -22,7 +22,7 @@ def main(name: str) -> None:
     tools = tools_of(declared.settings.uses(declared.source), params.catalogue)
     write_json({**built.plan, "tools": tools}, folder / PLAN)
     for line in built.said:
-        print(f"{name}: {line}")
+        print(line)
 
 
 def tools_of(uses: list[Use], catalogue: Catalogue) -> dict[str, Any]:

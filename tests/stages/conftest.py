@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 MADE = (
     "data/built",
-    "data/sentences",
-    "data/scores",
-    "data/generations",
-    "data/features",
+    "data/scraped",
+    "data/evolved",
+    "data/answers",
     "data/diagnosis",
     "data/report",
     "benchmarks",
@@ -144,12 +143,6 @@ def shorten_corpus(source: dict) -> None:
     del source["sentences"][10:]
 
 
-def one_domain(params: dict) -> None:
-    """An edit of the declaration that keeps one probe domain, which does not evolve."""
-    params["probes"] = {"occupation-gender": params["probes"]["occupation-gender"]}
-    params["evolve"], params["active"]["evolved"] = {}, []
-
-
 FEW = {
     "stimuli": {"quick": 2, "paper": 1000},
     "new_tokens": {"quick": 4, "paper": 50},
@@ -174,23 +167,27 @@ def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., An
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"]["all-minilm-l6-v2"] = embedder
         params["models"]["tiny-a"] |= {"entailment": True, "intervention": "every"}
-        params["active"]["models"] = ["tiny-a", "tiny-b"]
-        one_domain(params)
-        params["questionnaires"] = {"gad-7": {}}
-        params["diagnosis"] |= {"resamples": 100, "acceptability": "tiny-a"}
-        params["contrasts"] = {"age": FEW}
-        params["domains"] = {"fruit": FRUIT}
-        params["saged"]["features"] = {
+        params["diagnosis"] |= {"resamples": 100}
+        params["instruments"] = {
+            "occupation-gender": params["instruments"]["occupation-gender"],
+            "gad-7": {"family": "questionnaires"},
+            "age": {"family": "framing", **FEW},
+            "fruit": {"family": "saged", **FRUIT},
+        }
+        params["families"]["questionnaires"] |= {
+            "acceptability": "tiny-a",
+            "corpora": {"depressive-mood": {"epochs": {"quick": 2, "paper": 20}}},
+        }
+        params["families"]["saged"]["features"] = {
             "vader": {"kind": "lexicon"},
             "distance": {"kind": "distance", "metric": "cosine"},
             "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},
         }
-        params["interventions"] = {"depressive-mood": {"epochs": {"quick": 2, "paper": 20}}}
 
     clone.edit("params.yaml", two_tiny_models)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(12, ("validation", "seed")))
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
-    clone.edit("data/sources/corpora/depressive-mood.yaml", shorten_corpus)
+    clone.edit("data/sources/questionnaires/shared/corpora/depressive-mood.yaml", shorten_corpus)
     clone.run("evenruler", "check")
     clone.run(*NO_NETWORK, "dvc", "repro")
     clone.commit("built")

@@ -18,4 +18,4 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         (rejected if more == less else rows).append(row)
     rejected = [{**row, "reason": "both are the same"} for row in rejected]
     tables = {"pairs": table_of(rows, schemas.PAIRS), "rejected": table_of(rejected, schemas.REJECTED)}
-    return Built(tables, {"most": declaration.settings.most}, [f"{len(rows)} pairs"])
+    return Built(tables, {"most": declaration.settings.most}, [f"{declaration.name}: {len(rows)} pairs"])

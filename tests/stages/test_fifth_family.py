@@ -1,0 +1,79 @@
+"""Somebody adds a family: a folder, a line of the registry, a source. It goes all the way, and nothing else changes."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.hub_client import Client
+from tests.loopback_hub import running
+from tests.stages.conftest import Clone, clone_into, entry
+from tests.tiny import save_tiny
+
+FIFTH = Path(__file__).parents[1] / "instruments/fifth/pairs"
+LAST = '    "saged": "evenruler.instruments.saged",\n'
+LINES = 150
+BENCHMARK = "benchmarks/pairs-jobs"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
+    """A clone with the family and one instrument of it, built."""
+    folder = tmp_path_factory.mktemp("fifth")
+    clone = clone_into(folder / "clone", folder / "cache")
+    clone.env["PYTHONPATH"] = str(clone.folder)  # so that the command is the clone's, too
+    clone.commit("before")
+    registry = clone.folder / "evenruler/instruments/registry.py"
+    registry.write_text(registry.read_text().replace(LAST, f'{LAST}    "pairs": "evenruler.instruments.pairs",\n'))
+    shutil.copytree(FIFTH, clone.folder / "evenruler/instruments/pairs", ignore=shutil.ignore_patterns("__pycache__"))
+    clone.commit("a family")
+
+    def one_instrument(params: dict) -> None:
+        params["models"] = {"tiny": entry(save_tiny(folder / "tiny"))}
+        params["instruments"], params["families"], params["training"] = {}, {}, {}
+        params["versions"] = {}
+
+    clone.edit("params.yaml", one_instrument)
+    clone.run("evenruler", "new", "pairs", "jobs")
+    clone.run("evenruler", "check")
+    clone.run("dvc", "repro")
+    clone.commit("built")
+    yield clone
+
+
+def test_it_is_small_and_one_line_elsewhere(clone: Clone) -> None:
+    files = [path for path in FIFTH.rglob("*") if path.suffix in (".py", ".yaml")]
+    assert sum(len(path.read_text().splitlines()) for path in files) <= LINES
+    changed = clone.run("git", "show", "--numstat", "--format=", "HEAD~1").splitlines()
+    elsewhere = [line for line in changed if "instruments/pairs/" not in line]
+    assert elsewhere == ["1\t0\tevenruler/instruments/registry.py"]
+
+
+def test_rows_figures_card_and_report(clone: Clone) -> None:
+    rows = pq.read_table(clone.folder / BENCHMARK / "pairs/test-00000-of-00001.parquet")
+    assert sorted(rows["pair"].to_pylist()) == ["doctor", "nurse"]
+    manifest = json.loads((clone.folder / BENCHMARK / "manifest.json").read_text())
+    assert (manifest["rows"], manifest["rejected"]) == ({"pairs": 2}, 1)
+    answers = pq.read_table(clone.folder / "data/answers/pairs/tiny/likelihoods.parquet").to_pylist()
+    nats = {(row["id"], row["form"]): row["nats"] for row in answers}
+    preferred = [nats[key, "more"] > nats[key, "less"] for key in rows["id"].to_pylist()]
+    (figure,) = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())["pairs"]["tiny"].values()
+    assert (figure["value"], figure["n"]) == (sum(preferred) / 2, 2)
+    assert "The share of pairs" in (clone.folder / BENCHMARK / "README.md").read_text()
+    assert "Pairs jobs" in (clone.folder / "data/report/index.html").read_text()
+
+
+def test_it_is_verified_and_published(clone: Clone, tmp_path: Path) -> None:
+    assert "as its manifest says" in clone.run("evenruler", "verify", BENCHMARK)
+    with running() as hub:
+        client = Client(hub, clone.folder, tmp_path / "home")
+        publish = ("evenruler", "publish", "pairs-jobs", "--to", "you/pairs-jobs")
+        assert "v0.1.0" in client.run(*publish, PYTHONPATH=str(clone.folder))
+
+
+def test_nothing_is_left_to_do(clone: Clone) -> None:
+    assert json.loads(clone.run("dvc", "status", "--json")) == {}
+    assert clone.run("git", "status", "--porcelain") == ""
