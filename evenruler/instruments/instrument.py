@@ -267,10 +267,10 @@ class Card:
     """What it does not show, a sentence each."""
     configs: Sequence[Published]
     """The first is the default."""
-    parameters: Mapping[str, Any]
-    """What the rows were built with, for the manifest."""
     quality: Sequence[Column]
     """Of each model."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What the rows were built with, for the manifest."""
     quality_of_any: Sequence[Column] = ()
     """That do not depend on a model."""
     harness: Mapping[str, str] = field(default_factory=dict)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -20,7 +19,7 @@ BENCHMARK = "benchmarks/pairs-jobs"
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone with the family and one instrument of it, built."""
     folder = tmp_path_factory.mktemp("fifth")
     clone = clone_into(folder / "clone", folder / "cache")
@@ -41,7 +40,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     clone.run("evenruler", "check")
     clone.run("dvc", "repro")
     clone.commit("built")
-    yield clone
+    return clone
 
 
 def test_it_is_small_and_one_line_elsewhere(clone: Clone) -> None:

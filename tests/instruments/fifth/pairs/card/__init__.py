@@ -11,6 +11,5 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
         reading=f"The share of pairs of which a model finds the first likelier: {declaration.source.direction}.",
         limits=declaration.source.limits,
         configs=[Published("pairs", "two sentences")],
-        parameters={},
         quality=[Column("preference", "preference", "0.5 where a model prefers neither")],
     )

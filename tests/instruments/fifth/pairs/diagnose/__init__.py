@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
@@ -18,7 +17,7 @@ TABLES = {"figures": figures_of("part")}
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Tables:
     """The share of pairs, with a bootstrap interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
-    figure = bootstrapped("preference", lambda drawn: float(np.mean(drawn)), values, resampling, "pairs")
+    figure = bootstrapped("preference", lambda drawn: float(drawn.mean()), values, resampling, "pairs")
     return {"figures": pd.DataFrame([{"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}])}
 
 
