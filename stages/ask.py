@@ -46,8 +46,15 @@ def main(family: str, name: str) -> None:
         rows = answers[table][whose.names] if table in answers else []
         write_table(rows, whose, folder / f"{table}.parquet")
     write_subject(subject, folder)
-    counted = ", ".join(f"{len(rows):,} {table}" for table, rows in answers.items())
-    print(f"{name}: {counted or 'nothing to ask'}; {answering.asked:,} of them asked of models")
+    print(f"{name}: {_counted(answers)}; {answering.asked:,} of them asked of models")
+
+
+def _counted(answers: Tables) -> str:
+    """How many answers there are, and how many prompts got no reply."""
+    counted = [f"{len(rows):,} {table}" for table, rows in answers.items()]
+    withheld = sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows)
+    counted += [f"{withheld:,} prompts without a reply"] if withheld else []
+    return ", ".join(counted) or "nothing to ask"
 
 
 def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:

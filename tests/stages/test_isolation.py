@@ -9,7 +9,7 @@ import pytest
 
 from tests.stages.conftest import NO_NETWORK, Clone, allowed
 
-BENCHMARKS = ["framing-age", "nli-gad-7", "probes-occupation-gender", "saged-fruit"]
+BENCHMARKS = ["framing-age", "probes-occupation-gender", "questionnaires-gad-7", "saged-fruit"]
 SMALL_DISK = ("unshare", "--map-root-user", "--mount")
 
 
@@ -34,10 +34,10 @@ def test_a_full_disk_leaves_the_old_benchmark_and_one_line(built: Clone, tmp_pat
     # Room for the old folder (whose files take whole pages) and half of the new one.
     script = f"""
 mount -t tmpfs -o size={n_bytes + 4096 * 30 + n_bytes // 2} none benchmarks && cp -r {kept}/. benchmarks/
-python -m stages.card_probes occupation-gender; status=$?
+python -m stages.card occupation-gender; status=$?
 diff -r {kept} benchmarks && ls -A benchmarks && exit $status
 """
     said = built.run(*SMALL_DISK, "sh", "-c", script, status=2, cold=True)
     assert said.splitlines() == ["error: writing: no space left on the device; free some and run again", *BENCHMARKS]
-    built.run("python", "-m", "stages.card_probes", "occupation-gender")
+    built.run("python", "-m", "stages.card", "occupation-gender")
     assert built.run("git", "status", "--short") == ""
