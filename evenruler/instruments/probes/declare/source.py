@@ -1,0 +1,173 @@
+"""`data/sources/probes/*.yaml`: templates, attributes and targets of one domain; and what evolved of one."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.instrument import Source, Words
+from evenruler.instruments.prefixes import Framings
+from evenruler.instruments.probes.declare.criterion import Criterion, CriterionEntry, read_criterion
+from evenruler.instruments.probes.declare.evolving import Evolve
+from evenruler.instruments.probes.declare.settings import Settings
+from evenruler.instruments.probes.schemas import ELITES, POPULATION
+from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.text.slots import ATTRIBUTE, TARGET, slots
+
+SLOTS = (ATTRIBUTE, TARGET)
+
+EVOLVED = ", evolved"
+"""What the title of a source says that evolved."""
+
+_MADE = "source.yaml"
+"""The file of what evolved; the folder has the instrument's name."""
+
+_OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
+
+
+class TemplateEntry(Strict):
+    """A sentence with exactly one {ATTRIBUTE} and one {TARGET}."""
+
+    text: Text
+    keying: int = Field(default=1)
+    """+1; -1 where a higher likelihood means less association."""
+
+    @field_validator("text")
+    @classmethod
+    def _both_slots_once(cls, text: str) -> str:
+        found = Counter(slots(text))
+        unknown = sorted(set(found) - set(SLOTS))
+        if unknown:
+            raise ValueError(f"{text!r} holds the unknown slot {unknown[0]}; {nearest(unknown[0], SLOTS)}")
+        for slot in SLOTS:
+            if found[slot] != 1:
+                raise ValueError(f"{text!r} holds {slot} {found[slot]} times, expected once")
+        if text.count("{") + text.count("}") != 2 * len(SLOTS):
+            raise ValueError(f"{text!r} holds a brace that belongs to no slot")
+        return text
+
+    @field_validator("keying")
+    @classmethod
+    def _one_way_or_the_other(cls, keying: int) -> int:
+        if keying not in (1, -1):
+            raise ValueError(f"found {keying}, expected 1 or -1")
+        return keying
+
+
+def _template(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+class TemplateSet(Strict):
+    """A set of templates, which together are one instrument."""
+
+    title: Text
+    source: Text | None = None
+    """Who wrote the templates; that of the file by default."""
+    licence: Text | None = None
+    templates: dict[Slug, Annotated[TemplateEntry, BeforeValidator(_template)]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> "TemplateSet":
+        texts = Counter(entry.text for entry in self.templates.values())
+        text, count = texts.most_common(1)[0]
+        if count > 1:
+            raise ValueError(f"the template {text!r} stands in the set twice")
+        return self
+
+
+class ProbeSource(Source):
+    """One domain: its groups of targets, its attributes, its template sets and its criterion."""
+
+    targets: dict[Slug, Words]
+    attributes: Words
+    criterion: CriterionEntry | None = None
+    framings: Framings | None = None
+    """What sentences are also put after, for brittleness."""
+    sets: dict[Slug, TemplateSet] = Field(min_length=1)
+    _published: Criterion | None = PrivateAttr(default=None)
+
+    @property
+    def published(self) -> Criterion | None:
+        """The numbers of the criterion, once `load` has read them; None where there is none."""
+        return self._published
+
+    def with_published(self, criterion: Criterion | None) -> "ProbeSource":
+        """The same with the numbers of its criterion."""
+        found = self.model_copy()
+        found._published = criterion
+        return found
+
+    @field_validator("targets")
+    @classmethod
+    def _two_disjoint_groups(cls, targets: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        if len(targets) != 2:
+            raise ValueError(f"found {len(targets)} groups ({', '.join(targets)}), expected two")
+        first, second = ({*words, *map(str.lower, words.values())} for words in targets.values())
+        if first & second:
+            raise ValueError(f"{sorted(first & second)[0]!r} stands in both groups")
+        return targets
+
+
+def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
+    """Read and check a source, also against the settings that speak of it, and its criterion.
+
+    Args:
+        path: A file that users write, or `source.yaml` of what evolved of one.
+        settings: Of the instrument.
+        shared: The folder of criteria.
+
+    Raises:
+        UserError: Something in a file is wrong; where a file of that name is missing, the nearest one is named.
+    """
+    if not path.exists():
+        others = [other.stem for other in path.parent.glob("*.yaml")]
+        raise UserError(
+            f"no source for the probes {path.stem!r}; {nearest(path.stem, others)}",
+            where=str(path),
+            remedy="write the file or mend the name in params.yaml",
+        )
+    source = validate(ProbeSource, read_yaml(path), path)
+    if not _has_evolved(path, source):
+        _require_sets(path, source, settings)
+        if settings.evolve:
+            _require_start(path, source, settings.evolve)
+    return source.with_published(read_criterion(source.criterion, source.attributes, shared))
+
+
+def _has_evolved(path: Path, source: ProbeSource) -> bool:
+    return path.name == _MADE and set(source.sets) == {ELITES, POPULATION}
+
+
+def _require_sets(path: Path, source: ProbeSource, settings: Settings) -> None:
+    """The settings name template sets that the source has."""
+    for name in settings.article if isinstance(settings.article, dict) else ():
+        if name not in source.sets:
+            raise UserError(
+                f"no template set {name!r} for `article`; {nearest(name, source.sets)}",
+                where=str(path),
+                remedy="mend the name in params.yaml",
+            )
+
+
+def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
+    """The set that evolution starts with is there, is long enough to select from, and has no names of what evolves."""
+    if evolve.start not in source.sets:
+        what = f"no template set {evolve.start!r} for `evolve.start`; {nearest(evolve.start, source.sets)}"
+        raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
+    templates = source.sets[evolve.start].templates
+    if len(templates) <= max(evolve.elites, 2):
+        what = f"{len(templates)} templates of {evolve.start} to start with, of which {evolve.elites} are elites"
+        raise UserError(what, where=str(path), remedy="write more templates, or keep fewer (`evolve.elites`)")
+    for slug in templates:
+        if _OF_WHAT_EVOLVES.fullmatch(slug):
+            what = f"a template of {evolve.start} is called {slug!r}, as those that evolve are"
+            raise UserError(what, where=str(path), remedy="rename it")
+
+
+def without_slots(template: str) -> str:
+    """A template as it is embedded: each slot written as "someone"."""
+    return template.replace(ATTRIBUTE, "someone").replace(TARGET, "someone")

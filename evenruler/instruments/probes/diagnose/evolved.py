@@ -1,0 +1,215 @@
+"""What an evolution achieved: figures by generation, evolved sets against others, and what became of replies.
+
+The figures are those of any set of templates (`figuring`). An evolved set was chosen for its figures on the model that
+it evolved on, so they flatter it there; what it is worth shows on other models (`transfer`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from evenruler.instruments.probes.diagnose import figuring
+from evenruler.instruments.probes.diagnose.comparing import STATISTICS, Pair, compared, diversities_compared
+from evenruler.instruments.probes.schemas import (
+    COMPARISONS,
+    FILLED,
+    GENERATIONS,
+    GUIDED,
+    POPULATION,
+    RANDOM,
+    REWORDINGS,
+)
+from evenruler.measurement import Resampling
+
+Address = tuple[str, str]
+"""Benchmark and set."""
+
+
+def by_generation(
+    history: pd.DataFrame,
+    biases: pd.DataFrame,
+    diversity: pd.DataFrame,
+    benchmark: str,
+    model: str,
+    resampling: Resampling,
+) -> pd.DataFrame:
+    """Reliability and diversity of the whole population, generation by generation.
+
+    Args:
+        history: By `schemas.HISTORY`.
+        biases: By `schemas.OWN_BIASES`.
+        diversity: By `schemas.DIVERSITY`, of generations.
+        benchmark: Whose evolution it is.
+        model: That it evolved on.
+        resampling: Of the intervals, which are over attributes.
+
+    Returns:
+        By `schemas.GENERATIONS`: `comparing.STATISTICS` and both diversities (mean over templates; 0 is all alike).
+        Neither omega nor a diversity has an interval.
+
+    Raises:
+        ValueError: A template of the history lacks a bias.
+    """
+    rows = []
+    for (run, generation), population in history.groupby(["run", "generation"], sort=True):
+        x = _of_population(population, biases).to_numpy()
+        found = {figure.figure: figure for figure in figuring.reliability(x, resampling)}
+        of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
+        told = [*(found[name] for name in STATISTICS), *figuring.mean_diversities(of_it)]
+        key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
+        rows += [{**key, **asdict(figure)} for figure in told]
+    return pd.DataFrame(rows, columns=GENERATIONS.names)
+
+
+def comparisons(
+    biases: pd.DataFrame,
+    diversity: pd.DataFrame,
+    evolved_on: str,
+    pairs: Sequence[tuple[Address, Address]],
+    resampling: Resampling,
+    criterion: "pd.Series[float] | None" = None,
+) -> pd.DataFrame:
+    """Evolved sets against others, on every model.
+
+    Values of both sets are over the attributes that both share, and an interval draws the same attributes for both.
+    Of sets of different length, `comparing.OF_LENGTH` stands side by side without a difference.
+
+    Args:
+        biases: By `schemas.BIASES`, of all models.
+        diversity: By `schemas.DIVERSITY`, of sets.
+        evolved_on: The model whose answers chose the templates.
+        pairs: An evolved set, and the one that it is held against.
+        resampling: Of the intervals.
+        criterion: The published number of each attribute, null where there is none. Without any there is no `r`
+            (external validity: Pearson correlation of the mean bias with it).
+
+    Returns:
+        By `schemas.COMPARISONS`; `difference` is the evolved set's value minus the other's. Diversity depends on no
+        model and stands once, with the one that the set evolved on; its n counts the evolved set's templates.
+
+    Raises:
+        ValueError: A model has no bias of a set, or a set has no templates.
+    """
+    rows: list[dict[str, Any]] = []
+    for (benchmark, set_name), (of_other, against) in pairs:
+        key = {"benchmark": benchmark, "set": set_name, "against": against}
+        addresses = ((benchmark, set_name), (of_other, against))
+        for model, of_model in biases.groupby("model", sort=True):
+            one, other = (_matrix(_rows_of(of_model, address, f"{model}: no biases")) for address in addresses)
+            found = compared(Pair(set_name, against, one, other), criterion, resampling)
+            rows += [{**key, "model": model, "transfer": model != evolved_on, **asdict(row)} for row in found]
+        found = diversities_compared(*(_rows_of(diversity, address, "no templates") for address in addresses))
+        rows += [{**key, "model": evolved_on, "transfer": False, **asdict(row)} for row in found]
+    return pd.DataFrame(rows, columns=COMPARISONS.names)
+
+
+def guidance(
+    history: pd.DataFrame,
+    biases: pd.DataFrame,
+    diversity: pd.DataFrame,
+    benchmark: str,
+    model: str,
+    resampling: Resampling,
+) -> pd.DataFrame:
+    """What replacing hotspots brings: the last population of the guided run against that of the random one.
+
+    It is one run of each: intervals are over attributes and say nothing about the luck of a run.
+
+    Args:
+        history: By `schemas.HISTORY`.
+        biases: By `schemas.OWN_BIASES`.
+        diversity: By `schemas.DIVERSITY`, of generations.
+        benchmark: Whose evolution it is.
+        model: That it evolved on.
+        resampling: Of the intervals.
+
+    Returns:
+        By `schemas.COMPARISONS`, the set `population` against `random`; empty unless both ran. Fitness is relative to
+        a population, so it is not compared.
+
+    Raises:
+        ValueError: A template of the history lacks a bias.
+    """
+    last = {run: rows[rows["generation"] == rows["generation"].max()] for run, rows in history.groupby("run")}
+    if not {GUIDED, RANDOM} <= last.keys():
+        return pd.DataFrame(columns=COMPARISONS.names)
+    one, other = (_of_population(last[run], biases) for run in (GUIDED, RANDOM))
+    found = [
+        *compared(Pair(POPULATION, RANDOM, one, other), None, resampling),
+        *diversities_compared(*(_of_last(diversity, run) for run in (GUIDED, RANDOM))),
+    ]
+    key = {"benchmark": benchmark, "set": POPULATION, "against": RANDOM, "model": model, "transfer": False}
+    return pd.DataFrame([{**key, **asdict(row)} for row in found], columns=COMPARISONS.names)
+
+
+def _of_last(diversity: pd.DataFrame, run: str) -> pd.DataFrame:
+    """Of the last generation of a run."""
+    own = diversity[diversity["run"] == run]
+    found: pd.DataFrame = own[own["generation"] == own["generation"].max()]
+    return found
+
+
+def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
+    """What became of the replies to each kind of wish.
+
+    Replies that came when another sample had their place already were not judged: they count neither for nor against an
+    operator, whatever was wrong with them. Else the share that is taken would fall with the number of samples.
+
+    Args:
+        tries: By `schemas.TRIES`.
+        benchmark: Whose evolution it is.
+
+    Returns:
+        By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that
+        kind's judged replies. Those that were taken stand first, without a reason, also where there are none; those
+        that were not judged stand last, with `schemas.FILLED` for a reason and without a share. The n of a kind add
+        up to its replies.
+    """
+    kind = ["run", "operator", "operation", "voice"]
+    replies = tries.assign(reason=tries["reason"].mask(_late(tries), FILLED))
+    of_kind = replies.assign(judged=replies["reason"] != FILLED).groupby(kind, dropna=False, as_index=False)
+    taken = of_kind.agg(n=("accepted", "sum"), judged=("judged", "sum")).assign(reason=None, rank=0)
+    refused = replies[~replies["accepted"]].groupby([*kind, "reason"], dropna=False).size().reset_index(name="n")
+    refused = refused.merge(taken[[*kind, "judged"]], on=kind).assign(rank=1 + (refused["reason"] == FILLED))
+    rows = pd.concat([taken, refused], ignore_index=True)
+    order = {**dict.fromkeys(kind, True), "rank": True, "n": False, "reason": True}
+    rows = rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True)
+    share = (rows["n"] / rows["judged"]).where(rows["reason"] != FILLED)
+    found: pd.DataFrame = rows.assign(share=share, benchmark=benchmark)[REWORDINGS.names]
+    return found
+
+
+def _late(tries: pd.DataFrame) -> "pd.Series[bool]":
+    """Which replies came after the one that has their place."""
+    place = [tries[name] for name in ("run", "generation", "place", "attempt")]
+    return tries["sample"] > tries["sample"].where(tries["accepted"]).groupby(place).transform("min")
+
+
+def _rows_of(frame: pd.DataFrame, address: Address, lacking: str) -> pd.DataFrame:
+    benchmark, set_name = address
+    rows = frame[(frame["benchmark"] == benchmark) & (frame["set"] == set_name)]
+    if rows.empty:
+        raise ValueError(f"{lacking} of set {set_name} of {benchmark}")
+    return rows
+
+
+def _matrix(biases: pd.DataFrame) -> pd.DataFrame:
+    """Attributes x templates, both in order of their slugs; an attribute that lacks a bias is left out."""
+    return _pivoted(biases).dropna()
+
+
+def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
+    """Attributes x templates of one run and generation, all of them."""
+    run, templates = population["run"].iloc[0], sorted(population["template"])
+    own = biases[(biases["run"] == run) & biases["template"].isin(templates)]
+    matrix = _pivoted(own).reindex(columns=templates)
+    if matrix.empty or matrix.isna().to_numpy().any():
+        raise ValueError(f"run {run}, generation {population['generation'].iloc[0]}: a template lacks a bias")
+    return matrix
+
+
+def _pivoted(biases: pd.DataFrame) -> pd.DataFrame:
+    matrix: pd.DataFrame = biases.pivot(index="attribute", columns="template", values="bias")
+    return matrix

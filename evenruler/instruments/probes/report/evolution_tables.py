@@ -1,0 +1,134 @@
+"""Tables of sets of templates that evolved: against other sets, from where, and what was refused."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from evenruler.instruments.probes.report.evolution_layout import lineage, parents_of
+from evenruler.instruments.probes.report.sets import FIGURES, OF_ANY_MODEL
+from evenruler.report.page import Cell, Table
+from evenruler.report.words import figure, missing, number
+
+COMPARED = {"alpha_at_8": "alpha at 8 templates", **FIGURES, **OF_ANY_MODEL}
+"""What figures are called, in order; another goes by its own name, after these."""
+SETS = {
+    "evolved": "The evolved set",
+    "population": "The whole last population",
+    "random": "The last population of the random run",
+}
+"""What the sets of an evolution are called; others go by their names."""
+MOST_REASONS = 3
+
+
+def comparisons(comparisons: pd.DataFrame) -> list[Table]:
+    """A table per pair of sets, a row per figure and model.
+
+    Args:
+        comparisons: By `COMPARISONS` of `evenruler.instruments.probes.schemas`, of one domain.
+    """
+    names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
+    ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
+    ordered = ordered.sort_values(["order", "transfer", "model"])
+    caption = (
+        "Differences are the first set less the second, with their 95% interval over the attributes that both share, "
+        "where there is one: all of it on one side of 0 is more than the choice of attributes explains. Templates were "
+        "chosen by what one model answers, so its figures flatter them; transfer, to a model that had no part in it, "
+        "says what they are worth elsewhere. Alpha at 8 templates and mean inter-item r hold sets of different length "
+        "against each other; alpha and omega do not."
+    )
+    return [
+        Table(
+            ["figure", "model", str(name), str(against), "difference"],
+            [_compared(record) for record in pair.to_dict("records")],
+            f"{SETS.get(str(name), f'The set {name}')} against {_against(str(against))}",
+            "" if place else caption,
+        )
+        for place, ((name, against), pair) in enumerate(ordered.groupby(["set", "against"], sort=False))
+    ]
+
+
+def _against(name: str) -> str:
+    return SETS[name].replace("The", "the", 1) if name in SETS else f"the set {name}"
+
+
+def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
+    difference = figure({**record, "value": record["difference"]})
+    if not missing(record["difference"]):
+        lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
+        difference = f"{difference}\u00a0{record['unit']}{lacking}"
+    return [
+        COMPARED.get(record["figure"], record["figure"].replace("_", " ")),
+        f"{record['model']}, {'transfer: it did not evolve on it' if record['transfer'] else 'on which it evolved'}",
+        number(record["value"]),
+        number(record["other"]),
+        difference,
+    ]
+
+
+def pairs(history: pd.DataFrame) -> Table:
+    """Every elite of the last population with the template that its line began with.
+
+    Args:
+        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
+    """
+    known = history.drop_duplicates("template").set_index("template")
+    parents = parents_of(history)
+    elites = history[(history["generation"] == history["generation"].max()) & history["elite"]].sort_values("place")
+    rows = []
+    for record in elites.to_dict("records"):
+        line = known.loc[lineage(record["template"], parents)]
+        rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], _steps(line)])
+    caption = (
+        "The elites of the last population, best first, and the template of the first that each goes back to. In "
+        "brackets the word replaced, or the voice in which the whole was reworded."
+    )
+    return Table(["place", "evolved", "began as", "steps"], rows, "What became of the first templates", caption)
+
+
+def _steps(line: pd.DataFrame) -> str:
+    """How many, and which, first to last."""
+    steps = [
+        f"{record['operation']}{f' ({about})' if (about := _about(record)) else ''}"
+        for record in line.iloc[-2::-1].to_dict("records")
+    ]
+    return f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
+
+
+def _about(record: Mapping[Any, Any]) -> str:
+    return next((str(record[name]) for name in ("word", "voice") if isinstance(record[name], str)), "")
+
+
+def rewordings(shares: pd.DataFrame) -> list[Table]:
+    """Share of rewordings that were taken, and why others were not, by operation and voice.
+
+    Args:
+        shares: By `REWORDINGS` of `evenruler.instruments.probes.schemas`, of one domain.
+    """
+    by = ["run", "operation", "voice"]
+    rows: list[list[str | Cell]] = [
+        [*(name if isinstance(name, str) else "" for name in key), *_replies(own)]
+        for key, own in shares.groupby(by, sort=True, dropna=False)
+    ]
+    caption = (
+        "Several replies are asked for at once, and the first that passes every check is taken; those after it were "
+        "not judged and do not count. All are kept with the reason, in the configuration tries of the benchmark. The "
+        f"{MOST_REASONS} most frequent reasons are shown."
+    )
+    columns = [*by, "replies", "judged", "taken", "most frequent reasons of refusal"]
+    return [Table(columns, rows, "What became of rewordings", caption)] if rows else []
+
+
+def _replies(shares: pd.DataFrame) -> list[str]:
+    """How many there are and count, how many of these were taken, and why the others were not."""
+    judged = shares[shares["share"].notna()]
+    n, taken = int(judged["n"].sum()), int(judged.loc[judged["reason"].isna(), "n"].sum())
+    return [f"{shares['n'].sum():,}", f"{n:,}", f"{taken:,} ({100 * taken / n:.0f}%)", _reasons(judged)]
+
+
+def _reasons(judged: pd.DataFrame) -> str:
+    """The most frequent, equals by name, and how many others there are."""
+    counts = judged.dropna(subset=["reason"]).sort_values(["n", "reason"], ascending=[False, True])
+    said = [f"{record['reason']} ({record['n']})" for record in counts.head(MOST_REASONS).to_dict("records")]
+    others = int(counts["n"].iloc[MOST_REASONS:].sum())
+    return ", ".join([*said, *([f"others ({others})"] if others else [])])
