@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
 from evenruler.errors import UserError
-from evenruler.instruments.questionnaires.scoring import entailment_share, item_effect, item_score, two_way_of_logs
+from evenruler.instruments.questionnaires.ask.scoring import entailment_share, item_effect, item_score, two_way_of_logs
 from evenruler.measurement.checks import constant_columns
 from evenruler.models.entry import LIKELIHOODS, named
 from evenruler.tables.schemas import LOG_PROBABILITY
@@ -30,7 +30,7 @@ class Settings:
 def score_items(
     prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]
 ) -> pd.DataFrame:
-    """Item scores alone; arguments and errors as for `diagnose`."""
+    """Item scores alone; arguments and errors as for `cells_of` and `require_whole`."""
     require_whole(prompts, items)
     return item_scores(cells_of(prompts, scores, settings), items)
 
