@@ -79,8 +79,8 @@ def course(answers: Tables, model: str) -> pd.DataFrame:
     for reply in answers["replies"].dropna(subset=["reply"]).to_dict("records"):
         here = {"corpus": reply["corpus"], "epoch": reply["epoch"], "measure": "reply"}
         rows.append({**here, "value": None, "text": reply["reply"], "n": 1})
-    for epoch in answers["losses"].to_dict("records"):
-        here = {"corpus": epoch["corpus"], "epoch": epoch["epoch"], "measure": "loss"}
-        rows.append({**here, "value": epoch["loss"], "text": None, "n": epoch["n"]})
+    for passed in answers["losses"].to_dict("records"):
+        here = {"corpus": passed["corpus"], "epoch": passed["epoch"], "measure": "loss"}
+        rows.append({**here, "value": passed["loss"], "text": None, "n": passed["n"]})
     found = pd.DataFrame(rows, columns=["corpus", "epoch", "measure", "value", "text", "n"])
     return found.assign(model=model).sort_values(["corpus", "epoch"], kind="stable")

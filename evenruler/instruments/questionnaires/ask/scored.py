@@ -62,8 +62,11 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
-    """Answers to prompts, a row a measure: `id`, `model`, `lineage`, `kind`, `configuration`, `corpus`, `epoch`,
-    `framing`, `measure`, `value`.
+    """Answers to prompts, a row a measure, with `framing` as of bare ones.
+
+    Args:
+        answers: `entailment` and `likelihoods`.
+        subject: Who answered.
     """
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
     state = ["id", "configuration", "corpus", "epoch"]
