@@ -50,7 +50,13 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]) -> pd.DataFrame:
-    """P_e and PSS of every prompt and model, by `schemas.CELLS`."""
+    """P_e and PSS of every prompt and model, by `schemas.CELLS`.
+
+    Raises:
+        ValueError: A model lacks the answer to a prompt, or an answer is no number.
+    """
+    if scores.empty:
+        raise ValueError(f"all {len(prompts)} prompts have no score")
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
     answers = scores.pivot(index=index, columns="measure", values="value").reset_index()
     columns = ["id", "questionnaire", "item", "term", "polarity", "intensifier", "level", "weight"]

@@ -18,6 +18,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
     score_items,
 )
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
+from evenruler.models.entry import VERBALISER
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 
 KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"}
@@ -54,7 +55,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     return {
         "cells": cells,
         "items": item_scores(cells, items) if len(asked) else _none(schemas.ITEM_SCORES),
-        "prefixed": _prefixed(prefixed_rows(prompts, plan), items, after, settings),
+        "prefixed": _prefixed(prefixed_rows(prompts, plan), items, after, settings, subject),
         "adapted": _adapted(prompts, items, answered[answered["corpus"] != ""], settings),
         "content": content({**tables, "items": items}, plan, answers),
         "course": course(answers, subject.name),
@@ -78,10 +79,14 @@ def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
 
 
 def _prefixed(
-    prompts: pd.DataFrame, items: pd.DataFrame, answered: pd.DataFrame, settings: Mapping[str, Settings]
+    prompts: pd.DataFrame,
+    items: pd.DataFrame,
+    answered: pd.DataFrame,
+    settings: Mapping[str, Settings],
+    subject: Subject,
 ) -> pd.DataFrame:
     """Item scores after every prefix; none where the model is asked no question that one could stand before."""
-    if prompts.empty or answered.empty:
+    if prompts.empty or VERBALISER not in subject.forms:
         return _none(schemas.ITEM_SCORES)
     chosen = items[items["item"].isin(prompts["item"])]
     found = []
