@@ -484,7 +484,7 @@ class TestScoreItems:
         found = score_items(PROMPTS, ITEMS, answers(MODELS, LINEAGES, 7.0), settings)
         order = ["questionnaire", "model", "item"]
         expected = diagnosis.items.sort_values(order, ignore_index=True)
-        pd.testing.assert_frame_equal(found.sort_values(order, ignore_index=True), expected)
+        pd.testing.assert_frame_equal(found.sort_values(order, ignore_index=True), expected, check_dtype=False)
 
     def test_a_missing_prompt_is_an_error_as_there(self) -> None:
         scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
