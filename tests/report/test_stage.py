@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from stages import report
-from tests.report.conftest import MADE, write_tables
+from tests.instruments.questionnaires.report.conftest import MADE, write_tables
 
 MODEL = {"source": "local:a-model", "licence": "apache-2.0", "origin": "made by the test"}
 

@@ -7,7 +7,7 @@ times over. What it says is parsed, checked, ranked and printed. Nothing is writ
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.questionnaires.build import VARIANT
-from evenruler.instruments.questionnaires.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.identity import VARIANT
+from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
+from evenruler.models.declared import Catalogue
 from evenruler.models.records import CausalModel, Sampling
-from evenruler.project.params import Params
 from evenruler.text import fill, slug_of, words
 
 SIDES = ("source", "inverse")
@@ -77,17 +77,21 @@ def chosen(source: QuestionnaireSource, item: str | None, path: Path) -> list[st
     return [item]
 
 
-def first_that_chats(params: Params) -> str:
+def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
     """The first causal model in use that was tuned to answer people.
+
+    Args:
+        in_use: Names of models.
+        catalogue: That holds them.
 
     Raises:
         UserError: There is none.
     """
-    for name in params.active.models:
-        if name in params.models and params.models[name].chat and params.can(name, "loglikelihood"):
+    for name in in_use:
+        if name in catalogue.models and catalogue.models[name].chat and catalogue.can(name, "loglikelihood"):
             return name
     raise UserError(
-        "no model in use has `chat: true`", where="params.yaml: active.models", remedy="name a causal one with --model"
+        "no model in use has `chat: true`", where="params.yaml: active.ask", remedy="name a causal one with --model"
     )
 
 

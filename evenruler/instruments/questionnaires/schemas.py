@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from evenruler.tables.schemas import ANSWERS, COMMON, figures_of, required
+from evenruler.tables.schemas import COMMON, figures_of, required
 
 ITEMS = pa.schema(
     [
@@ -50,8 +50,62 @@ PROMPTS = pa.schema(
 REJECTED = pa.schema([*PROMPTS, required("reason", pa.string())])
 """Prompts that were left out, and why."""
 
-FRAMED = pa.schema([*PROMPTS, required("before", pa.string())])
-"""One row a prompt and framing. `before`: what the verbaliser's question to a causal model stands after."""
+_STATE = [required("configuration", pa.string()), required("corpus", pa.string()), required("epoch", pa.int8())]
+"""How the model was asked, and after which epoch on which corpus; `corpus` is empty for the model as it is."""
+
+_LOGITS = [required(label, pa.float64()) for label in ("entailment", "neutral", "contradiction")]
+
+ENTAILMENT = pa.schema([required("id", pa.string()), *_STATE, *_LOGITS])
+"""Logits of a prompt, also after prefixes, by configurations `head` and `verbaliser`."""
+
+LIKELIHOODS = pa.schema([required("id", pa.string()), *_STATE, required("nats", pa.float64())])
+"""Log-probability of the intensifier of a prompt in its place, nats a token, by configurations `clm` and `mlm`."""
+
+PAIRS = pa.schema(
+    [
+        required("corpus", pa.string()),
+        required("epoch", pa.int8()),
+        required("pair", pa.int64()),
+        required("label", pa.string()),
+        *_LOGITS,
+    ]
+)
+"""Logits of hand-written pairs whose plain answer is `label`."""
+
+REPLIES = pa.schema(
+    [
+        required("corpus", pa.string()),
+        required("epoch", pa.int8()),
+        pa.field("reply", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""What a model that chats answers to a message, or why it does not."""
+
+LOSSES = pa.schema(
+    [
+        required("corpus", pa.string()),
+        required("epoch", pa.int8()),
+        required("n", pa.int64()),
+        required("loss", pa.float64()),
+    ]
+)
+"""Mean loss of an epoch over n sentences, nats a token."""
+
+EMBEDDINGS = pa.schema([required("id", pa.string()), required("vector", pa.list_(pa.float32()))])
+"""Of the question of an item, or of premise and hypothesis of a source prompt."""
+
+SLOR = pa.schema([required("text", pa.string()), required("slor", pa.float64())])
+"""Of every premise and hypothesis, nats a token, among those of all questionnaires that were asked together."""
+
+ACCEPTABILITY = pa.schema(
+    [
+        required("text", pa.string()),
+        required("labels", pa.list_(pa.string())),
+        required("logits", pa.list_(pa.float64())),
+    ]
+)
+"""Of every premise and hypothesis, by a classifier."""
 
 _MODEL = [
     required("questionnaire", pa.string()),
@@ -151,9 +205,6 @@ POPULATION = pa.schema(
 """One row per model and configuration. `accuracy`: on held-out pairs, null where it was not fitted here; `member`:
 whether it counts in figures over the population; `standing`: the same in words."""
 
-INTERVENED = pa.schema([*ANSWERS, required("corpus", pa.string()), required("epoch", pa.int8())])
-"""Answers of a model on its way through a corpus; epoch 0 is the model as it was."""
-
 COURSE = pa.schema(
     [
         required("model", pa.string()),
@@ -207,6 +258,6 @@ CHANGES = pa.schema(
 """T0 against T1 (EMPALC, table 3). A row of one model compares its items; a row without a model compares lineages, by
 what their models answer by head or verbaliser."""
 
-FIGURES = figures_of("subscale")
-"""One row per figure of quality; `subscale` is `all` for the whole scale. Of a model that is asked for the likelihood
-of intensifiers `model` says so, as in "bert (mlm)"; a figure over such models ends in `_by_likelihood`."""
+FIGURES = figures_of("part")
+"""One row per figure of quality; `part` is a subscale, or `all` for the whole scale. Of a model that is asked for the
+likelihood of intensifiers `model` says so, as in "bert (mlm)"; a figure over such models ends in `_by_likelihood`."""

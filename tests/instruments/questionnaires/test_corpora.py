@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.questionnaires.corpora import load_corpus
+from evenruler.instruments.questionnaires.declare.corpora import load_corpus
 
 ROOT = Path(__file__).parents[3]
-SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/corpora").glob("*.yaml"))}
+SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/questionnaires/shared/corpora").glob("*.yaml"))}
 
 CORPUS = """\
 title: Gloom

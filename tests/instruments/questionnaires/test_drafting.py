@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler import cli
-from evenruler.instruments.questionnaires.build import translate
+from evenruler.declared import Declared
+from evenruler.instruments.questionnaires.build.translating import translate
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.instruments.questionnaires.drafting import (
     REPLIES,
     SAMPLING,
@@ -21,13 +22,13 @@ from evenruler.instruments.questionnaires.drafting import (
     parsed,
     prompt,
 )
-from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models import LogLikelihoods, catalogue
-from evenruler.project.params import Params
+from evenruler.models.declared import Catalogue
 
 ROOT = Path(__file__).parents[3]
-SCALES = ROOT / "data/sources/scales"
+SCALES = ROOT / "data/sources/questionnaires/shared/scales"
 PATH = Path("data/sources/questionnaires/moods.yaml")
+SHIPPED = Declared(ROOT / "params.yaml").catalogue
 
 SCALE = Scale.model_validate(
     {
@@ -371,16 +372,13 @@ class TestChoice:
         assert chosen(source, None, PATH) == ["tense", "calm"]
         assert chosen(source, "calm", PATH) == ["calm"]
 
-    def test_the_first_model_in_use_that_chats(self, shipped_params) -> None:
-        assert first_that_chats(shipped_params) == "smollm2-135m-instruct"
+    def test_the_first_model_in_use_that_chats(self) -> None:
+        in_use = ["all-minilm-l6-v2", "gemma-3-270m", "gone", "smollm2-135m-instruct"]
+        assert first_that_chats(in_use, SHIPPED) == "smollm2-135m-instruct"
 
-    def test_where_none_chats_that_is_one_line(self, shipped_params, error_of) -> None:
-        declared: Params = shipped_params.model_copy(
-            update={"active": shipped_params.active.model_copy(update={"models": ["gemma-3-270m"]})}
-        )
-
-        assert error_of(first_that_chats, declared) == (
-            "params.yaml: active.models: no model in use has `chat: true`; name a causal one with --model"
+    def test_where_none_chats_that_is_one_line(self, error_of) -> None:
+        assert error_of(first_that_chats, ["gemma-3-270m"], SHIPPED) == (
+            "params.yaml: active.ask: no model in use has `chat: true`; name a causal one with --model"
         )
 
 
@@ -395,6 +393,8 @@ class TestCommand:
 
     @pytest.fixture
     def run(self, repository, monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
+        from evenruler import cli
+
         def called(*words: str) -> tuple[int, str, str]:
             monkeypatch.setattr(sys, "argv", ["evenruler", "draft-terms", *words])
             with pytest.raises(SystemExit) as ended:
@@ -407,7 +407,7 @@ class TestCommand:
     def test_it_prints_a_patch_and_writes_nothing(self, run, repository, monkeypatch) -> None:
         asked = []
 
-        def scripted(name: str, params: Params) -> ScriptedModel:
+        def scripted(name: str, params: Catalogue) -> ScriptedModel:
             asked.append(name)
             return ScriptedModel({"calm, at ease, composed": ["serene, unhurried\n"]})
 

@@ -2,18 +2,20 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.questionnaires import card, schemas
-from evenruler.instruments.questionnaires.build import Translated, translate
-from evenruler.instruments.questionnaires.diagnosis import Diagnosis, diagnose
-from evenruler.instruments.questionnaires.item_scores import Settings
-from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
-from evenruler.measurement import as_metrics
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
+from evenruler.instruments.questionnaires.build.translating import translate
+from evenruler.instruments.questionnaires.card import words
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.tables import write_table
+from tests.instruments.questionnaires.doors import diagnose
 from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
 from tests.instruments.questionnaires.test_diagnosis import (
     BY_HAND,
@@ -34,58 +36,44 @@ SALIENCE, INSTRUCTION = "This is a test of enmity.", "Answer the following quest
 FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
 
 
-def translated(**changes: object) -> Translated:
-    source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, **changes})
-    return translate("meetings", source, Scale.model_validate(SCALE))
+def prefixed(n: int = 9, **changes: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The prompts of a questionnaire of one item, bare and after prefixes."""
+    source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS, **changes})
+    bare = pd.DataFrame(translate("meetings", source, Scale.model_validate(SCALE)).prompts)
+    assert source.framings is not None
+    return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.framings.prefixes})
 
 
-class TestTranslating:
+class TestRows:
     def test_every_prompt_stands_after_each_cue_and_after_both(self) -> None:
-        built = translated(framings=FRAMINGS)
+        bare, rows = prefixed()
 
-        assert {row["framing"]: row["before"] for row in built.framed} == {
+        assert dict(zip(rows["framing"], rows["before"], strict=True)) == {
             "salience": SALIENCE,
             "instruction": INSTRUCTION,
             "salience+instruction": f"{SALIENCE} {INSTRUCTION}",
         }
-        own = ("id", "content_sha256", "framing", "before")
-        bare = [{key: value for key, value in row.items() if key not in own} for row in built.prompts]
-        assert [{key: value for key, value in row.items() if key not in own} for row in built.framed] == 3 * bare
+        same = ["premise", "hypothesis", "item", "term", "intensifier"]
+        for _, own in rows.groupby("framing"):
+            pd.testing.assert_frame_equal(own[same].reset_index(drop=True), bare[same])
 
-    def test_a_framed_row_is_another_than_the_bare_one(self) -> None:
-        built = translated(framings=FRAMINGS)
+    def test_a_row_after_a_prefix_is_another_than_the_bare_one(self) -> None:
+        bare, rows = prefixed()
 
-        assert len({row["id"] for row in [*built.prompts, *built.framed]}) == 4 * 4
+        assert len({*bare["id"], *rows["id"]}) == 4 * 4
         identity = (
             '{"benchmark":"meetings","family":"questionnaires","framing":"instruction","intensifier":"often",'
             '"item":"one","term":"pal","variant":"agree"}'
         )
-        content = f'["{INSTRUCTION}","At night I meet a friend.","This very often happens.","inverse",2,2.5,-1]'
-        (row,) = [
-            row
-            for row in built.framed
-            if (row["framing"], row["term"], row["intensifier"]) == ("instruction", "pal", "often")
-        ]
+        chosen = (rows["framing"] == "instruction") & (rows["term"] == "pal") & (rows["intensifier"] == "often")
+        (row,) = rows[chosen].to_dict("records")
         assert row["id"] == hashlib.sha256(identity.encode()).hexdigest()[:16]
-        assert row["content_sha256"] == hashlib.sha256(content.encode()).hexdigest()
 
-    def test_all_other_tables_are_as_without_framings(self) -> None:
-        with_framings, without = translated(framings=FRAMINGS), translated()
-        assert without.framed == []
-        for table in ("items", "terms", "prompts", "rejected"):
-            assert getattr(with_framings, table) == getattr(without, table)
-
-    @pytest.mark.parametrize("changes", [{}, {"framings": FRAMINGS}])
-    def test_the_schema_takes_them(self, changes, tmp_path) -> None:
-        rows = translated(**changes).framed
-        write_table(rows, schemas.FRAMED, tmp_path / "framed.parquet")
-        assert len(pd.read_parquet(tmp_path / "framed.parquet")) == len(rows)
+    def test_none_where_none_are_asked_for(self) -> None:
+        bare, rows = prefixed(0)
+        assert (len(rows), list(rows)) == (0, [*bare, "before"])
 
 
-FRAMED = pd.concat(
-    [PROMPTS.assign(id=PROMPTS["id"] + f"-{framing}", framing=framing) for framing in ("salience", "instruction")]
-)
-SETTINGS = {"fear": Settings(), "joy": Settings(temperature=2.0)}
 ALIKE = np.full((3, 4), 0.5)
 """Of every term and intensifier the same: the score is 0, since the weights sum to 0."""
 
@@ -97,30 +85,30 @@ def answered(configuration: str, models: Mapping[str, Matrices], framing: str = 
 
 
 @pytest.fixture
-def diagnosed() -> Callable[..., Diagnosis]:
+def diagnosed() -> Callable[..., Any]:
     """Diagnoses m0 and m1, asked by verbaliser, whose answers after framings to some items are given."""
 
     def make(
         under: Mapping[str, Mapping[str, Matrices]],
-        items: Sequence[str] = tuple(ITEMS["item"]),
+        items: int = 9,
         lost: Sequence[str] = (),
         others: Sequence[pd.DataFrame] = (),
-    ) -> Diagnosis:
+    ) -> Any:
         bare = {name: MODELS[name] for name in ("m0", "m1")}
         scores = [answered("verbaliser", bare), *others]
-        for framing in under:
-            rows = answered("verbaliser", under[framing], framing)
-            scores.append(rows[rows["id"].str.split("-").str[0].isin(items) & ~rows["id"].isin(lost)])
-        framed = FRAMED[FRAMED["framing"].isin(list(under))]
-        scores = pd.concat(scores, ignore_index=True)
-        return diagnose(PROMPTS, ITEMS, scores, embeddings(), SETTINGS, RESAMPLING, framed_prompts=framed)
+        for prefix in under:
+            rows = answered("verbaliser", under[prefix], prefix)
+            scores.append(rows[~rows["id"].isin(lost)])
+        plan = {"prefixed": items, "prefixes": {prefix: f"{prefix}!" for prefix in under}}
+        plans = {"fear": plan, "joy": {**plan, "temperature": 2.0}}
+        return diagnose(PROMPTS, ITEMS, pd.concat(scores, ignore_index=True), embeddings(), plans, RESAMPLING)
 
     return make
 
 
-def figure(diagnosis: Diagnosis, name: str = "brittleness", model: str = "m0", benchmark: str = "fear") -> pd.Series:
+def figure(diagnosis: Any, name: str = "brittleness", model: str = "m0", benchmark: str = "fear") -> pd.Series:
     rows = diagnosis.figures.query("figure == @name and model == @model and benchmark == @benchmark")
-    assert rows["subscale"].tolist() == ["all"]
+    assert rows["part"].tolist() == ["all"]
     return rows.iloc[0]
 
 
@@ -154,8 +142,8 @@ class TestBrittleness:
 
     def test_of_some_items_beside_the_spread_of_all(self, diagnosed) -> None:
         shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], ALIKE)}
-        row = figure(diagnosed({"instruction": shifted}, items=["two", "three", "only"]))
-        expected = SCORES.loc["m0", ["two", "three"]].abs().mean() / SPREAD
+        row = figure(diagnosed({"instruction": shifted}, items=2))  # evenly spread over one, three, two
+        expected = SCORES.loc["m0", ["one", "two"]].abs().mean() / SPREAD
         assert (row["value"], row["n"]) == (pytest.approx(expected, abs=1e-12), 2)
 
     def test_few_items_have_no_rank_agreement_and_one_no_brittleness(self, diagnosed) -> None:
@@ -166,10 +154,14 @@ class TestBrittleness:
         assert row["reason"] == "fewer than two items: nothing to hold a shift against"
 
     @pytest.mark.parametrize(
-        ("lost", "n"), [(["one-calm-never-instruction"], 1), ([f"{i}-instruction" for i in PROMPTS["id"][:36]], 36)]
+        ("lost", "said"),
+        [
+            (["one-calm-never-instruction"], "m0: 1 prompts have no score"),
+            ([f"{i}-instruction" for i in PROMPTS["id"][:36]], "all 36 prompts have no score"),
+        ],
     )
-    def test_a_model_that_was_asked_in_part_or_not_at_all_is_an_error(self, lost, n, diagnosed) -> None:
-        with pytest.raises(ValueError, match=rf"^m0: {n} framed prompts of fear have no score$"):
+    def test_a_model_that_was_asked_in_part_or_not_at_all_is_an_error(self, lost, said, diagnosed) -> None:
+        with pytest.raises(ValueError, match=rf"^{said}$"):
             diagnosed({"instruction": unmoved()}, lost=lost)
 
 
@@ -225,13 +217,13 @@ class TestNothingElseRestsOnFramedRows:
 
 class TestCard:
     def test_the_figure_stands_in_evidence_and_on_the_card(self, diagnosed) -> None:
-        evidence = as_metrics(diagnosed({"instruction": unmoved()}).figures, "subscale")["fear"]["all"]["m0"]
-        assert evidence["brittleness"]["value"] == 0
-        shown = [name for name, _, _ in card.FIGURES]
-        assert {"brittleness", "framing_rank_agreement"} <= set(shown) & set(evidence)
+        found = evidence(vars(diagnosed({"instruction": unmoved()})))["fear"]["all"]["m0"]
+        assert found["brittleness"]["value"] == 0
+        shown = [column.figure for column in words.FIGURES]
+        assert {"brittleness", "framing_rank_agreement"} <= set(shown) & set(found)
 
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS})
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        assert card.reading(source).endswith(said)
-        assert "brittleness" not in card.reading(source.model_copy(update={"framings": None}))
+        assert words.reading(source).endswith(said)
+        assert "brittleness" not in words.reading(source.model_copy(update={"framings": None}))

@@ -20,10 +20,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.build import translate
-from evenruler.instruments.questionnaires.harness import harness_files, task_name
-from evenruler.instruments.questionnaires.item_scores import Settings, score_items
-from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items
+from evenruler.instruments.questionnaires.build.translating import translate
+from evenruler.instruments.questionnaires.card.harness import harness_files, task_name
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.models import LABELS, load
 from evenruler.text.verbaliser import OPTIONS, verbalised
 from tests.tiny import save_tiny, tiny_params
@@ -74,7 +74,9 @@ def declared(**changes: Any) -> QuestionnaireSource:
 
 
 def files_of(source: QuestionnaireSource | None = None, **settings: Any) -> dict[str, str]:
-    return harness_files("my-tension", source or declared(), SCALE, "./benchmarks/nli-my-tension", "1.2.3", **settings)
+    return harness_files(
+        "my-tension", source or declared(), SCALE, "./benchmarks/questionnaires-my-tension", "1.2.3", **settings
+    )
 
 
 class Function(str):
@@ -126,7 +128,7 @@ class TestTask:
         del task["doc_to_choice"]
         assert task == {
             "task": "nli_my_tension",
-            "dataset_path": "./benchmarks/nli-my-tension",
+            "dataset_path": "./benchmarks/questionnaires-my-tension",
             "dataset_name": "prompts",
             "dataset_kwargs": {"revision": "v1.2.3"},
             "test_split": "test",
@@ -304,7 +306,7 @@ class TestScores:
 
 
 def test_the_module_of_scores_is_the_packaged_one() -> None:
-    import evenruler.instruments.questionnaires.harness as package
+    import evenruler.instruments.questionnaires.card.harness as package
 
     packaged = Path(package.__file__).parent / "scale_score.py"
     assert files_of()["scale_score.py"] == packaged.read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.intervening import Intervention, changes, trajectories, verdict
+from evenruler.instruments.questionnaires.diagnose.intervening import (
+    Intervention,
+    changes_of_lineages,
+    changes_of_models,
+    trajectories,
+    verdict,
+)
 from evenruler.measurement import Paired, Resampling, bootstrap
 from evenruler.tables import read_frame, write_table
 
@@ -46,6 +52,18 @@ def row_of(found: pd.DataFrame, model: str | None, questionnaire: str = "fear", 
     chosen &= (found["questionnaire"] == questionnaire) & (found["corpus"] == corpus)
     (row,) = [row for _, row in found[chosen].iterrows()]
     return row
+
+
+def changes(
+    items: pd.DataFrame,
+    interventions: Mapping[str, Intervention],
+    level: float,
+    members: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """Of models, then of lineages, all of which count by default."""
+    counted = set(items["model"]) if members is None else members
+    of_lineages = changes_of_lineages(items, interventions, level, counted)
+    return pd.DataFrame([*changes_of_models(items, interventions, level), *of_lineages])
 
 
 class TestTrajectories:

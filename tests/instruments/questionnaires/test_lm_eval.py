@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.questionnaires import harness, schemas
-from evenruler.instruments.questionnaires.build import Translated, translate
-from evenruler.instruments.questionnaires.item_scores import Settings, score_items
-from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale, load_questionnaire
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items
+from evenruler.instruments.questionnaires.build.translating import Translated, translate
+from evenruler.instruments.questionnaires.card import harness
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models import LABELS, load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -30,7 +31,7 @@ SETTINGS = Settings(temperature=0.8)
 def shortened() -> tuple[QuestionnaireSource, Scale]:
     """Two items of the shipped questionnaire with two source and one inverse term; one in a subscale, one keyed -1."""
     _, scale = load_questionnaire(
-        ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml", ROOT / "data/sources/scales"
+        ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml", ROOT / "data/sources/questionnaires/shared/scales"
     )
     declared = YAML(typ="safe").load((ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml").read_text())
     chosen = dict(list(declared["items"].items())[:2])
@@ -41,7 +42,7 @@ def shortened() -> tuple[QuestionnaireSource, Scale]:
 
 
 def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -> Benchmark:
-    name = f"nli-{QUESTIONNAIRE}"
+    name = f"questionnaires-{QUESTIONNAIRE}"
     return Benchmark(
         name=name,
         title=source.title,

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from evenruler.instruments.questionnaires.population import normal_scores, scale_scores, standardised
+from evenruler.instruments.questionnaires.diagnose.population import normal_scores, scale_scores, standardised
 
 
 class TestStandardised:

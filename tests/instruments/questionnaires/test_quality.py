@@ -4,7 +4,13 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.quality import THRESHOLDS, quality, verdict
+from evenruler.instruments.questionnaires.diagnose.quality import (
+    THRESHOLDS,
+    of_content,
+    of_silhouettes,
+    refuse_poor,
+    verdict,
+)
 from evenruler.tables import read_frame, write_table
 
 CLOSER = "say it closer to the original question: mend the templates, or the source terms"
@@ -24,6 +30,11 @@ CONTENT = pd.DataFrame(
     ],
     columns=["questionnaire", "item", "measure", "value", "n"],
 )
+
+
+def quality(items: pd.DataFrame, content: pd.DataFrame) -> pd.DataFrame:
+    """Of no model, then of models."""
+    return pd.concat([of_content(content), of_silhouettes(items)], ignore_index=True)
 
 
 def row_of(found: pd.DataFrame, item: str, measure: str, model: str | None = None) -> pd.Series:
@@ -114,3 +125,14 @@ class TestQuality:
         write_table(found, schemas.QUALITY, tmp_path / "quality.parquet")
         read = read_frame(tmp_path / "quality.parquet")
         assert (set(read["verdict"]), read["value"].isna().all()) == ({"told"}, True)
+
+
+class TestStopping:
+    def test_a_poor_item_of_a_questionnaire_that_asks_for_it_is_one_line(self, error_of) -> None:
+        assert error_of(refuse_poor, quality(ITEMS, CONTENT), ["fear"]) == (
+            f"fear, item two: similarity is 0.40; {CLOSER}; or take `stop_below` out of params.yaml"
+        )
+
+    def test_others_and_weak_ones_pass(self) -> None:
+        refuse_poor(quality(ITEMS, CONTENT), ["joy"])
+        refuse_poor(quality(ITEMS[2:], CONTENT[2:]), ["fear"])

@@ -2,11 +2,12 @@ from collections import Counter
 
 import pytest
 
-from evenruler.instruments.questionnaires.build import translate
-from evenruler.instruments.questionnaires.source import disagreement, load_questionnaire
+from evenruler.instruments.questionnaires.build.translating import translate
+from evenruler.instruments.questionnaires.declare.source import disagreement, load_questionnaire
 from tests.conftest import ROOT
 
 SOURCES = ROOT / "data" / "sources"
+SCALES = SOURCES / "questionnaires" / "shared" / "scales"
 
 FEAR = """\
 title: Fear
@@ -271,7 +272,7 @@ class TestWhatIsRefused:
         path = tmp_path / "fears.yaml"
         assert error_of(load_questionnaire, path, tmp_path) == (
             f"{path}: no source for the questionnaire 'fears'; did you mean 'fear'?; "
-            "write the file or mend the name under `questionnaires` in params.yaml"
+            "write the file or mend the name under `instruments` in params.yaml"
         )
 
 
@@ -339,7 +340,7 @@ class TestShipped:
         ],
     )
     def test_they_load_and_have_their_prompts(self, name, n_items, n_prompts, wording, reversed_items) -> None:
-        source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")
+        source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SCALES)
 
         built = translate(name, source, scale)
         assert (len(source.items), len(built.prompts), built.rejected) == (n_items, n_prompts, [])
@@ -353,7 +354,7 @@ class TestShipped:
         assert names == {"gad-7", "phq-9", "soc-13", "trust-in-people"}
 
     def test_the_scale_is_that_of_the_paper(self) -> None:
-        _, scale = load_questionnaire(SOURCES / "questionnaires" / "gad-7.yaml", SOURCES / "scales")
+        _, scale = load_questionnaire(SOURCES / "questionnaires" / "gad-7.yaml", SCALES)
         assert {word: level.weight for level in scale.levels for word in level.words.values()} == {
             "never": -4,
             "very rarely": -3,
@@ -366,7 +367,7 @@ class TestShipped:
         }
 
     def test_soc_13_has_its_three_subscales(self) -> None:
-        source, _ = load_questionnaire(SOURCES / "questionnaires" / "soc-13.yaml", SOURCES / "scales")
+        source, _ = load_questionnaire(SOURCES / "questionnaires" / "soc-13.yaml", SCALES)
         assert Counter(item.subscale for item in source.items.values()) == {
             "comprehensibility": 5,
             "manageability": 4,

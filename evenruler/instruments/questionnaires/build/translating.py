@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from evenruler.instruments.questionnaires.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.identity import FAMILY, VARIANT, prompt_id
+from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text import fill
 
 Row = dict[str, Any]
-FAMILY = "questionnaires"
-VARIANT: Final = "agree"
-"""How articles before a slot are written."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,6 @@ class Translated:
     terms: list[Row]
     prompts: list[Row]
     rejected: list[Row]
-    framed: list[Row]
 
 
 def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
@@ -48,13 +45,12 @@ def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translate
             prompts.append(row)
         else:
             rejected.append({**row, "reason": f"same prompt as {first}"})
-    framed = list(_framed(name, source, prompts))
-    return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected, framed)
+    return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)
 
 
-def _common(source: QuestionnaireSource, identity: dict[str, str], *content: object) -> Row:
+def _common(source: QuestionnaireSource, row: str, *content: object) -> Row:
     return {
-        "id": row_id(family=FAMILY, **identity),
+        "id": row,
         "content_sha256": content_sha256(*content),
         "variant": VARIANT,
         "framing": BARE,
@@ -67,7 +63,7 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, item in source.items.items():
         content = (_question(source, item), item.subscale, item.keying, item.premise, item.hypothesis)
         yield {
-            **_common(source, {"benchmark": name, "item": slug}, *content),
+            **_common(source, row_id(family=FAMILY, benchmark=name, item=slug), *content),
             "item": slug,
             "subscale": item.subscale,
             "keying": item.keying,
@@ -87,7 +83,7 @@ def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, item in source.items.items():
         for term, word, polarity in _words(item):
             yield {
-                **_common(source, {"benchmark": name, "item": slug, "term": term}, word, polarity),
+                **_common(source, row_id(family=FAMILY, benchmark=name, item=slug, term=term), word, polarity),
                 "item": slug,
                 "term": term,
                 "word": word,
@@ -109,10 +105,9 @@ def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[R
                     filling = {TERM: word, INTENSIFIER: how_often}
                     premise = fill(item.premise, filling, VARIANT)
                     hypothesis = fill(item.hypothesis, filling, VARIANT)
-                    identity = _identity(name, slug, term, intensifier, BARE)
                     content = (premise, hypothesis, polarity, number, level.weight, item.keying)
                     yield {
-                        **_common(source, identity, *content),
+                        **_common(source, prompt_id(name, slug, term, intensifier, BARE), *content),
                         "questionnaire": name,
                         "subscale": item.subscale,
                         "item": slug,
@@ -125,17 +120,3 @@ def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[R
                         "premise": premise,
                         "hypothesis": hypothesis,
                     }
-
-
-def _identity(name: str, item: str, term: str, intensifier: str, framing: str) -> dict[str, str]:
-    of_prompt = {"benchmark": name, "item": item, "term": term, "intensifier": intensifier}
-    return {**of_prompt, "variant": VARIANT, "framing": framing}
-
-
-def _framed(name: str, source: QuestionnaireSource, prompts: list[Row]) -> Iterator[Row]:
-    """Every prompt after every framing; premise and hypothesis are the same."""
-    for framing, before in (source.framings.prefixes if source.framings else {}).items():
-        for row in prompts:
-            identity = _identity(name, row["item"], row["term"], row["intensifier"], framing)
-            content = [row[key] for key in ("premise", "hypothesis", "polarity", "level", "weight", "keying")]
-            yield {**row, **_common(source, identity, before, *content), "framing": framing, "before": before}

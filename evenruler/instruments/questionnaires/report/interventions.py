@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.questionnaires.corpora import CorpusSource
-from evenruler.report import charts
+from evenruler.instruments.questionnaires.declare.corpora import CorpusSource
+from evenruler.instruments.questionnaires.report import charts
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, mark_of_change, mean_and_sd, number, p_value, with_interval
 

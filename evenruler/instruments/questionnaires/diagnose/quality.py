@@ -1,10 +1,12 @@
 """Which items need work, and what to change (EMPALC, section 3.3; thresholds of section 4.2)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
+
+from evenruler.errors import UserError
 
 Verdict = Literal["good", "weak", "poor", "told"]
 
@@ -36,23 +38,42 @@ THRESHOLDS = {
 """By measure. SS of at least .5; SC of at least .6 on the model designed for, above 0 on all. Others are told only."""
 
 
-def quality(items: pd.DataFrame, content: pd.DataFrame) -> pd.DataFrame:
-    """Every figure of every item with a verdict, and advice where it is not good.
+def of_content(content: pd.DataFrame) -> pd.DataFrame:
+    """Figures that depend on no model, by `schemas.QUALITY`.
 
     Args:
-        items: By `schemas.ITEM_SCORES`.
         content: By `schemas.CONTENT`.
-
-    Returns:
-        By `schemas.QUALITY`.
     """
-    rows = [*_rows(content.assign(model=None)), *_rows(_silhouettes(items))]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(_rows(content.assign(model=None)))
 
 
-def _silhouettes(items: pd.DataFrame) -> pd.DataFrame:
+def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
+    """SC of every item and model, by `schemas.QUALITY`.
+
+    Args:
+        items: By `schemas.ITEM_SCORES`, models named with their form.
+    """
     columns = ["questionnaire", "item", "model", "silhouette"]
-    return items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
+    return pd.DataFrame(_rows(items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")))
+
+
+def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
+    """Stop at a poor item of a questionnaire that asks for it.
+
+    Args:
+        quality: By `schemas.QUALITY`.
+        stopping: The questionnaires that ask for it.
+
+    Raises:
+        UserError: There is one.
+    """
+    poor = quality[(quality["verdict"] == "poor") & quality["questionnaire"].isin(stopping)]
+    for record in poor.to_dict("records"):
+        raise UserError(
+            f"{record['measure']} is {record['value']:.2f}",
+            where=f"{record['questionnaire']}, item {record['item']}",
+            remedy=f"{record['advice']}; or take `stop_below` out of params.yaml",
+        )
 
 
 def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:

@@ -1,13 +1,18 @@
 """Scores of scales over a population of models (EMPALC, section 3.2)."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
+from evenruler.instruments.instrument import Subject
+from evenruler.instruments.questionnaires.ask.scored import KINDS
 from evenruler.measurement.checks import constant_columns
+
+OF_MODEL = ["questionnaire", "model", "configuration"]
+"""The columns that say who answered what, and how."""
 
 WHOLE = "all"
 """The subscale that is the whole scale."""
@@ -20,6 +25,30 @@ Place = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 FEWEST_LINEAGES = 5
 """Lineages of models below which nothing is said about a population."""
+
+
+def population(subjects: Sequence[Subject]) -> pd.DataFrame:
+    """The models that were asked, and whether they count: one fitted here must reach its bar.
+
+    Args:
+        subjects: Each once.
+
+    Returns:
+        By `schemas.POPULATION`.
+    """
+    rows = []
+    for subject in subjects:
+        fitted = subject.fitted or {}
+        below = bool(fitted.get("below_bar"))
+        row = {
+            "model": subject.name,
+            "lineage": subject.lineage,
+            **{column: fitted.get(column) for column in ("accuracy", "bar", "n_held_out")},
+            "member": not below,
+            "standing": "below its bar, does not count" if below else "counts",
+        }
+        rows += [{**row, "kind": KINDS[form], "configuration": form} for form in subject.forms]
+    return pd.DataFrame(rows)
 
 
 def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) -> pd.DataFrame:

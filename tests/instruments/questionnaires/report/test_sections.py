@@ -6,11 +6,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.questionnaires.intervening import OPEN, verdict
+from evenruler.instruments.instrument import Shown
+from evenruler.instruments.questionnaires.declare.corpora import OPEN
+from evenruler.instruments.questionnaires.diagnose.intervening import verdict
+from evenruler.instruments.questionnaires.report import sections
+from evenruler.instruments.questionnaires.report.interventions import of_interventions
+from evenruler.instruments.questionnaires.report.questionnaires import of_questionnaires
 from evenruler.measurement import Paired
 from evenruler.report import render_page
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.sections import of_interventions, of_questionnaires
 from evenruler.report.words import called, listed, mark_of_change, p_value
 
 
@@ -254,3 +258,16 @@ def test_cells_of_something_else_are_not_dropped_in_silence(declared: Any, table
 def test_words() -> None:
     assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
     assert [p_value(p) for p in (None, 0.0004, 0.04, float("nan"))] == ["", "<\u00a00.001", "0.040", ""]
+
+
+def test_interventions_are_shown_where_a_model_was_adapted(declared: Any, corpora: Any, tables: Any) -> None:
+    sources = {name: source.model_copy(update={"corpora": corpora}) for name, source in declared.items()}
+    found = sections(Shown(sources, {}, tables, {}))
+    assert [each.title for each in found] == [
+        "Questionnaires: the models",
+        "Questionnaires: scores",
+        "Questionnaires: items",
+        "Interventions",
+    ]
+    nobody = {**tables, "trajectories": tables["trajectories"][:0]}
+    assert [each.title for each in sections(Shown(sources, {}, nobody, {}))] == [each.title for each in found[:3]]

@@ -5,7 +5,7 @@ from importlib import resources
 
 import jinja2
 
-from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.text.verbaliser import CONTENT_FREE, INSTRUCTION, OPTIONS
 
 

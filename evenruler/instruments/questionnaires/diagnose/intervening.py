@@ -8,14 +8,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.questionnaires.population import FEWEST_LINEAGES
+from evenruler.instruments.questionnaires.declare.corpora import OPEN
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES
 from evenruler.measurement import Paired, Resampling
 from evenruler.models.entry import LIKELIHOODS, named
 
 SIGNIFICANT = 0.05
-
-OPEN = "open"
-"""Where a corpus does not say what it should do to a questionnaire."""
 
 STATE = ["corpus", "epoch"]
 
@@ -53,39 +51,39 @@ def trajectories(items: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def changes(
-    items: pd.DataFrame,
-    interventions: Mapping[str, Intervention],
-    level: float,
-    members: Collection[str] | None = None,
-) -> pd.DataFrame:
-    """The first state of every model against its last, by corpus and questionnaire.
+def changes_of_models(
+    items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float
+) -> Iterator[dict[str, object]]:
+    """The first state of every model against its last over the items, by corpus and questionnaire.
 
     Args:
         items: As for `trajectories`.
         interventions: By corpus.
         level: Of the intervals.
-        members: The models that the rows of lineages rest on; all by default.
 
-    Returns:
-        By `schemas.CHANGES`: models first, lineages after.
+    Yields:
+        Rows by `schemas.CHANGES`.
     """
-    counted = set(items["model"]) if members is None else members
-    return pd.DataFrame([*_of_models(items, interventions, level), *_of_lineages(items, interventions, level, counted)])
-
-
-def _of_models(
-    items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float
-) -> Iterator[dict[str, object]]:
     by_model = ["questionnaire", "corpus", "model", "configuration"]
     for (questionnaire, corpus, model, configuration), part in items.groupby(by_model, sort=True):
         name, intervention = named(str(model), str(configuration)), interventions[str(corpus)]
         yield _row(str(questionnaire), str(corpus), intervention, name, "items", *_ends(part, "item"), level)
 
 
-def _of_lineages(
+def changes_of_lineages(
     items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float, members: Collection[str]
 ) -> Iterator[dict[str, object]]:
+    """The same over the lineages of the models that count, as they answer by head or verbaliser.
+
+    Args:
+        items: As for `trajectories`, of all models.
+        interventions: By corpus.
+        level: Of the intervals.
+        members: The models that count.
+
+    Yields:
+        Rows by `schemas.CHANGES`, without a model.
+    """
     for (questionnaire, corpus), of_all in items.groupby(["questionnaire", "corpus"], sort=True):
         part = of_all[of_all["model"].isin(members) & ~of_all["configuration"].isin(LIKELIHOODS)]
         last = part.groupby("model")["epoch"].transform("max")

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.corpora import CorpusSource
-from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare import Source
+from evenruler.instruments.questionnaires.declare.corpora import CorpusSource
+from evenruler.instruments.questionnaires.declare.source import Scale
 from evenruler.tables import read_frame, write_table
 
 INTENSIFIERS = {"never": (1, -4.0), "very-rarely": (2, -3.0), "often": (3, 2.0), "always": (4, 4.0)}
@@ -26,9 +27,9 @@ MODELS = {
 ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
 
 
-def questionnaire(name: str) -> QuestionnaireSource:
+def questionnaire(name: str) -> Source:
     item = {"original": "How?", "premise": "I have been {TERM}.", "terms": TERMS}
-    return QuestionnaireSource.model_validate(
+    return Source.model_validate(
         {
             "title": f"Scale of {name}",
             "construct": name,
@@ -36,6 +37,7 @@ def questionnaire(name: str) -> QuestionnaireSource:
             "original": {"name": name, "licence": "cc-by-4.0", "reference": "ours", "wording": "held"},
             "source": "the test",
             "licence": "cc-by-4.0",
+            "responses": scale(),
             "items": {slug: item | {"hypothesis": f"I {{INTENSIFIER}} feel {slug}."} for slug in ITEMS[name]},
         }
     )
@@ -54,8 +56,8 @@ def corpus(role: str, expect: dict[str, str]) -> CorpusSource:
 
 
 @pytest.fixture
-def declared() -> dict[str, tuple[QuestionnaireSource, Scale]]:
-    return {name: (questionnaire(name), scale()) for name in ITEMS}
+def declared() -> dict[str, Source]:
+    return {name: questionnaire(name) for name in ITEMS}
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def population() -> list[dict[str, Any]]:
 
 def figures() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    of_any: dict[str, Any] = {"subscale": "all", "model": None, "low": None, "high": None, "p": None}
+    of_any: dict[str, Any] = {"part": "all", "model": None, "low": None, "high": None, "p": None}
     none = {"value": None, "n": 2, "unit": "lineages", "reason": "fewer than 5 lineages of models"}
     for name in ITEMS:
         rows.append({"benchmark": name, **of_any, "figure": "alpha", **none})

@@ -1,6 +1,7 @@
 """What the card of a questionnaire benchmark says about questionnaires."""
 
-from evenruler.instruments.questionnaires.source import QuestionnaireSource
+from evenruler.instruments.instrument import Column
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
 
 READING = (
     "For each item, a model says how far a premise with a term entails a hypothesis with an intensifier; the scores of "
@@ -13,29 +14,29 @@ READING = (
 FRAMED = "Where the table gives brittleness, the question to causal models was also put after {framings}."
 
 FIGURES = (
-    (
+    Column(
         "answer",
         "answer",
         "mean weight that the model gives to the source terms, on the scale itself (interval: bootstrap over items)",
     ),
-    (
+    Column(
         "silhouette",
         "SC",
         "mean silhouette of source against inverse terms, from -1 to 1; below 0 a model does not tell them apart",
     ),
-    (
+    Column(
         "intensifier_order",
         "order of intensifiers",
         "Spearman correlation of an intensifier's declared level with how much more source than inverse terms take of "
         "it: near 1 or -1 where the words keep their order; the sign is that of the answer before keying",
     ),
-    (
+    Column(
         "brittleness",
         "brittleness",
         "how far something that stands before the question to a causal model moves the score of an item, in standard "
         "deviations of the items' scores; lower is better, 0 is not at all (interval: bootstrap over items)",
     ),
-    (
+    Column(
         "framing_rank_agreement",
         "rank agreement",
         "Spearman correlation of the items' scores with and without that, mean over framings; 1 where they keep "
@@ -44,20 +45,20 @@ FIGURES = (
 )
 
 OF_ANY_MODEL = (
-    ("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
-    (
+    Column("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
+    Column(
         "alpha_by_likelihood",
         "alpha by likelihood",
         "Cronbach's alpha over lineages of models that are asked how likely the intensifiers are in their place",
     ),
-    ("similarity", "SS", "mean cosine between a question and its source prompts, 0.5 asked of each item"),
-    (
+    Column("similarity", "SS", "mean cosine between a question and its source prompts, 0.5 asked of each item"),
+    Column(
         "slor",
         "SLOR",
         "how likely the sentences are beyond their words alone, nats a token by a causal model; to compare items",
     ),
-    ("acceptability", "LA", "mean probability that the sentences are acceptable English, by a classifier"),
-    ("similarity_to_paraphrase", "SS to paraphrase", "mean cosine between our paraphrase and the source prompts"),
+    Column("acceptability", "LA", "mean probability that the sentences are acceptable English, by a classifier"),
+    Column("similarity_to_paraphrase", "SS to paraphrase", "mean cosine between our paraphrase and the source prompts"),
 )
 
 LIMITS = (

@@ -1,4 +1,4 @@
-"""`data/sources/corpora/{name}.yaml`: sentences that models are adapted to, and what that should move."""
+"""`shared/corpora/{name}.yaml` of the family: sentences that models are adapted to, and what that should move."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,6 +9,9 @@ from evenruler.errors import UserError
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 
 Direction = Literal["up", "down", "none"]
+
+OPEN = "open"
+"""Where a corpus does not say what it should do to a questionnaire."""
 
 
 class CorpusSource(Strict):
@@ -58,9 +61,22 @@ def load_corpus(path: Path) -> CorpusSource:
     corpus = validate(CorpusSource, read_yaml(path), path)
     if corpus.file is None:
         return corpus
-    lines = Path(corpus.file).expanduser()
+    return corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
+
+
+def lines_of(file: str, where: str) -> list[str]:
+    """The sentences of a text file with a sentence a line, each once.
+
+    Args:
+        file: Its path, maybe below `~`.
+        where: What names it, for the error.
+
+    Raises:
+        UserError: It is not there, not UTF-8, or holds no sentence.
+    """
+    lines = Path(file).expanduser()
     if not lines.is_file():
-        raise UserError(f"no file {corpus.file}", where=f"{path}: file", remedy="put it there or mend the name")
+        raise UserError(f"no file {file}", where=where, remedy="put it there or mend the name")
     try:
         text = lines.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -68,4 +84,4 @@ def load_corpus(path: Path) -> CorpusSource:
     sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
     if not sentences:
         raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")
-    return corpus.model_copy(update={"sentences": sentences})
+    return sentences

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.questionnaires.source import QuestionnaireSource, Scale
-from evenruler.report import charts
+from evenruler.instruments.questionnaires.declare import Source
+from evenruler.instruments.questionnaires.report import charts
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
 
-Declared = Mapping[str, tuple[QuestionnaireSource, Scale]]
+Declared = Mapping[str, Source]
 Tables = Mapping[str, pd.DataFrame]
 
 WHOLE = "all"
@@ -60,7 +60,7 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
             "Questionnaires: scores",
             "An item scores what the source terms take of the intensifiers, weighted; a scale is the mean of its "
             "items. z and normal place a model among those that count and answer in the same way; they need three.",
-            [*(_scores(name, source, tables) for name, (source, _) in declared.items()), *_scatter(tables)],
+            [*(_scores(name, source, tables) for name, source in declared.items()), *_scatter(tables)],
         ),
         Section(
             "Questionnaires: items",
@@ -88,7 +88,7 @@ def _accuracy(record: Mapping[Any, Any]) -> str:
     return f"{record['accuracy']:.3f}, n = {record['n_held_out']:,.0f}; its bar is {record['bar']:.2f}"
 
 
-def _scores(questionnaire: str, source: QuestionnaireSource, tables: Tables) -> Table:
+def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
     """Scores and figures of quality of one questionnaire, a column a model."""
     models = _models(tables)
     figures = tables["figures"][tables["figures"]["benchmark"] == questionnaire]
@@ -132,7 +132,7 @@ def _rho_label(name: str) -> str:
 
 def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
     """The rows of a figure, by model."""
-    rows = figures[(figures["figure"] == figure) & (figures["subscale"] == subscale)]
+    rows = figures[(figures["figure"] == figure) & (figures["part"] == subscale)]
     return {record["model"]: record for record in rows.to_dict("records")}
 
 
@@ -247,7 +247,7 @@ def _heat_maps(declared: Declared, tables: Tables) -> Picture:
     )
     templates = {
         _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
-        for name, (source, _) in declared.items()
+        for name, source in declared.items()
         for slug, item in source.items.items()
     }
     chart = charts.heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
@@ -262,15 +262,15 @@ def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]
     """Cells with words in place of slugs, in the order of the declaration."""
     written = [
         {"questionnaire": name, "item": item, "polarity": polarity, "term": term, "word": word}
-        for name, (source, _) in declared.items()
+        for name, source in declared.items()
         for item, entry in source.items.items()
         for polarity, words in (("source", entry.terms.source), ("inverse", entry.terms.inverse))
         for term, word in words.items()
     ]
     intensifiers = [
         {"questionnaire": name, "intensifier": slug, "shown": word}
-        for name, (_, scale) in declared.items()
-        for level in scale.levels
+        for name, source in declared.items()
+        for level in source.responses.levels
         for slug, word in level.words.items()
     ]
     key = ["questionnaire", "item", "polarity", "term"]

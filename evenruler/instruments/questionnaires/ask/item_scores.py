@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
 from evenruler.errors import UserError
-from evenruler.instruments.questionnaires.scoring import entailment_share, item_effect, item_score, two_way_of_logs
+from evenruler.instruments.questionnaires.ask.scoring import entailment_share, item_effect, item_score, two_way_of_logs
 from evenruler.measurement.checks import constant_columns
 from evenruler.models.entry import LIKELIHOODS, named
 from evenruler.tables.schemas import LOG_PROBABILITY
@@ -30,7 +30,7 @@ class Settings:
 def score_items(
     prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]
 ) -> pd.DataFrame:
-    """Item scores alone; arguments and errors as for `diagnose`."""
+    """Item scores alone; arguments and errors as for `cells_of` and `require_whole`."""
     require_whole(prompts, items)
     return item_scores(cells_of(prompts, scores, settings), items)
 
@@ -50,7 +50,13 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]) -> pd.DataFrame:
-    """P_e and PSS of every prompt and model, by `schemas.CELLS`."""
+    """P_e and PSS of every prompt and model, by `schemas.CELLS`.
+
+    Raises:
+        ValueError: A model lacks the answer to a prompt, or an answer is no number.
+    """
+    if scores.empty:
+        raise ValueError(f"all {len(prompts)} prompts have no score")
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
     answers = scores.pivot(index=index, columns="measure", values="value").reset_index()
     columns = ["id", "questionnaire", "item", "term", "polarity", "intensifier", "level", "weight"]

@@ -1,7 +1,7 @@
-"""Scores of models on questionnaires, and how well each questionnaire measures (EMPALC, section 3.3)."""
+"""How well questionnaires measure (EMPALC, section 3.3): figures of one model, and over models."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
 from itertools import combinations
 
 import numpy as np
@@ -9,118 +9,30 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.questionnaires import framed
-from evenruler.instruments.questionnaires.forms import by_measure
-from evenruler.instruments.questionnaires.item_scores import Settings, cells_of, item_scores, require_whole
-from evenruler.instruments.questionnaires.population import FEWEST_LINEAGES, WHOLE, scale_scores
-from evenruler.instruments.questionnaires.quality import quality
+from evenruler.instruments.questionnaires.diagnose.forms import by_measure
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite
 from evenruler.models.entry import named
-from evenruler.tables.schemas import BARE
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `schemas`."""
-
-    cells: pd.DataFrame
-    items: pd.DataFrame
-    scales: pd.DataFrame
-    content: pd.DataFrame
-    quality: pd.DataFrame
-    figures: pd.DataFrame
-
-
-def diagnose(
-    prompts: pd.DataFrame,
-    items: pd.DataFrame,
-    scores: pd.DataFrame,
-    embeddings: Mapping[str, NDArray[np.float32]],
-    settings: Mapping[str, Settings],
-    resampling: Resampling,
-    members: Collection[str] | None = None,
-    acceptability: pd.DataFrame | None = None,
-    framed_prompts: pd.DataFrame | None = None,
-) -> Diagnosis:
-    """Score every model on every questionnaire, and validate the questionnaires.
-
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        items: Items, with a column `questionnaire`.
-        scores: Answers to the prompts, also to framed ones, long, by `evenruler.tables.schemas.ANSWERS`; with `kind`.
-        embeddings: By text: originals, and source prompts (premise and hypothesis with a space between).
-        settings: By questionnaire.
-        resampling: How intervals are computed.
-        members: The models that figures over the population rest on; all by default.
-        acceptability: Of the items, where a model was asked (`evenruler.instruments.questionnaires.acceptability`).
-        framed_prompts: The prompts after framings, by `schemas.FRAMED`; only figures of
-            brittleness rest on them.
-
-    Raises:
-        ValueError: A model lacks the score of a prompt.
-        UserError: An item lost prompts to `rejected.parquet`.
-    """
-    require_whole(prompts, items)
-    cells = cells_of(prompts, scores[scores["framing"] == BARE], settings)
-    scored = item_scores(cells, items)
-    scales = scale_scores(scored, members)
-    content = pd.concat([_content(prompts, items, embeddings), acceptability])
-    of_models = _of_models(scored, cells, resampling)
-    counted = set(scored["model"]) if members is None else members
-    of_population = _of_population(scored, scales, content, resampling, counted)
-    framed_prompts = prompts.head(0) if framed_prompts is None else framed_prompts
-    under_framings = framed.framed_scores(framed_prompts, items, scores, settings)
-    brittleness = framed.of_models(scored, under_framings, resampling)
-    figures = pd.concat([of_models, brittleness, of_population])
-    names = list(map(named, scored["model"], scored["configuration"]))
-    return Diagnosis(cells, scored, scales, content, quality(scored.assign(model=names), content), figures)
-
-
-def source_prompts(prompts: pd.DataFrame) -> pd.DataFrame:
-    """The prompts with source terms, with `whole`: premise and hypothesis as one text."""
-    chosen = prompts[prompts["polarity"] == "source"]
-    return chosen.assign(whole=chosen["premise"] + " " + chosen["hypothesis"])
-
-
-def _content(prompts: pd.DataFrame, items: pd.DataFrame, embeddings: Mapping[str, NDArray[np.float32]]) -> pd.DataFrame:
-    """SS: mean cosine between the original question and its source prompts."""
-    by_item = {key: rows["whole"].tolist() for key, rows in source_prompts(prompts).groupby(["questionnaire", "item"])}
-    rows = []
-    for item in items.to_dict("records"):
-        texts = by_item[item["questionnaire"], item["item"]]
-        cosines = np.stack([embeddings[text] for text in texts]).dot(embeddings[item["original"]])
-        measure = "similarity" if item["wording"] == "held" else "similarity_to_paraphrase"
-        rows.append(
-            {
-                "questionnaire": item["questionnaire"],
-                "item": item["item"],
-                "measure": measure,
-                "value": float(cosines.mean()),
-                "n": len(texts),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+def of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """Figures of each model alone: mean silhouette, mean answer, and whether intensifiers keep their declared order.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
     itself.
     """
     rows = []
-    by_model = ["questionnaire", "model", "configuration"]
-    own_cells = dict(iter(cells.groupby(by_model)))
-    for (questionnaire, model, configuration), of_model in items.groupby(by_model, sort=True):
+    own_cells = dict(iter(cells.groupby(OF_MODEL)))
+    for (questionnaire, model, configuration), of_model in items.groupby(OF_MODEL, sort=True):
         own = own_cells[questionnaire, model, configuration]
         found = [
             _mean("silhouette", of_model["silhouette"].to_numpy(), resampling),
             _mean("answer", of_model["score"].to_numpy() * own["intensifier"].nunique(), resampling),
             _intensifier_order(own, resampling),
         ]
-        here = {"benchmark": questionnaire, "subscale": WHOLE, "model": named(str(model), str(configuration))}
+        here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
     return pd.DataFrame(rows)
 
@@ -144,7 +56,7 @@ def _intensifier_order(cells: pd.DataFrame, resampling: Resampling) -> Figure:
     return correlated("intensifier_order", measurement.spearman, levels, contrast, resampling.level, "intensifiers")
 
 
-def _of_population(
+def of_population(
     items: pd.DataFrame,
     scales: pd.DataFrame,
     content: pd.DataFrame,
@@ -155,7 +67,7 @@ def _of_population(
     rows: list[dict[str, object]] = []
 
     def add(questionnaire: object, subscale: object, figure: Figure, ending: str = "") -> None:
-        row = {"benchmark": questionnaire, "subscale": subscale, "model": None, **asdict(figure)}
+        row = {"benchmark": questionnaire, "part": subscale, "model": None, **asdict(figure)}
         rows.append({**row, "figure": figure.figure + ending})
 
     for ending, asked in by_measure(items):

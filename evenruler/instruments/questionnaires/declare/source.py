@@ -1,4 +1,4 @@
-"""`data/sources/questionnaires/*.yaml` and `data/sources/scales/*.yaml`: questionnaires as prompts for entailment."""
+"""`data/sources/questionnaires/*.yaml` and `shared/scales/*.yaml` there: questionnaires as prompts for entailment."""
 
 import re
 from collections import Counter
@@ -9,7 +9,8 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import Instrument, Words
+from evenruler.instruments import instrument
+from evenruler.instruments.instrument import Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.text.slots import slots
@@ -125,12 +126,12 @@ class Original(Strict):
     """`held`: `original` of each item is its wording; `paraphrased`: it is ours."""
 
 
-class QuestionnaireSource(Instrument):
-    """One questionnaire."""
+class QuestionnaireSource(instrument.Source):
+    """One questionnaire, as it is written."""
 
     original: Original
     scale: Slug = "frequency"
-    """A file under `data/sources/scales/`."""
+    """A file under `shared/scales`."""
     framings: Framings | None = None
     """What the question to a causal model is also put after, for brittleness."""
     items: dict[Slug, Item] = Field(min_length=1)
@@ -203,7 +204,7 @@ def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, S
 
     Args:
         path: The questionnaire.
-        scales: `data/sources/scales`.
+        scales: The folder of scales.
 
     Raises:
         UserError: There is none of that name, or something in it is wrong.
@@ -213,7 +214,7 @@ def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, S
         raise UserError(
             f"no source for the questionnaire {path.stem!r}; {nearest(path.stem, others)}",
             where=str(path),
-            remedy="write the file or mend the name under `questionnaires` in params.yaml",
+            remedy="write the file or mend the name under `instruments` in params.yaml",
         )
     source = validate(QuestionnaireSource, read_yaml(path), path)
     scale = load_scale(scales / f"{source.scale}.yaml")

@@ -1,0 +1,22 @@
+"""What models and tools are asked about questionnaires, and the numbers that their answers make."""
+
+from typing import Final
+
+import pyarrow as pa
+
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.ask.asked import requests
+from evenruler.instruments.questionnaires.ask.scored import scores
+
+__all__ = ["ANSWERS", "requests", "scores"]
+
+ANSWERS: Final[dict[str, pa.Schema]] = {
+    "entailment": schemas.ENTAILMENT,
+    "likelihoods": schemas.LIKELIHOODS,
+    "pairs": schemas.PAIRS,
+    "replies": schemas.REPLIES,
+    "losses": schemas.LOSSES,
+    "embeddings": schemas.EMBEDDINGS,
+    "slor": schemas.SLOR,
+    "acceptability": schemas.ACCEPTABILITY,
+}

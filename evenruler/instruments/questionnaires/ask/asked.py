@@ -1,0 +1,71 @@
+"""What a model is asked about a questionnaire, and what tools are."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from evenruler.instruments.instrument import Plan, Request, State, Subject, Tables
+from evenruler.instruments.questionnaires.ask.adapting import course_requests, states
+from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
+from evenruler.instruments.questionnaires.ask.placing import placed, require_order
+from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
+from evenruler.models.entry import LIKELIHOODS, VERBALISER
+
+
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+    """What to ask next: everything whose table of answers is not there, of what the model can do.
+
+    A model is asked every prompt in all its forms, also after prefixes where it reads a question; and again after
+    every measured epoch on every corpus, from the first corpus to the last, so that nothing is trained twice.
+
+    Args:
+        tables: The published `prompts`, `items` and `terms`.
+        plan: What is asked of them.
+        answers: What is there.
+        subject: Who is asked.
+
+    Raises:
+        UserError: A form cannot ask an item, as it reads from the left and the intensifier stands first.
+    """
+    questionnaire = str(tables["prompts"]["questionnaire"].iloc[0])
+    if "clm" in subject.forms:
+        require_order(questionnaire, tables["items"], subject.name)
+    return [
+        request
+        for request in _all(questionnaire, tables, plan, subject)
+        if request.table not in answers and len(request.rows)
+    ]
+
+
+def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+    yield from _prompts(tables, subject)
+    if VERBALISER in subject.forms and subject.can("entail"):
+        after = prefixed_rows(tables["prompts"], plan)
+        yield _entail(after, VERBALISER, None, before=after["before"].tolist())
+    for state in states(plan, subject):
+        yield from _prompts(tables, subject, state)
+        yield from course_requests(questionnaire, state, subject)
+    yield embedding_request(tables, plan)
+    if plan["judge"] is not None:
+        yield judge_request(tables, plan)
+
+
+def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> Iterator[Request]:
+    """Every prompt in every form of the model."""
+    for form in subject.forms:
+        if form in LIKELIHOODS and subject.can("in_place"):
+            rows = _rows(tables["prompts"], form, state)
+            yield Request("likelihoods", "in_place", rows, placed(tables), state=state)
+        if form not in LIKELIHOODS and subject.can("entail"):
+            yield _entail(tables["prompts"], form, state)
+
+
+def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[str]) -> Request:
+    sides = {"premise": prompts["premise"].tolist(), "hypothesis": prompts["hypothesis"].tolist()}
+    return Request("entailment", "entail", _rows(prompts, form, state), {**sides, **more}, state=state)
+
+
+def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
+    here: dict[str, Any] = {"corpus": state.corpus, "epoch": state.epoch} if state else {"corpus": "", "epoch": 0}
+    return prompts[["id"]].assign(configuration=form, **here)

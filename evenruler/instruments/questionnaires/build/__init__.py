@@ -1,0 +1,75 @@
+"""From what users write to rows, and to what is asked of them."""
+
+from typing import Any
+
+from evenruler.errors import UserError
+from evenruler.instruments.instrument import Built, Declaration, Plan
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.build.translating import translate
+from evenruler.instruments.questionnaires.declare import Settings, Source
+from evenruler.instruments.questionnaires.declare.corpora import OPEN
+from evenruler.models.declared import Catalogue
+from evenruler.tables import table_of
+
+__all__ = ["build"]
+
+
+def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+    """The rows of a questionnaire, and what is asked of them.
+
+    Args:
+        declaration: Of the questionnaire.
+        catalogue: Says what the judge of acceptability can do.
+
+    Returns:
+        `items`, `terms`, `prompts` and `rejected`, by `schemas`, and the plan.
+
+    Raises:
+        UserError: The judge of acceptability can neither `slor` nor `classify`.
+    """
+    source: Source = declaration.source
+    rows = translate(declaration.name, source, source.responses)
+    tables = {
+        "items": table_of(rows.items, schemas.ITEMS),
+        "terms": table_of(rows.terms, schemas.TERMS),
+        "prompts": table_of(rows.prompts, schemas.PROMPTS),
+        "rejected": table_of(rows.rejected, schemas.REJECTED),
+    }
+    said = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
+    return Built(tables, _plan(declaration.name, source, declaration.settings, catalogue), said)
+
+
+def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
+    prefixes = source.framings.prefixes if source.framings and settings.prefixed else {}
+    return {
+        "temperature": settings.temperature,
+        "three_way": settings.three_way,
+        "stop_below": settings.stop_below,
+        "embedder": settings.embedder,
+        "judge": _judge(settings.acceptability, catalogue),
+        "prefixed": settings.prefixed,
+        "prefixes": prefixes,
+        "corpora": {corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)},
+    }
+
+
+def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
+    """Who judges acceptability, and by which operation."""
+    if model is None:
+        return None
+    for operation in ("slor", "classify"):
+        if model in catalogue.models and catalogue.can(model, operation):
+            return {"model": model, "operation": operation}
+    what = f"{model!r} is no causal model and no classifier of the catalogue"
+    raise UserError(what, where="params.yaml: acceptability", remedy="name one")
+
+
+def _corpus(questionnaire: str, corpus: str, source: Source, settings: Settings) -> dict[str, Any]:
+    """How models are adapted to a corpus, and what that should do to this questionnaire.
+
+    Sentences that lie in a file of their own are not to be kept, so that a plan, which is published, names the file.
+    """
+    written = source.corpora[corpus]
+    sentences = {"sentences": list(written.sentences)} if written.file is None else {"file": written.file}
+    expected = written.expect.get(questionnaire, OPEN)
+    return {**sentences, **settings.corpora[corpus].model_dump(), "role": written.role, "expected": expected}

@@ -1,0 +1,61 @@
+"""What users write of questionnaires: settings, source, response scale and corpora."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.questionnaires.declare.corpora import CorpusSource, load_corpus
+from evenruler.instruments.questionnaires.declare.settings import Settings
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
+from evenruler.models.declared import Catalogue
+from evenruler.strict import Slug
+
+__all__ = ["Settings", "Source", "load", "takes"]
+
+
+class Source(QuestionnaireSource):
+    """One questionnaire with what it shares with others."""
+
+    responses: Scale
+    """The words that `scale` names."""
+    corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
+    """What models are adapted to at this scale, by name."""
+
+
+def load(path: Path, settings: Settings, shared: Path) -> Source:
+    """Read and check a questionnaire, its response scale, and the corpora in use.
+
+    Args:
+        path: The questionnaire; a corpus speaks of those that lie beside it.
+        settings: Which corpora are in use.
+        shared: The folder with `scales` and `corpora`.
+
+    Returns:
+        All of them.
+
+    Raises:
+        UserError: One is missing, or something in it is wrong.
+    """
+    written, scale = load_questionnaire(path, shared / "scales")
+    corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
+    _require_known(corpora, path.parent, shared)
+    return Source.model_validate({**written.model_dump(by_alias=True), "responses": scale, "corpora": corpora})
+
+
+def takes(catalogue: Catalogue, model: str) -> bool:
+    """Whether a model answers questionnaires."""
+    return catalogue.entails(model)
+
+
+def _require_known(corpora: Mapping[str, CorpusSource], questionnaires: Path, shared: Path) -> None:
+    """Corpora expect something of questionnaires that there are."""
+    known = {path.stem for path in questionnaires.glob("*.yaml")}
+    for name, corpus in corpora.items():
+        for questionnaire in corpus.expect:
+            if questionnaire not in known:
+                where = f"{shared / 'corpora' / f'{name}.yaml'}: expect"
+                raise UserError(
+                    f"no questionnaire {questionnaire!r}", where=where, remedy=nearest(questionnaire, known)
+                )

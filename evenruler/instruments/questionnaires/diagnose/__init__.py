@@ -1,0 +1,133 @@
+"""How models answer questionnaires, and how well questionnaires measure."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.diagnose import brittleness
+from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
+from evenruler.instruments.questionnaires.diagnose.intervening import (
+    Intervention,
+    changes_of_lineages,
+    changes_of_models,
+    trajectories,
+)
+from evenruler.instruments.questionnaires.diagnose.population import population, scale_scores
+from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, refuse_poor
+from evenruler.measurement import Resampling, as_metrics
+from evenruler.models.entry import named
+
+__all__ = ["TABLES", "across", "evidence", "figures"]
+
+TABLES: Final[dict[str, pa.Schema]] = {
+    "cells": schemas.CELLS,
+    "changes": schemas.CHANGES,
+    "content": schemas.CONTENT,
+    "course": schemas.COURSE,
+    "figures": schemas.FIGURES,
+    "items": schemas.ITEM_SCORES,
+    "population": schemas.POPULATION,
+    "quality": schemas.QUALITY,
+    "scales": schemas.SCALE_SCORES,
+    "trajectories": schemas.TRAJECTORIES,
+}
+
+FOR_ALL = {"adapted": "adapted", "content_of_any": "content", "course_of_any": "course"}
+"""What `figures` hands on to `across`, beside `TABLES`, and which scores it is: what is the same for all models or for
+all questionnaires stands in a table once, and lineages are compared by the items of several models."""
+
+
+def figures(
+    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+) -> dict[str, pd.DataFrame]:
+    """What one model makes of one questionnaire.
+
+    Args:
+        name: Of the questionnaire.
+        tables: Its published rows.
+        plan: What was asked of them.
+        scores: By `evenruler.instruments.questionnaires.ask.scores`.
+        subject: Who answered.
+        resampling: How intervals are computed.
+
+    Returns:
+        Rows of `cells`, `items`, `quality`, `figures`, `trajectories` and `changes`, and what `FOR_ALL` names.
+    """
+    cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
+    called = [named(str(model), str(form)) for model, form in zip(items["model"], items["configuration"], strict=True)]
+    own = pd.concat([of_models(items, cells, resampling), brittleness.of_model(items, scores["prefixed"], resampling)])
+    changes = changes_of_models(adapted, _interventions(name, plan), resampling.level)
+    return {
+        "cells": cells,
+        "items": items,
+        "quality": of_silhouettes(items.assign(model=called)),
+        "figures": own,
+        "trajectories": trajectories(adapted, resampling),
+        "changes": pd.DataFrame(changes),
+        **{table: scores[score] for table, score in FOR_ALL.items()},
+    }
+
+
+def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+    """What rests on several models or questionnaires, and what does not depend on a model.
+
+    Args:
+        records: Every questionnaire on every model.
+        resampling: How intervals are computed.
+
+    Returns:
+        Rows of `population`, `scales`, `content`, `quality`, `figures`, `changes` and `course`.
+
+    Raises:
+        UserError: An item is poor, of a questionnaire that asks to stop there.
+    """
+    if not records:
+        return {}
+    known = population(list({record.subject.name: record.subject for record in records}.values()))
+    members = known.loc[known["member"], "model"].unique().tolist()
+    firsts: dict[str, Record] = {}
+    for record in records:
+        firsts.setdefault(record.instrument, record)
+    content = _all([record.found["content_of_any"] for record in firsts.values()])
+    items = _all([record.found["items"] for record in records])
+    scales, quality = scale_scores(items, members), of_content(content)
+    found = {
+        "population": known,
+        "scales": scales,
+        "content": content,
+        "quality": quality,
+        "figures": of_population(items, scales, content, resampling, members),
+        "changes": _changes_of_lineages(records, resampling, members),
+        "course": _all([record.found["course_of_any"] for record in records]).drop_duplicates(),
+    }
+    judged = _all([quality, *(record.found["quality"] for record in records)])
+    refuse_poor(judged, [name for name, record in firsts.items() if record.plan["stop_below"]])
+    return found
+
+
+def evidence(tables: Tables) -> dict[str, Any]:
+    """Figures as nested records, by questionnaire, part of it (a subscale), model and figure."""
+    return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
+
+
+def _interventions(name: str, plan: Plan) -> dict[str, Intervention]:
+    return {corpus: Intervention(own["role"], {name: own["expected"]}) for corpus, own in plan["corpora"].items()}
+
+
+def _changes_of_lineages(records: Sequence[Record], resampling: Resampling, members: Sequence[str]) -> pd.DataFrame:
+    rows: list[dict[str, object]] = []
+    for name in sorted({record.instrument for record in records}):
+        own = [record for record in records if record.instrument == name]
+        adapted = _all([record.found["adapted"] for record in own])
+        interventions = _interventions(name, own[0].plan)
+        rows += changes_of_lineages(adapted, interventions, resampling.level, members)
+    return pd.DataFrame(rows)
+
+
+def _all(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other; one without rows only where all are."""
+    return pd.concat([frame for frame in frames if len(frame)] or list(frames[:1]), ignore_index=True)

@@ -1,0 +1,357 @@
+"""What is asked of whom, and what becomes of the answers: a questionnaire through its doors, with scripted models."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from evenruler.instruments.asking import Answering, ask
+from evenruler.instruments.instrument import Built, Declaration, Record, Request, Subject
+from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
+from evenruler.instruments.questionnaires.ask.adapting import MESSAGE
+from evenruler.instruments.questionnaires.build import build
+from evenruler.instruments.questionnaires.card import card
+from evenruler.instruments.questionnaires.declare import Settings, Source
+from evenruler.instruments.questionnaires.declare.source import Scale
+from evenruler.instruments.questionnaires.diagnose import TABLES, evidence, figures
+from evenruler.measurement import Resampling
+from evenruler.models.backends.nli import labelled_sample
+from evenruler.models.declared import Catalogue
+from evenruler.tables import table_of
+from tests.instruments.questionnaires.doors import no_answers, subject, together
+from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
+
+RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
+OWN = {"licence": "cc0-1.0", "origin": "made up", "source": "local:a"}
+CATALOGUE = Catalogue.model_validate(
+    {
+        "models": {
+            "minilm": {"kind": "embedder", **OWN},
+            "talker": {"kind": "causal", **OWN},
+            "judge": {"kind": "classifier", **OWN},
+        }
+    }
+)
+SAMPLE = len(labelled_sample())
+SAID = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
+CORPORA = {
+    "gloom": {**SAID, "role": "intervention", "expect": {"meetings": "up"}, "sentences": ["I am sad.", "It rains."]},
+    "dull": {**SAID, "role": "control", "expect": {}, "sentences": ["The pump broke."]},
+}
+TERMS = {"source": {"enemy": "enemy", "thief": "thief"}, "inverse": {"pal": "friend"}}
+ITEMS = {
+    "one": {**ITEM, "terms": TERMS},
+    "two": {**ITEM, "premise": "By day I meet a {TERM}.", "terms": TERMS, "subscale": None, "keying": 1},
+}
+TALKER = {"kind": "causal", "forms": ("verbaliser", "clm"), "chats": True}
+
+
+def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Declaration:
+    framings = {"salience": "This is a test.", "instruction": "Answer:"}
+    shared = {"responses": Scale.model_validate(SCALE), "corpora": CORPORA}
+    source = {**SOURCE, "title": name, "items": items or ITEMS, "framings": framings, **shared}
+    given = {"embedder": "minilm", "corpora": {"gloom": {"epochs": 2}, "dull": {"epochs": 1}}, **keys}
+    settings = Settings.model_validate(given, context={"scale": "quick"})
+    return Declaration(name, "questionnaires", settings, Source.model_validate(source))
+
+
+def built(name: str = "meetings", **keys: Any) -> Built:
+    return build(declaration(name, **keys), CATALOGUE)
+
+
+def published(name: str = "meetings", **keys: Any) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """What lies in a folder of the benchmark: the tables of its card, and the plan as it is read back."""
+    declared = declaration(name, **keys)
+    made = build(declared, CATALOGUE)
+    frames = {table: rows.to_pandas() for table, rows in made.tables.items()}
+    configs = card(declared, frames, made.plan).configs
+    return {own.name: frames[own.name] for own in configs}, json.loads(json.dumps(made.plan))
+
+
+class Scripted:
+    """A model whose answers hang on the question alone, and on its state."""
+
+    labels = ("unacceptable", "acceptable")
+
+    def __init__(self, state: str = "") -> None:
+        self.state, self.asked, self.calls = state, 0, []
+
+    def _drawn(self, operation: str, questions: Sequence[Any], width: int) -> np.ndarray:
+        self.calls.append((operation, len(questions)))
+        seeds = [zlib.crc32(repr((self.state, question)).encode()) for question in questions]
+        return np.array([np.random.default_rng(seed).normal(size=width) for seed in seeds]).reshape(-1, width)
+
+    def entailment(self, pairs: Sequence[Any], before: Sequence[str] | None = None) -> np.ndarray:
+        return self._drawn("entail", list(zip(pairs, before or [""] * len(pairs), strict=True)), 3)
+
+    def in_place(self, asked: Sequence[Any]) -> np.ndarray:
+        return -np.abs(self._drawn("in_place", asked, 1)[:, 0])
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        found = self._drawn("embed", texts, 4).astype(np.float32)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+    def slor(self, texts: Sequence[str]) -> np.ndarray:
+        return self._drawn("slor", texts, 1)[:, 0]
+
+    def classify(self, texts: Sequence[str]) -> np.ndarray:
+        return self._drawn("classify", texts, 2)
+
+    def sampling(self, new_tokens: int) -> Any:
+        return SimpleNamespace(max_new_tokens=new_tokens)
+
+    def replies(self, prompts: Sequence[str], *, sampling: Any, **_: Any) -> list[Any]:
+        assert (sampling.max_new_tokens, sampling.temperature) == (40, 0)
+        assert set(prompts) == {MESSAGE}
+        return [SimpleNamespace(text=f"Yes {self.state}", reason=None) for _ in prompts]
+
+
+class Way:
+    """An adaptation that trains nothing, and remembers the states that it was brought to."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, Scripted] = {}
+
+    def at(self, corpus: str, epoch: int) -> Any:
+        state = f"{corpus} {epoch}" if epoch else ""
+        return self.states.setdefault(f"{corpus} {epoch}", Scripted(state))
+
+    def loss(self, corpus: str, epoch: int) -> float:
+        return 5.0 - epoch
+
+
+def through(who: Subject, *names: str, **keys: Any) -> tuple[list[Record], dict[str, pd.DataFrame], Way]:
+    """One model through ask and diagnose, answers written and read as the stages do."""
+    asked = {name: published(name, **keys) for name in names or ("meetings",)}
+    way, tools = Way(), {name: Scripted() for name in CATALOGUE.models}
+    ways: dict[Any, Way] = {}
+
+    def adapted(state: Any) -> Any:
+        return ways.setdefault(state.adaptation, way)
+
+    model: Any = Scripted()
+    answering = Answering(model, lambda tool: tools[tool], adapted)  # type: ignore[arg-type, return-value]
+    found = ask(asked, requests, who, answering)
+    assert len(ways) <= 1
+    answers = {
+        table: table_of(found.get(table, []), pa.schema([pa.field("instrument", pa.string()), *schema])).to_pandas()
+        for table, schema in ANSWERS.items()
+    }
+    records = []
+    for name, (tables, plan) in asked.items():
+        own = {table: rows[rows["instrument"] == name].drop(columns="instrument") for table, rows in answers.items()}
+        scored = scores(tables, plan, own, who)
+        records.append(Record(name, who, tables, plan, figures(name, tables, plan, scored, who, RESAMPLING)))
+    return records, answers, way
+
+
+def asked_of(who: Subject, answers: Mapping[str, pd.DataFrame] | None = None, **keys: Any) -> list[Request]:
+    tables, plan = published(**keys)
+    return requests(tables, plan, answers or {}, who)
+
+
+def counted(found: Sequence[Request]) -> list[tuple[str, str, str, int]]:
+    return [(each.table, each.operation, each.by, len(each.rows)) for each in found]
+
+
+class TestPlan:
+    def test_it_holds_no_words_of_the_card(self) -> None:
+        plain = built().plan
+        assert build(declaration(), CATALOGUE).plan == plain
+        changed = declaration().source.model_copy(update={"title": "Other", "direction": "other", "limits": ["Other."]})
+        other = Declaration("meetings", "questionnaires", declaration().settings, changed)
+        assert build(other, CATALOGUE).plan == plain
+
+    def test_a_corpus_is_told_with_what_is_expected_of_this_questionnaire(self) -> None:
+        found = {name: (own["role"], own["expected"], own["epochs"]) for name, own in built().plan["corpora"].items()}
+        assert found == {"dull": ("control", "open", 1), "gloom": ("intervention", "up", 2)}
+        assert built("other").plan["corpora"]["gloom"]["expected"] == "open"
+
+    def test_sentences_that_are_not_to_be_kept_are_not_published(self, tmp_path) -> None:
+        (tmp_path / "lines.txt").write_text("I am sad.\nIt rains.\n")
+        source = declaration().source
+        kept = source.corpora["gloom"].model_copy(update={"file": str(tmp_path / "lines.txt")})
+        away = source.model_copy(update={"corpora": {**source.corpora, "gloom": kept}})
+        plan = build(Declaration("meetings", "questionnaires", declaration().settings, away), CATALOGUE).plan
+        assert "I am sad." not in json.dumps(plan)
+        tables, _ = published()
+        (same, *_), (told, *_) = (
+            [each.state for each in requests(tables, own, {}, subject(adapted="last")) if each.state]
+            for own in (plan, built().plan)
+        )
+        assert same == told
+
+    @pytest.mark.parametrize(("judge", "operation"), [("talker", "slor"), ("judge", "classify")])
+    def test_the_judge_is_asked_what_it_can(self, judge, operation) -> None:
+        assert built(acceptability=judge).plan["judge"] == {"model": judge, "operation": operation}
+
+    def test_one_that_can_neither_is_refused(self, error_of) -> None:
+        assert error_of(built, acceptability="minilm") == (
+            "params.yaml: acceptability: 'minilm' is no causal model and no classifier of the catalogue; name one"
+        )
+
+    @pytest.mark.parametrize(("n", "prefixes"), [(0, []), (1, ["salience", "instruction", "salience+instruction"])])
+    def test_prefixes_are_there_where_they_are_asked(self, n, prefixes) -> None:
+        assert list(built(prefixed=n).plan["prefixes"]) == prefixes
+
+
+class TestRequests:
+    def test_a_head_is_asked_every_prompt_once(self) -> None:
+        assert counted(asked_of(subject())) == [
+            ("entailment", "entail", "", 12),
+            ("embeddings", "embed", "minilm", 10),
+        ]
+
+    def test_a_causal_model_is_asked_in_its_forms_and_after_prefixes(self) -> None:
+        who = subject(**TALKER, operations=frozenset(["entail", "in_place", "generate"]))
+        found = asked_of(who, prefixed=1, acceptability="judge")
+        assert counted(found) == [
+            ("entailment", "entail", "", 12),
+            ("likelihoods", "in_place", "", 12),
+            ("entailment", "entail", "", 18),
+            ("embeddings", "embed", "minilm", 10),
+            ("acceptability", "classify", "judge", 8),
+        ]
+        assert sorted(found[2].inputs) == ["before", "hypothesis", "premise"]
+        first = {name: values[0] for name, values in found[1].inputs.items()}
+        assert first["word"] in ("never", "very often")
+        prompt = published()[0]["prompts"].iloc[0]
+        assert f"{first['before']}{first['word']}{first['after']}" == f"{prompt['premise']} {prompt['hypothesis']}"
+
+    def test_nothing_is_asked_twice(self) -> None:
+        _, answers, _ = through(subject(adapted="every"), acceptability="talker")
+        given = {table: rows for table, rows in answers.items() if len(rows)}
+        assert asked_of(subject(adapted="every"), given, acceptability="talker") == []
+
+    def test_nothing_that_the_model_cannot_do(self) -> None:
+        who = subject(**TALKER, operations=frozenset(), adapted="last")
+        assert {each.table for each in asked_of(who, prefixed=1)} == {"losses", "embeddings"}
+
+    @pytest.mark.parametrize(
+        ("adapted", "states"),
+        [
+            ("every", [("dull", 0), ("dull", 1), ("gloom", 0), ("gloom", 1), ("gloom", 2)]),
+            ("last", [("dull", 0), ("dull", 1), ("gloom", 0), ("gloom", 2)]),
+            (None, []),
+        ],
+    )
+    def test_states_go_through_one_corpus_after_the_other(self, adapted, states) -> None:
+        found = [each.state for each in asked_of(subject(adapted=adapted)) if each.state]
+        assert list(dict.fromkeys((state.corpus, state.epoch) for state in found)) == states
+        assert len({state.adaptation for state in found}) <= 1
+
+    def test_the_adaptation_is_the_same_for_every_questionnaire(self) -> None:
+        ways = {
+            each.state.adaptation
+            for name in ("meetings", "other")
+            for each in requests(*published(name), {}, subject(adapted="last"))
+            if each.state
+        }
+        (way,) = ways
+        assert way.corpora == (("dull", ("The pump broke.",)), ("gloom", ("I am sad.", "It rains.")))
+        assert way.recipes == (("dull", 1, 2e-5, 8, 0), ("gloom", 2, 2e-5, 8, 0))
+
+    def test_an_intensifier_before_its_term_cannot_be_asked_from_the_left(self, error_of) -> None:
+        turned = {"one": {**ITEMS["one"], "premise": "I {INTENSIFIER} see one.", "hypothesis": "It is a {TERM}."}}
+        who = subject("talker", **TALKER)
+        assert error_of(asked_of, who, items=turned) == (
+            "meetings, item one: {INTENSIFIER} stands before {TERM}, so that form clm cannot ask it; "
+            "put {TERM} first, or take clm out of `forms` of talker in params.yaml"
+        )
+        assert asked_of(subject(forms=("verbaliser",)), items=turned)
+
+
+@pytest.fixture(scope="module")
+def found() -> tuple[list[Record], dict[str, pd.DataFrame], Way]:
+    """Two questionnaires on a model that chats and is adapted."""
+    who = subject(**TALKER, operations=frozenset(["entail", "in_place", "generate"]), adapted="every")
+    return through(who, "meetings", "other", prefixed=1, acceptability="talker")
+
+
+class TestThroughTheDoors:
+    def test_every_table_has_the_columns_of_its_schema(self, found) -> None:
+        tables = together(found[0], RESAMPLING)
+        for name, schema in TABLES.items():
+            assert len(table_of(tables[name][schema.names], schema)) > 0, name
+
+    def test_the_course_is_told_once(self, found) -> None:
+        course = together(found[0], RESAMPLING)["course"]
+        assert not course.duplicated(["corpus", "epoch", "measure"]).any()
+        assert course["measure"].value_counts().to_dict() == {"plain_pairs": 5, "reply": 5, "loss": 3}
+        gloom = course[(course["corpus"] == "gloom") & (course["epoch"] == 2)].set_index("measure")
+        assert (gloom.loc["loss", "value"], gloom.loc["loss", "n"]) == (3.0, 2)
+        assert (gloom.loc["reply", "text"], gloom.loc["plain_pairs", "n"]) == ("Yes gloom 2", SAMPLE)
+
+    def test_both_questionnaires_are_asked_of_a_state_in_one_pass(self, found) -> None:
+        calls = found[2].states["gloom 1"].calls
+        assert calls == [("entail", 2 * 12 + 2 * SAMPLE), ("in_place", 2 * 12)]
+
+    def test_before_it_is_the_model_as_it_was(self, found) -> None:
+        scored = {record.instrument: record.found for record in found[0]}["meetings"]
+        mean = scored["items"].groupby("configuration")["score"].mean()
+        before = scored["trajectories"].query("epoch == 0").set_index(["corpus", "configuration"])["score"]
+        for corpus in ("gloom", "dull"):
+            assert before[corpus].to_dict() == pytest.approx(mean.to_dict(), abs=1e-12)
+
+    def test_changes_say_what_was_expected(self, found) -> None:
+        changes = together(found[0], RESAMPLING)["changes"]
+        expected = changes.groupby(["questionnaire", "corpus"])["expected"].agg(set).to_dict()
+        assert expected == {
+            ("meetings", "gloom"): {"up"},
+            ("meetings", "dull"): {"open"},
+            ("other", "gloom"): {"open"},
+            ("other", "dull"): {"open"},
+        }
+        assert set(changes["model"].dropna()) == {"m0", "m0 (clm)"}
+
+    def test_content_stands_once_for_every_item_and_measure(self, found) -> None:
+        again = [Record(own.instrument, subject("m1"), own.tables, own.plan, own.found) for own in found[0]]
+        content = together([*found[0], *again], RESAMPLING)["content"]
+        assert content["measure"].value_counts().to_dict() == {"similarity_to_paraphrase": 4, "slor": 4}
+
+    def test_evidence_is_by_questionnaire_and_part(self, found) -> None:
+        said = evidence(together(found[0], RESAMPLING))
+        assert sorted(said) == ["meetings", "other"]
+        assert sorted(said["meetings"]) == ["all", "night"]
+        assert said["meetings"]["all"]["m0"]["brittleness"]["n"] == 1
+        assert evidence({"figures": pd.DataFrame()}) == {}
+
+    def test_a_poor_item_stops_where_that_is_asked_for(self, found, error_of) -> None:
+        records = found[0]
+        poor = [
+            Record(own.instrument, own.subject, own.tables, {**own.plan, "stop_below": True}, own.found)
+            for own in records
+        ]
+        quality = together(records, RESAMPLING)["quality"]
+        assert (quality["verdict"] == "poor").any()
+        assert error_of(together, poor, RESAMPLING).endswith("; or take `stop_below` out of params.yaml")
+
+
+def test_without_any_answer_nothing_is_scored() -> None:
+    tables, plan = published()
+    found = scores(tables, plan, no_answers(), subject())
+    assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(found, 0)
+
+
+class TestCard:
+    def test_parameters_and_harness_are_of_this_benchmark(self, tmp_path: Path) -> None:
+        declared = declaration(temperature=0.5)
+        made = build(declared, CATALOGUE)
+        found = card(declared, {}, made.plan)
+        assert found.parameters == {
+            "temperature": 0.5,
+            "three_way": False,
+            "stop_below": False,
+            "scale": {"never": -4.0, "often": 2.5},
+        }
+        assert found.harness_task == "nli_meetings"
+        assert "./benchmarks/questionnaires-meetings" in found.harness["nli_meetings.yaml"]
+        assert [config.name for config in found.configs] == ["prompts", "items", "terms"]
+        assert set(made.tables) == {"prompts", "items", "terms", "rejected"}

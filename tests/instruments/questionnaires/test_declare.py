@@ -1,0 +1,112 @@
+"""Settings by scale, and what `load` puts together."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenruler.declared import Declared
+from evenruler.instruments.instrument import Use
+from evenruler.instruments.questionnaires.declare import Settings, load, takes
+from evenruler.models.declared import Catalogue
+from evenruler.strict import validate
+from tests.conftest import ROOT
+
+SOURCES = ROOT / "data/sources/questionnaires"
+
+
+def settings(scale: str = "quick", **keys: Any) -> Settings:
+    given = {"embedder": "minilm", **keys}
+    return validate(Settings, given, Path("params.yaml"), under="instruments.gad-7", context={"scale": scale})
+
+
+class TestSettings:
+    @pytest.mark.parametrize(("scale", "prefixed", "epochs"), [("quick", 0, 3), ("paper", 1000, 20)])
+    def test_defaults_are_those_of_the_scale(self, scale, prefixed, epochs) -> None:
+        found = settings(scale, corpora={"gloom": {}})
+        assert (found.prefixed, found.corpora["gloom"].epochs) == (prefixed, epochs)
+        assert (found.temperature, found.three_way, found.stop_below) == (1.0, False, False)
+
+    @pytest.mark.parametrize(("scale", "prefixed", "epochs"), [("quick", 2, 1), ("paper", 7, 9)])
+    def test_numbers_by_scale_are_resolved(self, scale, prefixed, epochs) -> None:
+        corpora = {"gloom": {"epochs": {"quick": 1, "paper": 9}}}
+        found = settings(scale, prefixed={"quick": 2, "paper": 7}, corpora=corpora)
+        assert (found.prefixed, found.corpora["gloom"].epochs) == (prefixed, epochs)
+
+    @pytest.mark.parametrize(("scale", "names"), [("quick", ["dull"]), ("paper", ["gloom", "dull"])])
+    def test_corpora_of_the_other_scale_are_left_out(self, scale, names) -> None:
+        assert list(settings(scale, corpora={"gloom": {"scale": "paper"}, "dull": {}}).corpora) == names
+
+    @pytest.mark.parametrize(
+        ("keys", "said"),
+        [
+            ({"corpora": {"gloom": {"epochs": {"quick": 1, "paper": 128}}}}, ".corpora.gloom.epochs: "),
+            ({"corpora": {"gloom": {"scale": "huge"}}}, ".corpora: gloom: no scale 'huge', there are quick and paper"),
+            ({"prefixed": -1}, ".prefixed: "),
+            ({"temperature": 0.0}, ".temperature: found 0.0: "),
+        ],
+    )
+    def test_a_mistake_is_one_line(self, keys, said, error_of) -> None:
+        assert error_of(settings, **keys).startswith(f"params.yaml: instruments.gad-7{said}")
+
+    def test_tools_are_named_with_what_they_must_do(self) -> None:
+        assert settings().uses(None) == [Use("minilm", "embed", "embedder")]
+        judged = settings(acceptability="judge").uses(None)
+        assert judged[1:] == [Use("judge", "slor", "acceptability")]
+
+    def test_those_that_are_shipped(self) -> None:
+        declared = Declared(ROOT / "params.yaml", "paper")
+        found = declared.settings("gad-7")
+        assert sorted(found.corpora) == ["depressive-mood", "dull-trouble", "high-coherence"]
+        assert {own.epochs for own in found.corpora.values()} == {20}
+        assert Declared(ROOT / "params.yaml", "quick").settings("gad-7").corpora == {}
+
+
+class TestLoad:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        shutil.copytree(SOURCES, tmp_path / "sources")
+        return tmp_path / "sources"
+
+    @pytest.fixture
+    def read(self, folder: Path) -> Callable[..., Any]:
+        def run(*corpora: str) -> Any:
+            chosen = settings(corpora={name: {} for name in corpora})
+            return load(folder / "gad-7.yaml", chosen, folder / "shared")
+
+        return run
+
+    def test_a_questionnaire_has_its_scale_and_the_corpora_in_use(self, read) -> None:
+        found = read("dull-trouble")
+        assert (found.title, len(found.items)) == ("GAD-7, generalised anxiety", 7)
+        assert len(found.responses.intensifiers) == 8
+        assert {name: (corpus.role, len(corpus.sentences)) for name, corpus in found.corpora.items()} == {
+            "dull-trouble": ("control", 100)
+        }
+        assert read().corpora == {}
+
+    def test_a_corpus_speaks_of_questionnaires_that_there_are(self, read, folder, error_of) -> None:
+        (folder / "soc-13.yaml").unlink()
+        assert error_of(read, "dull-trouble").startswith(
+            f"{folder}/shared/corpora/dull-trouble.yaml: expect: no questionnaire 'soc-13'; "
+        )
+
+    def test_an_unknown_corpus_is_one_line(self, read, folder, error_of) -> None:
+        assert error_of(read, "dull").startswith(f"{folder}/shared/corpora/dull.yaml: no such file; ")
+
+
+def test_who_answers_questionnaires() -> None:
+    own = {"licence": "cc0-1.0", "origin": "made up"}
+    catalogue = Catalogue.model_validate(
+        {
+            "models": {
+                "asked": {"kind": "causal", "source": "local:a", "entailment": True, **own},
+                "unasked": {"kind": "causal", "source": "local:a", **own},
+                "masked": {"kind": "masked", "source": "local:a", **own},
+                "embedder": {"kind": "embedder", "source": "local:a", **own},
+            }
+        }
+    )
+    assert [name for name in catalogue.models if takes(catalogue, name)] == ["asked", "masked"]
