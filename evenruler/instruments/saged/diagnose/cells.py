@@ -14,7 +14,7 @@ from evenruler.instruments.saged.diagnose.groups import Codes, gathered
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, NO_BASELINE, RAW, Groups, Layout
 from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, reason
 from evenruler.instruments.saged.diagnose.summary import Summary
-from evenruler.instruments.saged.settings import Statistic
+from evenruler.instruments.saged.declare.settings import Statistic
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, SERIES
-from evenruler.instruments.saged.settings import Disparities
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import bootstrapped
 from evenruler.tables.schemas import BARE, figures_of
@@ -86,7 +86,7 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
 
 
 def brittleness(
-    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame, resampling: Resampling
+    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None, resampling: Resampling
 ) -> pd.DataFrame:
     """How far the mean of a concept moves when something stands before its prompts (`evenruler.measurement`).
 
@@ -97,7 +97,7 @@ def brittleness(
         domain: Its slug.
         features: Of bare and framed replies, by `schemas.FEATURES`.
         prompts: With `id` and `concept`.
-        framed: By `schemas.FRAMED`; empty where no framings are declared.
+        framed: By `schemas.FRAMED`, those that were asked; None where no framings are declared.
         resampling: How intervals are computed.
 
     Returns:
@@ -108,7 +108,7 @@ def brittleness(
     for key, table in _by_prompt(features, framed):
         model, role, template, feature = key
         concepts = np.array([concept[prompt] for prompt in table.index], dtype=object)
-        figures = _brittleness(table, concepts, resampling)
+        figures = _brittleness(table, concepts, UNDECLARED if framed is None else UNASKED, resampling)
         here = {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
         rows += [{**here, **asdict(figure)} for figure in figures]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -120,9 +120,9 @@ def _share(rows: NDArray[np.float64]) -> float:
     return float(found / of_all)
 
 
-def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
     """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column."""
-    if framed.empty:
+    if framed is None or framed.empty:
         series = features[SERIES].drop_duplicates().astype(str).sort_values(SERIES)
         yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
         return
@@ -139,9 +139,11 @@ def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame) -> Iterator[tuple[t
         yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
 
 
-def _brittleness(table: pd.DataFrame, concepts: NDArray[np.object_], resampling: Resampling) -> list[Figure]:
+def _brittleness(
+    table: pd.DataFrame, concepts: NDArray[np.object_], lacking: str, resampling: Resampling
+) -> list[Figure]:
     if table.shape[1] == 1:
-        return measurement.no_brittleness(UNASKED if len(table) else UNDECLARED, CONCEPTS)
+        return measurement.no_brittleness(lacking, CONCEPTS)
     complete = table.notna().all(axis=1)
     scores = table[[BARE]].groupby(concepts).mean()
     moved = table[complete].groupby(concepts[complete.to_numpy()]).mean()

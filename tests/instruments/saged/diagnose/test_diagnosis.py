@@ -9,7 +9,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.diagnose.diagnosis import Diagnosis, all_of, diagnose
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
-from evenruler.instruments.saged.settings import Disparities, Statistic
+from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.schemas import figures_of
 from tests.instruments.saged.diagnose import measured

@@ -5,7 +5,7 @@ from scipy.stats import spearmanr
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.diagnose import figures
-from evenruler.instruments.saged.settings import Disparities
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.measurement import Resampling, as_metrics, bootstrap
 from tests.instruments.saged.diagnose import measured
 

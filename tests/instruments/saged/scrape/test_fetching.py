@@ -13,15 +13,15 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.assemble.branching import leaks
-from evenruler.instruments.saged.build import build
+from evenruler.instruments.saged.declare.replacements import leaks
+from evenruler.instruments.saged.build.prompts import build
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, find, refresh
 from evenruler.instruments.saged.scrape.polite import Clock, Patience
 from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.refreshing import Means
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.source import DomainSource, load_domain
+from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.project.params import Params, load_params
 from evenruler.tables import read_frame
 from tests.local_wiki import FaultyProxy, answering
@@ -111,7 +111,7 @@ def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
     lines = list(find(tmp_path, "places", declared))
     path = "data/sources/domains/found/places.yaml"
     assert lines[-1].endswith(f"keywords in {path}; edit it, then `make repro`")
-    keywords = load_domain(tmp_path / "data/sources/domains/places.yaml").keywords_of("veloria")
+    keywords = read_source(tmp_path / "data/sources/domains/places.yaml").keywords_of("veloria")
     assert keywords[0] == "Veloria"
     assert "Long River" in keywords
     with pytest.raises(UserError, match=f"{path}: was found already; edit it, or delete it to look anew"):
@@ -145,7 +145,7 @@ class Answers:
         self.asked: list[str] = []
 
     @contextmanager
-    def __call__(self, source: DomainSource, params: Params) -> Iterator[Means]:
+    def __call__(self, source: Source, params: Params) -> Iterator[Means]:
         yield Means(self.ask, self.similarity, self.links, self.write)
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
@@ -183,7 +183,7 @@ def boats(root: Path, **find: Any) -> None:
 
 def built(root: Path) -> list[dict[str, Any]]:
     """What the stages make of the domain: prompts with their baselines."""
-    source = load_domain(root / "data/sources/domains/places.yaml")
+    source = read_source(root / "data/sources/domains/places.yaml")
     keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     sentences = scrape("places", keywords, read("places", source, root), "Testers", "cc0-1.0").sentences
     return build("places", source, sentences, lambda *_: []).prompts
@@ -253,7 +253,7 @@ def test_keywords_that_are_found_at_the_same_time_are_replaced(tmp_path: Path, d
     lines = list(find(tmp_path, "places", declared, Answers(train=TRAIN, cart=CART)))
     assert lines[0] == "boat: refused 'train' (model): a keyword of train"
     assert "places: 2 keywords and replacements for 2 branches in" in lines[-1]
-    domain = load_domain(file)
+    domain = read_source(file)
     assert domain.keywords_of("boat") == ["boat", "sails"]
     assert domain.branch is not None
     assert domain.branch.replacements["boat"]["cart"] == {"boat": "cart", "sails": "wheels"}
