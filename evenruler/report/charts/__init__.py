@@ -4,26 +4,11 @@ from evenruler.report.charts.choices import EVERY, Choices
 from evenruler.report.charts.framing import effects, metrics, replications, shift_probability, shifts
 from evenruler.report.charts.probes import correlations, distributions, validity
 from evenruler.report.charts.questionnaires import heat_maps, scatter, trajectories
-from evenruler.report.charts.saged import (
-    by_role,
-    calibration,
-    composition,
-    concepts,
-    context_bias,
-    disparities,
-    tool_bias,
-)
 
 __all__ = [
     "EVERY",
     "Choices",
-    "by_role",
-    "calibration",
-    "composition",
-    "concepts",
-    "context_bias",
     "correlations",
-    "disparities",
     "distributions",
     "effects",
     "heat_maps",
@@ -32,7 +17,6 @@ __all__ = [
     "scatter",
     "shift_probability",
     "shifts",
-    "tool_bias",
     "trajectories",
     "validity",
 ]

@@ -5,6 +5,5 @@ from evenruler.report.sections.framing import of_framing
 from evenruler.report.sections.interventions import of_interventions
 from evenruler.report.sections.probes import of_probes
 from evenruler.report.sections.questionnaires import of_questionnaires
-from evenruler.report.sections.saged import of_saged
 
-__all__ = ["of_evolution", "of_framing", "of_interventions", "of_probes", "of_questionnaires", "of_saged"]
+__all__ = ["of_evolution", "of_framing", "of_interventions", "of_probes", "of_questionnaires"]

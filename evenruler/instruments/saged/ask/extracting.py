@@ -12,8 +12,8 @@ import pandas as pd
 
 from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Replies, opened
 from evenruler.instruments.saged.ask.measuring import Models
-from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.progress import note
 from evenruler.text.refusals import is_empty
 

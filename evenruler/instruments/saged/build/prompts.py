@@ -7,10 +7,10 @@ from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.build.branching import Branched, Span, branches
-from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.build.sampling import balanced_sample
 from evenruler.instruments.saged.build.splitting import split
 from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Branching, Source
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE

@@ -15,8 +15,8 @@ from evenruler.instruments.saged.build.clauses import (
     noun_phrase,
     phrase,
 )
-from evenruler.instruments.saged.build.questions import Question, checked_question
 from evenruler.instruments.saged.build.parsing import parsed
+from evenruler.instruments.saged.build.questions import Question, checked_question
 from evenruler.instruments.saged.declare.keywords import place
 
 if TYPE_CHECKING:

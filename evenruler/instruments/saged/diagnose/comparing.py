@@ -7,12 +7,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.cells import Cells
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled, shuffled
 from evenruler.instruments.saged.diagnose.inference import Permuted, benjamini_hochberg, intervals, permutation_p
-from evenruler.instruments.saged.declare.settings import Disparities
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
 """Tests of the same are adjusted together, over configurations, calibrations and metrics."""

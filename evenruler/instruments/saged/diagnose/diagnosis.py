@@ -6,6 +6,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import figures
 from evenruler.instruments.saged.diagnose.biases import context_bias, tool_bias
 from evenruler.instruments.saged.diagnose.cells import cells_of
@@ -13,7 +14,6 @@ from evenruler.instruments.saged.diagnose.comparing import compared
 from evenruler.instruments.saged.diagnose.layout import Layout, laid_out
 from evenruler.instruments.saged.diagnose.rates import rates
 from evenruler.instruments.saged.diagnose.verdicts import verdicts
-from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.measurement import Resampling
 from evenruler.tables.schemas import BARE
 
@@ -72,7 +72,9 @@ def diagnose(
     }
 
 
-def _disparities(layout: Layout, settings: Disparities, level: float, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def _disparities(
+    layout: Layout, settings: Disparities, level: float, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities and verdicts of every grouping."""
     summaries, disparities, judged = [], [], []
     for columns in settings.grouping:

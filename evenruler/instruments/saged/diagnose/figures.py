@@ -8,8 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, SERIES
 from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, SERIES
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import bootstrapped
 from evenruler.tables.schemas import BARE, figures_of

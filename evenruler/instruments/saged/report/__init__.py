@@ -4,55 +4,62 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import SagedSettings
+from evenruler.instruments.instrument import Shown
+from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.report.page import Section, Table
 from evenruler.instruments.saged.report import tables as saged_tables
-from evenruler.instruments.saged.report.findings import declared_as, findings
+from evenruler.instruments.saged.report.findings import findings
 from evenruler.instruments.saged.report.lead import lead
 from evenruler.instruments.saged.report.pictures import pictures
+from evenruler.report.page import Section, Table
 from evenruler.report.words import listed
+
+__all__ = ["sections"]
 
 Tables = Mapping[str, pd.DataFrame]
 
 
-def of_saged(domains: Mapping[str, Source], settings: SagedSettings, tables: Tables) -> list[Section]:
+def sections(shown: Shown) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all.
 
     Args:
-        domains: By name.
-        settings: Which features and statistics there are, and which is the headline.
-        tables: `summaries`, `disparities`, `verdicts`, `rates`, `tool_bias`, `context_bias`, `topics` and `figures` of
-            `evenruler.instruments.saged.schemas`.
+        shown: Sources and settings, and of the tables `summaries`, `disparities`, `verdicts`, `rates`, `tool_bias`,
+            `context_bias`, `topics` and `figures` of `evenruler.instruments.saged.schemas`.
     """
-    readable = {name: _readable(table, domains, settings) for name, table in tables.items()}
-    grouping = _grouping(settings)
-    shown = {
-        name: table[table["grouping"] == grouping] if "grouping" in table else table for name, table in readable.items()
+    readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
+    groupings = {name: _grouping(settings) for name, settings in shown.settings.items()}
+    of_page = {
+        name: table[table["grouping"] == table["domain"].map(groupings)] if "grouping" in table else table
+        for name, table in readable.items()
     }
-    others = readable["summaries"].loc[readable["summaries"]["grouping"] != grouping, ["domain", "grouping"]]
-    sections = [
-        _domain(name, source, settings, shown, sorted(others.loc[others["domain"] == name, "grouping"].unique()))
-        for name, source in domains.items()
+    found = [
+        _domain(name, source, shown.settings[name], of_page, _others(readable["summaries"], name, groupings[name]))
+        for name, source in shown.sources.items()
     ]
-    return [*sections, *pictures(list(domains), settings, shown)]
+    return [*found, *pictures(shown.settings, of_page)]
 
 
-def _grouping(settings: SagedSettings) -> str:
+def _grouping(settings: Settings) -> str:
     """The groups that the page shows: concepts, or else the first that are declared."""
     declared: list[list[str]] = [list(columns) for columns in settings.disparities.grouping]
     return "+".join(["concept"] if ["concept"] in declared else declared[0])
 
 
-def _readable(table: pd.DataFrame, domains: Mapping[str, Source], settings: SagedSettings) -> pd.DataFrame:
+def _others(summaries: pd.DataFrame, name: str, grouping: str) -> list[str]:
+    """The groups of a domain that the page does not show."""
+    return sorted(set(summaries.loc[summaries["domain"] == name, "grouping"]) - {grouping})
+
+
+def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
     """Rows of declared domains; concepts by their names, and the template after the role where there are several."""
     domain = "benchmark" if "benchmark" in table else "domain"
-    table = table[table[domain].isin(list(domains))]
-    if "template" in table and len(settings.templates) > 1:
-        table = table.assign(role=table["role"] + ", " + table["template"])
+    table = table[table[domain].isin(list(shown.sources))]
+    if "template" in table:
+        several = table[domain].map({name: len(own.templates) > 1 for name, own in shown.settings.items()}).astype(bool)
+        table = table.assign(role=table["role"].where(~several, table["role"] + ", " + table["template"]))
     for column in {"group", "concept"} & set(table):
         keys = zip(table[domain], table[column], strict=True)
-        names = [_name(domains[name], group) for name, group in keys]
+        names = [_name(shown.sources[name], group) for name, group in keys]
         table = table.assign(**{column: pd.Series(names, table.index, dtype=object)})
     return table
 
@@ -62,7 +69,7 @@ def _name(source: Source, group: object) -> object:
     return source.concepts[group].name if isinstance(group, str) and group in source.concepts else group
 
 
-def _domain(name: str, source: Source, settings: SagedSettings, shown: Tables, others: list[str]) -> Section:
+def _domain(name: str, source: Source, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
     found = findings(here, settings)
     parts: list[Table] = [
@@ -81,9 +88,9 @@ def _domain(name: str, source: Source, settings: SagedSettings, shown: Tables, o
     return Section(f"SAGED: {source.title}", " ".join(filter(None, sentences)), parts)
 
 
-def _lacking(settings: SagedSettings, summaries: pd.DataFrame) -> str:
+def _lacking(settings: Settings, summaries: pd.DataFrame) -> str:
     """Features that are declared and were not measured."""
-    measured = {declared_as(name, settings) for name in summaries["feature"].unique()}
+    measured = {declared_as(name, settings.features) for name in summaries["feature"].unique()}
     lacking = [name for name in settings.features if name not in measured]
     if summaries.empty or not lacking:
         return ""

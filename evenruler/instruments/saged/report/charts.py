@@ -6,12 +6,12 @@ Each takes tables with names as they are to be read, and the choices that all of
 import altair as alt
 import pandas as pd
 
-from evenruler.report.charts.choices import Choices
-from evenruler.report.charts.probes import DIVERGING, ONE_HUE
 from evenruler.instruments.saged.report.panels import (
     CALIBRATIONS,
     CONFIGURATION,
+    DIVERGING,
     INK,
+    ONE_HUE,
     PALE,
     QUIET,
     WIDTH,
@@ -22,6 +22,7 @@ from evenruler.instruments.saged.report.panels import (
     spread,
     width_of,
 )
+from evenruler.report.charts.choices import Choices
 
 FOUR_FIFTHS = 0.8
 FARTHEST = 2.5

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import SagedSettings
+from evenruler.instruments.saged.declare.settings import Settings
 
 SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
 CELL = [*SERIES, "statistic"]
@@ -31,13 +31,13 @@ def metric_in_words(metric: str) -> str:
     return METRICS.get(metric, metric.replace("_", " "))
 
 
-def spread_of(settings: SagedSettings) -> str:
+def spread_of(settings: Settings) -> str:
     """The disparity that findings are about: the range, or else the first that is declared."""
     metrics = settings.disparities.metrics
     return "range" if "range" in metrics else metrics[0]
 
 
-def findings(tables: Mapping[str, pd.DataFrame], settings: SagedSettings) -> pd.DataFrame:
+def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataFrame:
     """Verdicts of the headline statistic with the range behind them.
 
     A feature of a configuration counts once: calibrated where there is a number, raw where there is none.
@@ -79,7 +79,7 @@ def _raw(spread: pd.DataFrame) -> "pd.Series[Any]":
     return raw.set_index(_without("calibration"))["value"].rename("raw")
 
 
-def _impact(disparities: pd.DataFrame, settings: SagedSettings) -> pd.DataFrame:
+def _impact(disparities: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """The min impact ratio of the first statistic that is a selection rate."""
     rates = [name for name, one in settings.disparities.statistics.items() if one.kind == "selection_rate"]
     rows = disparities[(disparities["metric"] == IMPACT) & disparities["statistic"].isin(rates[:1])]
@@ -102,13 +102,3 @@ def configuration(record: "Mapping[Any, Any] | pd.Series[Any]") -> str:
 def sure(found: pd.DataFrame) -> pd.DataFrame:
     """The findings that are beyond chance."""
     return found[found["p_adjusted"] < SURE]
-
-
-def declared_as(measured: str, settings: SagedSettings) -> str | None:
-    """The feature that a column of numbers comes from; those of clusters go on after its name."""
-    begins = [
-        name
-        for name in settings.features
-        if measured == name or (measured.startswith(name) and not measured[len(name)].isalnum())
-    ]
-    return max(begins, key=len, default=None)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import SagedSettings
+from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.report.findings import SURE, configuration, metric_in_words, spread_of, sure
 from evenruler.report.words import missing, number, p_value
 
@@ -13,7 +13,7 @@ FEW = 10
 """Replies a concept below which intervals say little, however narrow."""
 
 
-def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame], settings: SagedSettings) -> str:
+def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame], settings: Settings) -> str:
     """What a reader should know first, in five or six sentences.
 
     Args:
@@ -44,7 +44,7 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def _surest(found: pd.DataFrame, settings: SagedSettings) -> str:
+def _surest(found: pd.DataFrame, settings: Settings) -> str:
     """The finding with the smallest p, in full."""
     first = found[found["value"].notna()].iloc[0]
     of = f"{metric_in_words(spread_of(settings))} of the {settings.disparities.headline}"

@@ -7,9 +7,9 @@ import altair as alt
 import pandas as pd
 
 from evenruler.report.charts.choices import Choices
-from evenruler.report.charts.probes import ONE_HUE
 
-QUIET, INK, PALE = "#8a979d", "#1d2529", "#eceff1"
+ONE_HUE, QUIET, INK, PALE = "#1b5e7a", "#8a979d", "#1d2529", "#eceff1"
+DIVERGING: Final = "blueorange"
 CALIBRATIONS: Final = ["raw", "calibrated"]
 CONFIGURATION: Final = ["model", "role"]
 """Columns that a reader may leave open."""

@@ -1,14 +1,14 @@
 """Pictures of the saged family: the three dashboards of the paper, and what tools and prompts say by themselves."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import SagedSettings
-from evenruler.report import charts
+from evenruler.instruments.saged.declare.settings import Settings, declared_as
+from evenruler.instruments.saged.report import charts
+from evenruler.instruments.saged.report.findings import CELL, IMPACT, metric_in_words
 from evenruler.report.charts import EVERY, Choices
 from evenruler.report.page import Picture, Section
-from evenruler.instruments.saged.report.findings import CELL, IMPACT, declared_as, metric_in_words
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -70,20 +70,20 @@ FILTERS = (
 )
 
 
-def pictures(domains: Sequence[str], settings: SagedSettings, tables: Tables) -> list[Section]:
+def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     """One section with the pictures of all domains.
 
     Args:
-        domains: Their names, which tell them apart, in order.
-        settings: Of what is measured.
+        settings: By the names of the domains, which tell them apart, in order.
         tables: By `evenruler.instruments.saged.schemas`, with concepts by their names, of one grouping.
     """
     if tables["summaries"].empty:
         return []
-    headline = settings.disparities.headline
-    summaries, few_summaries = _bounded(tables["summaries"], headline)
-    compared, few_disparities = _bounded(_compared(tables), headline)
-    choices = _choices(domains, settings, summaries, compared, tables)
+    headlines = {name: own.disparities.headline for name, own in settings.items()}
+    headline = " or ".join(dict.fromkeys(headlines.values()))
+    summaries, few_summaries = _bounded(tables["summaries"], headlines)
+    compared, few_disparities = _bounded(_compared(tables), headlines)
+    choices = _choices(settings, summaries, compared, tables)
     over_groups = _over_groups(summaries)
     columns = [*WORDS_OF_A_CELL, "group", "value", "n", "reason"]
     heat = charts.concepts(summaries[columns], choices)
@@ -91,21 +91,26 @@ def pictures(domains: Sequence[str], settings: SagedSettings, tables: Tables) ->
     parts = [
         Picture("Disparities over concepts", f"{DISPARITIES}{few_disparities}", bars),
         Picture("Summary statistics: concepts by configuration", f"{HEAT_MAP}{few_summaries}", heat),
-        *_calibration(summaries[summaries["statistic"] == headline], choices),
-        *_of_features(over_groups, choices, settings),
-        *_topics(over_groups, tables["topics"], choices, headline),
+        *_calibration(summaries[_is_headline(summaries, headlines)], choices),
+        *_of_features(over_groups, choices, settings, headline),
+        *_topics(over_groups[_raw(over_groups, headlines)], tables["topics"], choices, headline),
         *_tool_bias(tables["tool_bias"], choices),
         *_context_bias(tables["context_bias"], choices),
     ]
     return [Section("SAGED: pictures", FILTERS, parts)]
 
 
-def _bounded(table: pd.DataFrame, headline: str) -> tuple[pd.DataFrame, str]:
+def _is_headline(table: pd.DataFrame, headlines: Mapping[str, str]) -> "pd.Series[bool]":
+    return table["statistic"] == table["domain"].map(headlines)
+
+
+def _bounded(table: pd.DataFrame, headlines: Mapping[str, str]) -> tuple[pd.DataFrame, str]:
     """What a page can hold, and a sentence about what it leaves out."""
     if len(table) <= MOST_ROWS:
         return table, ""
+    headline = " or ".join(dict.fromkeys(headlines.values()))
     words = f" Of {len(table):,} rows only those of the {headline} are on the page; all are in the tables."
-    return table[table["statistic"] == headline], words
+    return table[_is_headline(table, headlines)], words
 
 
 def _compared(tables: Tables) -> pd.DataFrame:
@@ -119,19 +124,21 @@ def _compared(tables: Tables) -> pd.DataFrame:
 
 
 def _choices(
-    domains: Sequence[str], settings: SagedSettings, summaries: pd.DataFrame, compared: pd.DataFrame, tables: Tables
+    settings: Mapping[str, Settings], summaries: pd.DataFrame, compared: pd.DataFrame, tables: Tables
 ) -> Choices:
     """All names that pictures say, in the order of the declaration where there is one."""
-    tool, declared = tables["tool_bias"], settings.disparities
+    tool = tables["tool_bias"]
     measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
-    features = [name for one in settings.features for name in measured if declared_as(name, settings) == one]
-    statistics = list(dict.fromkeys([declared.headline, *declared.statistics]))
-    disparities = [f"{metric_in_words(metric)} of {name}" for name in statistics for metric in declared.metrics]
-    roles = list(settings.roles)
-    if len(settings.templates) > 1:
-        roles = [f"{role}, {template}" for role in roles for template in settings.templates]
+    features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
+    for own in settings.values():
+        declared = own.disparities
+        features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
+        statistics += dict.fromkeys([declared.headline, *declared.statistics])
+        disparities += [f"{metric_in_words(metric)} of {name}" for name in statistics for metric in declared.metrics]
+        several = len(own.templates) > 1
+        roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
     names = {
-        "domain": list(domains),
+        "domain": list(settings),
         "feature": _in_order(measured, features),
         "calibration": _in_order(summaries["calibration"], ["raw", "calibrated"]),
         "statistic": _in_order(summaries["statistic"], statistics),
@@ -159,15 +166,21 @@ def _over_groups(summaries: pd.DataFrame) -> pd.DataFrame:
     return known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
 
 
-def _of_features(over_groups: pd.DataFrame, choices: Choices, settings: SagedSettings) -> list[Picture]:
+def _of_features(
+    over_groups: pd.DataFrame, choices: Choices, settings: Mapping[str, Settings], headline: str
+) -> list[Picture]:
     """Composition of replies by role, and how far they are from the baseline."""
-    kinds = {
-        name: settings.features[of].kind for name in choices.names["feature"] if (of := declared_as(name, settings))
-    }
-    kind = over_groups["feature"].map(kinds)
-    headline = settings.disparities.headline
+    kind = pd.Series(
+        [
+            _kind(settings[name], feature)
+            for name, feature in zip(over_groups["domain"], over_groups["feature"], strict=True)
+        ],
+        over_groups.index,
+        dtype=object,
+    )
     of_texts = over_groups[kind != "clusters"]
-    far = over_groups[(kind == "distance") & _raw(over_groups, headline)]
+    headlines = {name: own.disparities.headline for name, own in settings.items()}
+    far = over_groups[(kind == "distance") & _raw(over_groups, headlines)]
     found = [Picture("Features by role", FEATURES, charts.composition(of_texts, choices))] if len(of_texts) else []
     if len(far):
         chart = charts.by_role(far[OF_ROLE], choices, f"{headline} distance from the baseline")
@@ -175,8 +188,13 @@ def _of_features(over_groups: pd.DataFrame, choices: Choices, settings: SagedSet
     return found
 
 
-def _raw(over_groups: pd.DataFrame, statistic: str) -> "pd.Series[bool]":
-    return (over_groups["calibration"] == "raw") & (over_groups["statistic"] == statistic)
+def _kind(settings: Settings, feature: str) -> str | None:
+    declared = declared_as(feature, settings.features)
+    return settings.features[declared].kind if declared else None
+
+
+def _raw(over_groups: pd.DataFrame, headlines: Mapping[str, str]) -> "pd.Series[bool]":
+    return (over_groups["calibration"] == "raw") & _is_headline(over_groups, headlines)
 
 
 def _topics(over_groups: pd.DataFrame, topics: pd.DataFrame, choices: Choices, headline: str) -> list[Picture]:
@@ -184,7 +202,7 @@ def _topics(over_groups: pd.DataFrame, topics: pd.DataFrame, choices: Choices, h
     sizes = topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
     largest = sizes.groupby("domain").head(MOST_TOPICS)
     keys = pd.MultiIndex.from_frame(over_groups[["domain", "feature"]])
-    shown = over_groups[keys.isin(largest.index) & _raw(over_groups, headline)]
+    shown = over_groups[keys.isin(largest.index)]
     if shown.empty:
         return []
     more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""

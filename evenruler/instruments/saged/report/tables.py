@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import SagedSettings
+from evenruler.instruments.saged.declare.settings import Settings, declared_as
+from evenruler.instruments.saged.report.findings import SURE, configuration, metric_in_words, spread_of
 from evenruler.report.page import Cell, Mark, Table
-from evenruler.instruments.saged.report.findings import SURE, configuration, declared_as, metric_in_words, spread_of
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
 
 MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 15, 24, 40, 25
@@ -22,7 +22,7 @@ def _cut(rows: list[list[str | Cell]], most: int, where: str) -> tuple[list[list
     return rows[:most], f" {len(rows) - most:,} more: {where}." if len(rows) > most else ""
 
 
-def findings_table(found: pd.DataFrame, settings: SagedSettings) -> list[Table]:
+def findings_table(found: pd.DataFrame, settings: Settings) -> list[Table]:
     """Which concept lies out where, the surest first."""
     if found.empty:
         return []
@@ -110,11 +110,13 @@ def _rate(own: pd.DataFrame, column: str, n: int) -> str:
     return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {own[column]} of {own['n']})"
 
 
-def topics(topics: pd.DataFrame, settings: SagedSettings) -> list[Table]:
+def topics(topics: pd.DataFrame, settings: Settings) -> list[Table]:
     """Words of every cluster, a row a part."""
     if topics.empty:
         return []
-    declared = topics["feature"].map({name: declared_as(name, settings) or name for name in topics["feature"].unique()})
+    declared = topics["feature"].map(
+        {name: declared_as(name, settings.features) or name for name in topics["feature"].unique()}
+    )
     rows: list[list[str | Cell]] = []
     for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
         said = [
@@ -136,7 +138,7 @@ def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
         return []
     models = sorted(figures["model"].dropna().unique())
     rows: list[list[str | Cell]] = []
-    for name, of_name in figures.groupby("figure", sort=False):
+    for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):
         label = str(name).replace("_", " ")
         if of_name["value"].isna().all() and of_name["reason"].nunique() == 1:
             rows.append([label, "all", Cell(figure(of_name.iloc[0]), columns=max(1, len(models)))])

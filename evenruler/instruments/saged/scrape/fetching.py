@@ -11,7 +11,9 @@ import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.files import replace
-from evenruler.instruments.saged.scrape.replacing import Replaced, found_replacements
+from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.saged.declare.finding import FOUND, Found
+from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import refreshing
@@ -19,13 +21,11 @@ from evenruler.instruments.saged.scrape.finding import Findings
 from evenruler.instruments.saged.scrape.pages import Missing, Page
 from evenruler.instruments.saged.scrape.reading import DOMAINS, MISSING, PAGES, SNAPSHOTS, read
 from evenruler.instruments.saged.scrape.refreshing import Means
+from evenruler.instruments.saged.scrape.replacing import Replaced, found_replacements
 from evenruler.instruments.saged.scrape.scraping import scrape
-from evenruler.instruments.saged.declare.finding import FOUND, Found
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.declare import Settings, Source
-from evenruler.instruments.saged.declare.source import read_source
-from evenruler.progress import note
 from evenruler.models.declared import Catalogue
+from evenruler.progress import note
 from evenruler.tables import write_table
 
 ON_THE_WAY = Path(".cache/refresh")
@@ -63,7 +63,10 @@ def refresh(
     pages: list[Row] = []
     missing: list[Row] = []
     replace(on_the_way, json.dumps(known) + "\n")
-    with opened(refreshing.wiki_settings(source, settings.contact)) as reader, on_the_way.open("a", encoding="utf-8") as out:
+    with (
+        opened(refreshing.wiki_settings(source, settings.contact)) as reader,
+        on_the_way.open("a", encoding="utf-8") as out,
+    ):
         for fetched in refreshing.fetched(source, reader, known):
             pages += fetched.pages
             missing += fetched.missing

@@ -53,6 +53,8 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False
-    yaml.dump(source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True), folder / SOURCE)
+    yaml.dump(
+        source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True), folder / SOURCE
+    )
     missing = sum(1 for row in found.sources if not row["sentences"])
     return Made(len(found.sentences), len(found.sources), missing, without)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenruler.errors import UserError
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.local import ENDINGS, plain
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.declare.source import Source
 from evenruler.progress import note
 from evenruler.tables import read_table
 

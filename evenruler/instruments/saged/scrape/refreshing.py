@@ -10,9 +10,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape.replacing import Replaced, Write
-from evenruler.instruments.saged.scrape.candidates import Similarity
+from evenruler.instruments.saged.declare.finding import Way
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape import wiki
+from evenruler.instruments.saged.scrape.candidates import Similarity
 from evenruler.instruments.saged.scrape.finding import (
     Ask,
     Findings,
@@ -25,9 +26,8 @@ from evenruler.instruments.saged.scrape.finding import (
     only_names,
 )
 from evenruler.instruments.saged.scrape.pages import Missing, known_pages
-from evenruler.instruments.saged.declare.finding import Way
+from evenruler.instruments.saged.scrape.replacing import Replaced, Write
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.declare.source import Source
 
 Row = dict[str, Any]
 Links = Callable[[str], Sequence[str]]

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from evenruler.errors import UserError
+from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
 from evenruler.instruments.saged.declare.replacements import checked, leaks
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.candidates import (
     Ask,
     Candidate,
@@ -19,8 +21,6 @@ from evenruler.instruments.saged.scrape.candidates import (
     proposed,
 )
 from evenruler.instruments.saged.scrape.replies import fault
-from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
-from evenruler.instruments.saged.declare.source import Source
 
 Write = Callable[[str, int, int], str]
 """A language model: a prompt, a seed and the tokens that its reply has at most -> its reply."""
