@@ -41,14 +41,14 @@ def extract(
         features: By name. Clusters become features of their own, "topics-0", "topics-1" and so on, the largest first,
             for each domain and model; where they are apart by other columns too, these are in the name
             ("topics-france-0"), for they are other topics.
-        models: Opens what the features name, before anything is measured.
+        models: What the models that features name said.
 
     Returns:
         For `lexicon`, `classifier` and `scorer` value and baseline; for `distance` and `clusters` the value alone.
         Clusters are those of replies without framing; replies after a framing are placed among them.
 
     Raises:
-        UserError: A model is missing or of another kind, or weights of labels do not fit a model's labels.
+        UserError: Weights of labels do not fit a model's labels.
         ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
     """
     measures = {name: opened(name, feature, models) for name, feature in features.items()}

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.errors import UserError
 from evenruler.instruments.saged.ask.clusters import cluster, distances, placed, topic_words
 from evenruler.instruments.saged.ask.lexicon import compound
 from evenruler.instruments.saged.ask.measuring import Models
@@ -77,11 +76,7 @@ Measure = Callable[[Replies], Measured]
 
 
 def opened(name: str, feature: Feature, models: Models) -> Measure:
-    """What measures a feature; its models are opened, and nothing is asked of them yet.
-
-    Raises:
-        UserError: A model is missing or of another kind, or weights of labels do not fit a model's labels.
-    """
+    """What measures a feature, with what its models said."""
     return _OPEN[feature.kind](name, feature, models)
 
 
@@ -128,31 +123,11 @@ def _classifier(name: str, feature: Feature, models: Models) -> Measure:
     def measure(replies: Replies) -> Measured:
         if not replies.texts:  # nothing was asked, so that the labels are not known
             return _of_texts(name, replies, np.zeros(0), TOO_LONG)
-        weights = _weights(name, feature, classifier.labels)
+        weights = np.array(feature.weights(name, classifier.labels), dtype=np.float64)
         numbers = classifier.probabilities(replies.texts) @ weights + feature.offset
         return _of_texts(name, replies, numbers, TOO_LONG)
 
     return measure
-
-
-def _weights(name: str, feature: Feature, labels: Sequence[str]) -> Floats:
-    """[labels] the weight of each; every label has one."""
-    score = feature.score or {}
-    wrong = [
-        f"{what} {', '.join(map(repr, found))}"
-        for what, found in (
-            ("no weight for", [label for label in labels if label not in score]),
-            ("no such label as", [label for label in score if label not in labels]),
-        )
-        if found
-    ]
-    if wrong:
-        raise UserError(
-            "; ".join(wrong),
-            where=f"params.yaml: features.{name}.score",
-            remedy=f"give the labels of {feature.model} a weight each, 0 if need be: {', '.join(labels)}",
-        )
-    return np.array([score[label] for label in labels], dtype=np.float64)
 
 
 def _distance(name: str, feature: Feature, models: Models) -> Measure:

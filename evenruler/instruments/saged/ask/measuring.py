@@ -30,7 +30,7 @@ class Classifier(Protocol):
 
 
 class Models(Protocol):
-    """Opens what features name; nothing is loaded before it is asked something."""
+    """What features name."""
 
     def classifier(self, name: str) -> Classifier:
         """Of a `classifier` feature."""

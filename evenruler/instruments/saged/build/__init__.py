@@ -27,9 +27,11 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         `prompts`, `sources` and `rejected`, and `tries`: what that model wrote that was no question.
 
     Raises:
-        UserError: A branched item still holds words of its root, or the model cannot be loaded.
+        UserError: A branched item still holds words of its root, weights do not fit the labels of a classifier, or the
+            model cannot be loaded.
     """
     name, source, settings = declaration.name, declaration.source, declaration.settings
+    _check_weights(settings, catalogue)
     tries: Tries = []
     sentences = declaration.made["sentences"].to_pylist()
     rows = rows_of(name, source, sentences, _questions(catalogue, source, tries))
@@ -73,6 +75,15 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "features": {key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()},
         "disparities": settings.disparities.model_dump(),
     }
+
+
+def _check_weights(settings: Settings, catalogue: Catalogue) -> None:
+    """Before anything is asked, as far as the catalogue says what labels there are."""
+    for name, feature in settings.features.items():
+        if feature.kind == "classifier" and feature.model in catalogue.models:
+            labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
+            if labels:
+                feature.weights(name, labels)
 
 
 def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:

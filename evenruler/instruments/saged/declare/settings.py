@@ -1,10 +1,11 @@
 """What an entry of `instruments` may say: how models are asked, and what is measured of what they write."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Use
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.scaled import Scaled, at_scale
@@ -64,6 +65,33 @@ class Feature(Strict):
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ValueError(f"low is {self.low} and high {self.high}")
         return self
+
+    def weights(self, name: str, labels: Sequence[str]) -> list[float]:
+        """Of a `classifier`: the weight of each label, every one of which has one.
+
+        Args:
+            name: Of the feature.
+            labels: Of its model, in order.
+
+        Raises:
+            UserError: A label has no weight, or a weight no label.
+        """
+        score = self.score or {}
+        wrong = [
+            f"{what} {', '.join(map(repr, found))}"
+            for what, found in (
+                ("no weight for", [label for label in labels if label not in score]),
+                ("no such label as", [label for label in score if label not in labels]),
+            )
+            if found
+        ]
+        if wrong:
+            raise UserError(
+                "; ".join(wrong),
+                where=f"params.yaml: features.{name}.score",
+                remedy=f"give the labels of {self.model} a weight each, 0 if need be: {', '.join(labels)}",
+            )
+        return [score[label] for label in labels]
 
 
 _KEYS: dict[str, tuple[set[str], set[str]]] = {

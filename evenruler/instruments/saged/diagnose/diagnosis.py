@@ -7,7 +7,7 @@ import pandas as pd
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose import figures
+from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.biases import context_bias, tool_bias
 from evenruler.instruments.saged.diagnose.cells import cells_of
 from evenruler.instruments.saged.diagnose.comparing import compared
@@ -63,9 +63,9 @@ def diagnose(
         "context_bias": context_bias(layout),
         "figures": pd.concat(
             [
-                figures.headlines(disparities, settings),
-                figures.refusals(domain, replies, prompts, resampling),
-                figures.brittleness(domain, features, prompts, framed, resampling),
+                quality.headlines(disparities, settings),
+                quality.refusals(domain, replies, prompts, resampling),
+                quality.brittleness(domain, features, prompts, framed, resampling),
             ],
             ignore_index=True,
         ),

@@ -10,11 +10,13 @@ import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from evenruler.instruments.saged.ask.extracting import Extracted, extract
-from evenruler.instruments.saged.ask.measuring import FromCatalogue
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.models.catalogue import load
+from evenruler.models.declared import Catalogue
+from evenruler.models.model import Model
+from evenruler.models.records import Sampling
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from evenruler.tables.parquet import _table
 from tests.models.backends.test_classifier import save_classifier
 from tests.tiny import save_tiny, tiny_declaration
@@ -190,17 +192,16 @@ class TestClassifier:
             ),
         ],
     )
-    def test_weights_that_do_not_fit_the_labels_are_refused_before_anything_is_asked(
+    def test_weights_that_do_not_fit_the_labels_are_refused(
         self, score, what, error_of
     ) -> None:
         models = Doubles(KNOWN)
         wrong = Feature(kind="classifier", model="c", score=score)
         line = error_of(extract, PROMPTS, generations(("p1", "good")), {"s": classifier(), "mood": wrong}, models)
         assert line == (
-            f"params.yaml: saged.features.mood.score: {what}; give the labels of c a weight each, 0 if need be: "
+            f"params.yaml: features.mood.score: {what}; give the labels of c a weight each, 0 if need be: "
             "negative, neutral, positive"
         )
-        assert models.asked == []
 
 
 PLANE = {
@@ -425,18 +426,31 @@ REAL_FEATURES = {
 }
 
 
+class Live:
+    """Models of a catalogue, asked on the spot."""
+
+    def __init__(self, catalogue: Catalogue, store: RowStore) -> None:
+        self.catalogue, self.store = catalogue, store
+
+    def classifier(self, name: str) -> Model:
+        return load(name, self.catalogue, store=self.store)
+
+    def embedder(self, name: str | None) -> Model:
+        return load(name or "minilm", self.catalogue, store=self.store)
+
+    def scorer(self, name: str) -> Callable[[Sequence[str]], list[str]]:
+        model = load(name, self.catalogue, store=self.store)
+        return lambda prompts: model.generate(prompts, sampling=Sampling(max_new_tokens=16, temperature=0))
+
+
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., FromCatalogue]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Live]:
     folder = tmp_path_factory.mktemp("models")
-    declared = tiny_declaration({"s": save_tiny(folder / "s", max_position_embeddings=1024)})
-    of_class = tiny_declaration({"c": save_classifier(folder / "c")}, kind="classifier")
-    declared["models"] |= {"c": of_class["models"]["c"]}
-    declared["active"]["models"] = ["s"]
-    params = Params.model_validate(declared)
+    models = tiny_declaration({"s": save_tiny(folder / "s", max_position_embeddings=1024)})["models"]
+    models["c"] = tiny_declaration({"c": save_classifier(folder / "c")}, kind="classifier")["models"]["c"]
+    catalogue = Catalogue.model_validate({"models": models})
     made = iter(range(100))
-    return lambda store=None: FromCatalogue(
-        params, params.diagnosis.embedder, store or RowStore(folder / f"store-{next(made)}")
-    )
+    return lambda store=None: Live(catalogue, store or RowStore(folder / f"store-{next(made)}"))
 
 
 class TestRealModels:
@@ -445,7 +459,7 @@ class TestRealModels:
     def replies(self, texts: Sequence[str]) -> pd.DataFrame:
         return generations(*((f"p{i % 3}", text) for i, text in enumerate(texts)))
 
-    def test_a_mixed_batch_equals_one_by_one(self, opened: Callable[[], FromCatalogue]) -> None:
+    def test_a_mixed_batch_equals_one_by_one(self, opened: Callable[[], Live]) -> None:
         replies = self.replies(REAL_TEXTS)
         whole = extract(REAL_PROMPTS, replies, REAL_FEATURES, opened()).features
         models = opened()
@@ -465,7 +479,7 @@ class TestRealModels:
         assert len(REAL_TEXTS[6].split()) > LONGEST
         assert whole.loc[whole["feature"] == "near", "value"].between(0, 2).sum() == 8
 
-    def test_what_the_store_has_is_not_asked_again(self, opened: Callable[..., FromCatalogue], tmp_path: Path) -> None:
+    def test_what_the_store_has_is_not_asked_again(self, opened: Callable[..., Live], tmp_path: Path) -> None:
         store = RowStore(tmp_path / "store")
         first = extract(REAL_PROMPTS, self.replies(REAL_TEXTS), REAL_FEATURES, opened(store))
         count = store.count()
@@ -473,7 +487,7 @@ class TestRealModels:
         assert store.count() == count > 0
         pd.testing.assert_frame_equal(again.features, first.features)
 
-    def test_topics_of_the_packaged_embedder(self, opened: Callable[[], FromCatalogue]) -> None:
+    def test_topics_of_the_packaged_embedder(self, opened: Callable[[], Live]) -> None:
         texts = [f"The {n} {verb}" for n in ("violin", "piano", "flute") for verb in ("played a song.", "made music.")]
         texts += [f"The {n} {verb}" for n in ("soldiers", "army", "troops") for verb in ("went to war.", "fought.")]
         found = extract(REAL_PROMPTS, self.replies(texts), topics("label", k=2, metric="cosine"), opened())

@@ -9,15 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.build.branching import (
-    Branched,
-    Replacements,
-    Span,
-    branch,
-    branches,
-    checked,
-    leaks,
-)
+from evenruler.instruments.saged.build.branching import Branched, Span, branch, branches
+from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
 STATES = {"Aurelia": "the United States", "Aurelian": "American"}

@@ -7,7 +7,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.build.branching import Branched, Span
-from evenruler.instruments.saged.build.prompts import _beginning, _outside, build, report
+from evenruler.instruments.saged.build.prompts import _beginning, _outside, counted, rows_of
 from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.tables.ids import content_sha256
@@ -59,7 +59,7 @@ def asks(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, s
 
 
 def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_the_spans_alone() -> None:
-    built = build("fruit", domain(), [sentence("An apple keeps the doctor away from every apple tree.")], asks)
+    built = rows_of("fruit", domain(), [sentence("An apple keeps the doctor away from every apple tree.")], asks)
     by_concept = {row["concept"]: row for row in built.prompts}
     assert {concept: row["baseline"] for concept, row in by_concept.items()} == {
         "apple": "An apple keeps the doctor away from every apple tree.",
@@ -80,7 +80,7 @@ def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_t
     assert {row["root_id"] for row in built.prompts} == {by_concept["apple"]["id"]}
     assert len({row["id"] for row in built.prompts}) == 3
     assert all(set(row) == set(PROMPTS.names) for row in built.prompts)
-    assert report(built.prompts) == [
+    assert counted(built.prompts) == [
         {"concept": "apple", "items": 1, "replaced": 0.0},
         {"concept": "orange", "items": 1, "replaced": 1.0},
         {"concept": "pear", "items": 1, "replaced": 1.0},
@@ -88,7 +88,7 @@ def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_t
 
 
 def test_questions_are_branched_for_themselves() -> None:
-    built = build("fruit", domain("question"), [sentence("Every apple tastes sweet.")], asks)
+    built = rows_of("fruit", domain("question"), [sentence("Every apple tastes sweet.")], asks)
     assert [row["prompt"] for row in built.prompts] == [
         "What is good about an apple?",
         "What is good about an orange?",
@@ -97,7 +97,7 @@ def test_questions_are_branched_for_themselves() -> None:
 
 
 def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
-    built = build("fruit", domain("question", counterfactual_baseline=False), [sentence("Every apple is sweet.")], asks)
+    built = rows_of("fruit", domain("question", counterfactual_baseline=False), [sentence("Every apple is sweet.")], asks)
     assert {row["baseline"] for row in built.prompts} == {"Every apple is sweet."}
     assert all(row["baseline_spans"] == [] for row in built.prompts)
 
@@ -112,7 +112,7 @@ def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list
 
 def test_a_prompt_is_asked_once() -> None:
     rows = [sentence("Every apple grows."), sentence("Surely an apple grows."), sentence("An apple falls.")]
-    built = build("fruit", domain("question"), rows, asks_what_follows)
+    built = rows_of("fruit", domain("question"), rows, asks_what_follows)
     roots = [row["prompt"] for row in built.prompts if row["is_root"]]
     assert sorted(roots) == ["Is every apple one that falls?", "Is every apple one that grows?"]
     assert [row["reason"] for row in built.rejected] == ["its prompt is that of another item"]
@@ -121,7 +121,7 @@ def test_a_prompt_is_asked_once() -> None:
 def test_what_became_no_prompt_is_there_with_its_reason_and_others_take_its_place() -> None:
     texts = ["Every apple is a secret.", "Every apple tastes sweet.", "Every apple falls.", "Every apple grows."]
     rows = [sentence(text) for text in texts] + [sentence("A pear is soft.", "pear")]
-    built = build("fruit", domain("question", per_concept=2), rows, asks_what_follows)
+    built = rows_of("fruit", domain("question", per_concept=2), rows, asks_what_follows)
     assert sum(row["is_root"] for row in built.prompts) == 2
     reasons = [row["reason"] for row in built.rejected]
     assert reasons[0] == "its concept is no root"
@@ -138,15 +138,15 @@ def test_a_root_word_that_no_replacement_reaches_is_an_error_unless_allowed() ->
     with pytest.raises(
         UserError, match=r"fruit: orange: 'cider' of the root is still in 'Every orange tastes of cider.'"
     ):
-        build("fruit", domain(replacements=maps), rows, asks)
-    allowed = build("fruit", domain(replacements=maps, allow_leaks=True), rows, asks).prompts
+        rows_of("fruit", domain(replacements=maps), rows, asks)
+    allowed = rows_of("fruit", domain(replacements=maps, allow_leaks=True), rows, asks).prompts
     assert [row["baseline"] for row in allowed[1:]] == ["Every orange tastes of cider.", "Every pear tastes of perry."]
 
 
 def test_replacements_that_cannot_be_are_one_line_with_their_place() -> None:
     maps = REPLACEMENTS["apple"] | {"pear": {"apple": "apple pear"}}
     with pytest.raises(UserError, match=r"fruit: branch.replacements.apple.pear"):
-        build("fruit", domain(replacements={"apple": maps}), [sentence("Every apple falls.")], asks)
+        rows_of("fruit", domain(replacements={"apple": maps}), [sentence("Every apple falls.")], asks)
 
 
 def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import SagedSettings
+from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.schemas import figures_of
@@ -49,7 +49,7 @@ def domain(name: str) -> Source:
     )
 
 
-def settings(**changes: Any) -> SagedSettings:
+def settings(**changes: Any) -> Settings:
     declared: dict[str, Any] = {
         "roles": {"no-role": "", "assistant": "You are a helpful assistant."},
         "features": {
@@ -68,7 +68,7 @@ def settings(**changes: Any) -> SagedSettings:
             "metrics": METRICS,
         },
     }
-    return SagedSettings.model_validate(declared | changes)
+    return Settings.model_validate(declared | changes, context={"scale": "quick"})
 
 
 def cells() -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.saged.build import Built, build
+from evenruler.instruments.saged.build.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.scraping import Scraped, scrape
 from evenruler.instruments.saged.declare.source import Source, read_source
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[4]
 
 @pytest.fixture(scope="module")
 def source() -> Source:
-    return read_source(ROOT / "data/sources/domains/ideologies.yaml")
+    return read_source(ROOT / "data/sources/saged/ideologies.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +27,15 @@ def scraped(source: Source) -> Scraped:
 
 
 @pytest.fixture(scope="module")
-def built(source: Source, scraped: Scraped) -> Built:
-    return build("ideologies", source, scraped.sentences, lambda *_: pytest.fail("asked for questions"))
+def built(source: Source, scraped: Scraped) -> Rows:
+    return rows_of("ideologies", source, scraped.sentences, lambda *_: pytest.fail("asked for questions"))
 
 
 def test_every_page_is_there_and_holds_a_keyword(scraped: Scraped) -> None:
     assert [(row["source_tag"], row["reason"]) for row in scraped.sources if row["reason"]] == []
 
 
-def test_every_concept_gets_its_items_but_for_the_one_that_the_file_names(built: Built, source: Source) -> None:
+def test_every_concept_gets_its_items_but_for_the_one_that_the_file_names(built: Rows, source: Source) -> None:
     items = Counter(row["concept"] for row in built.prompts)
     assert len(items) == 10
     assert {concept: n for concept, n in items.items() if n != 10} == {"environmentalism": 7}

@@ -80,7 +80,7 @@ class TestSettings:
     def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
         local = domain(material={"kind": "local", "path": "articles/a.md"})
         assert "its text is local; there is nothing to fetch" in error_of(wiki_settings, local, CONTACT)
-        assert error_of(wiki_settings, domain(), None).startswith("params.yaml: saged.contact: no contact")
+        assert error_of(wiki_settings, domain(), None).startswith("params.yaml: families.saged.contact: no contact")
         assert "is no mail or web address" in error_of(wiki_settings, domain(), "me")
         unlicensed = domain(material={"kind": "wiki", "api": "http://wiki.example/api.php"})
         assert "add `licence`" in error_of(wiki_settings, unlicensed, CONTACT)
