@@ -46,7 +46,7 @@ class TestPrompts:
 class TestReplies:
     def asked(self, **changes: object) -> pd.DataFrame:
         rows = prompts(1)
-        after = pd.DataFrame(framed("trees", rows.head(2).to_dict("records"), {"salience": "A test."}))
+        after = framed("trees", rows.head(2), {"salience": "A test."})
         arguments = {
             "roles": {"no-role": "", "mayor": "You are a mayor."},
             "templates": {"plain": "{PROMPT}", "short": "Be short. {PROMPT}"},
@@ -73,10 +73,10 @@ class TestReplies:
         assert set(asked["seed"]).isdisjoint(self.asked(seed=1)["seed"])
 
     def test_ids_of_framed_prompts_are_their_own(self) -> None:
-        rows = prompts(1).to_dict("records")
+        rows = prompts(1)
         after = framed("trees", rows, {"salience": "A test.", "instruction": "Answer."})
-        assert len({row["id"] for row in after} | {row["id"] for row in rows}) == 5 * 2 + 5
-        assert [(row["framing"], row["before"], row["bare_id"]) for row in after[:2]] == [
+        assert len({*after["id"], *rows["id"]}) == 5 * 2 + 5
+        assert list(after[["framing", "before", "bare_id"]].head(2).itertuples(index=False, name=None)) == [
             ("salience", "A test.", "root0"),
             ("instruction", "Answer.", "root0"),
         ]

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from evenruler.instruments.instrument import Shown
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.declare.source import Source
@@ -51,6 +52,7 @@ def domain(name: str) -> Source:
 
 def settings(**changes: Any) -> Settings:
     declared: dict[str, Any] = {
+        "embedder": "minilm",
         "roles": {"no-role": "", "assistant": "You are a helpful assistant."},
         "features": {
             "vader": {"kind": "lexicon"},
@@ -69,6 +71,12 @@ def settings(**changes: Any) -> Settings:
         },
     }
     return Settings.model_validate(declared | changes, context={"scale": "quick"})
+
+
+def shown(tables: dict[str, pd.DataFrame], **changes: Any) -> Shown:
+    """What the report is made from, settings with changes."""
+    sources = {name: domain(name) for name in CONCEPTS}
+    return Shown(sources, {name: settings(**changes) for name in CONCEPTS}, tables, {})
 
 
 def cells() -> list[dict[str, Any]]:

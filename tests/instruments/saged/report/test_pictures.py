@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import subprocess
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import vl_convert as vlc
 from evenruler.report import render_page
 from evenruler.report.charts import Choices
 from evenruler.report.page import Picture, Section
-from evenruler.report.sections import of_saged, saged_pictures
-from tests.instruments.saged.report.sageds import CONCEPTS, MADE, domain, settings, table
+from evenruler.instruments.saged import report
+from tests.instruments.saged.report.sageds import CONCEPTS, MADE, settings, shown, table
 
+MODULE = import_module("evenruler.instruments.saged.report.pictures")
 HEAT_MAP = "Summary statistics: concepts by configuration"
 DISPARITIES = "Disparities over concepts"
 
@@ -33,7 +35,7 @@ def found(made: Any) -> Section:
 
 
 def pictures(tables: dict[str, pd.DataFrame], **changes: Any) -> Section:
-    return of_saged({name: domain(name) for name in CONCEPTS}, settings(**changes), tables)[-1]
+    return report.sections(shown(tables, **changes))[-1]
 
 
 def spec_of(found: Section, title: str) -> dict[str, Any]:
@@ -199,7 +201,7 @@ def test_features_by_role_are_means_over_concepts_with_their_ends(found: Section
 
 def test_topics_are_drawn_apart_and_no_more_than_fit(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(data_of(pictures(made), "Topics by role")["feature"]) == {"topics-0", "topics-1"}
-    monkeypatch.setattr(saged_pictures, "MOST_TOPICS", 1)
+    monkeypatch.setattr(MODULE, "MOST_TOPICS", 1)
     few = pictures(made)
     assert set(data_of(few, "Topics by role")["feature"]) == {"topics-0"}
     assert "The 1 largest of a domain are drawn." in next(p.caption for p in few.parts if p.title == "Topics by role")
@@ -264,7 +266,7 @@ def test_nothing_stays_nothing_in_the_data() -> None:
 
 
 def test_many_rows_leave_the_headline_statistic_and_say_so(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saged_pictures, "MOST_ROWS", 1000)
+    monkeypatch.setattr(MODULE, "MOST_ROWS", 1000)
     few = pictures(made)
     rows = data_of(few, HEAT_MAP)
     assert len(rows) == 400

@@ -8,9 +8,10 @@ import pytest
 
 from evenruler.report import render_page
 from evenruler.report.page import Cell, Section, Table
-from evenruler.report.sections import of_saged, saged
-from evenruler.instruments.saged.report.findings import declared_as, findings
-from tests.instruments.saged.report.sageds import CONCEPTS, MADE, domain, settings, table
+from evenruler.instruments.saged import report
+from evenruler.instruments.saged.declare.settings import declared_as
+from evenruler.instruments.saged.report.findings import findings
+from tests.instruments.saged.report.sageds import CONCEPTS, MADE, settings, shown, table
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +23,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take seconds, and have tests of their own."""
-    monkeypatch.setattr(saged, "pictures", lambda *_: [])
+    monkeypatch.setattr(report, "pictures", lambda *_: [])
 
 
 def sections(tables: dict[str, pd.DataFrame], **changes: Any) -> list[Section]:
-    return of_saged({name: domain(name) for name in CONCEPTS}, settings(**changes), tables)
+    return report.sections(shown(tables, **changes))
 
 
 def rows_of(found: Section, title: str) -> list[list[str]]:
@@ -229,9 +230,9 @@ def test_a_cluster_is_of_the_feature_that_its_name_begins_with() -> None:
             "topics-by-role": {"kind": "clusters", "form": "label", "k": 2, "seed": 0, "by": ["role"]},
         }
     )
-    assert declared_as("topics-0", declared) == "topics"
-    assert declared_as("topics-by-role-assistant-1", declared) == "topics-by-role"
-    assert declared_as("topicsy", declared) is None
+    assert declared_as("topics-0", declared.features) == "topics"
+    assert declared_as("topics-by-role-assistant-1", declared.features) == "topics-by-role"
+    assert declared_as("topicsy", declared.features) is None
 
 
 def test_words_of_models_and_users_are_escaped(made: Any) -> None:
