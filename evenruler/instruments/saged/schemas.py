@@ -112,6 +112,46 @@ FRAMED = pa.schema(
 )
 """One row a prompt and a framing. `before`: what stands before the prompt; `bare_id`: the prompt's own id."""
 
+REPLIES = pa.schema(
+    [
+        required("id", pa.string()),
+        required("framing", pa.string()),
+        required("role", pa.string()),
+        required("template", pa.string()),
+        required("repetition", pa.int32()),
+        pa.field("reply", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a reply that was asked for. `id`: of the prompt; `role`: whom the model was told to be; `reply`: null where a
+server gave none; `reason`: what it said of that, null elsewhere."""
+
+EMBEDDINGS = pa.schema(
+    [required("tool", pa.string()), required("text", pa.string()), required("vector", pa.list_(pa.float32()))]
+)
+"""One row an embedder and distinct text, of replies and baselines alike."""
+
+CLASSIFICATIONS = pa.schema(
+    [
+        required("tool", pa.string()),
+        required("text", pa.string()),
+        required("labels", pa.list_(pa.string())),
+        required("probabilities", pa.list_(pa.float64())),
+    ]
+)
+"""One row a classifier and distinct text. `probabilities`: of the labels, in their order; NaN throughout for a text
+that is too long."""
+
+SCORED = pa.schema(
+    [
+        required("tool", pa.string()),
+        required("prompt", pa.string()),
+        pa.field("reply", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a question to a scorer. `reply`: null where a server gave none; `reason`: what it said of that."""
+
 GENERATIONS = pa.schema(
     [
         required("id", pa.string()),
@@ -127,8 +167,8 @@ GENERATIONS = pa.schema(
         pa.field("reason", pa.string()),
     ]
 )
-"""One row a reply. `id`: of the prompt; `role`: whom the model was told to be; `generation`: null where a server gave
-no reply, which is then neither a refusal nor empty; `reason`: what it said of that, null elsewhere."""
+"""One row of `REPLIES`, with whose it is and what is told of it at once: `generation` is null where a server gave no
+reply, which is then neither a refusal nor empty."""
 
 _REPLY = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
 
@@ -268,6 +308,12 @@ CONTEXT_BIAS = pa.schema(
 )
 """One row a third of the baselines, by their own score (C.2). `context`: `bad`, `neutral` or `good`; `mean`: of the
 replies to prompts whose baselines are such."""
+
+MEASURED = pa.schema(
+    [required("domain", pa.string()), required("feature", pa.string()), required("declared", pa.string())]
+)
+"""One row a feature of a domain, as tables name it. `declared`: the entry of `features` that it comes from, which makes
+several where it is of clusters."""
 
 FIGURES = figures_of("part")
 """Figures of a domain; `part`: role, template and feature, or role and template."""

@@ -1,1 +1,116 @@
 """From numbers to summaries and disparities, and how sure they are (SAGED, sections 3.3 and 4)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.ask import after_prefixes
+from evenruler.instruments.saged.declare.settings import Disparities, declared_as
+from evenruler.instruments.saged.diagnose.comparing import adjusted
+from evenruler.instruments.saged.diagnose.diagnosis import diagnose
+from evenruler.measurement import Resampling, as_metrics
+
+__all__ = ["TABLES", "across", "evidence", "figures"]
+
+TABLES: dict[str, pa.Schema] = {
+    "summaries": schemas.SUMMARIES,
+    "disparities": schemas.DISPARITIES,
+    "verdicts": schemas.VERDICTS,
+    "rates": schemas.RATES,
+    "tool_bias": schemas.TOOL_BIAS,
+    "context_bias": schemas.CONTEXT_BIAS,
+    "topics": schemas.TOPICS,
+    "measured": schemas.MEASURED,
+    "figures": schemas.FIGURES,
+}
+
+REPEATED = ["framing", "model", "lineage", "role", "template", "domain", "feature", "reason"]
+"""Columns with few values, which are many times smaller as categories."""
+
+
+def figures(
+    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+) -> dict[str, pd.DataFrame]:
+    """Diagnose one domain on one model.
+
+    Args:
+        name: Of the domain.
+        tables: With `prompts`.
+        plan: Of the domain.
+        scores: As `ask.scores` gives them.
+        subject: Who replied.
+        resampling: Level and seed of intervals; how many resamples, the plan says.
+
+    Returns:
+        The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
+        adjusted, and `baselines`, the bias of the tools. None where the model gave no reply.
+
+    Raises:
+        UserError: There is no such statistic, option or metric.
+    """
+    if scores["generations"].empty:
+        return {}
+    found = diagnose(
+        name,
+        scores["features"].astype(dict.fromkeys(REPEATED, "category")),
+        scores["generations"],
+        tables["prompts"],
+        after_prefixes(tables, plan) if plan["prefixes"] else None,
+        Disparities.model_validate(plan["disparities"]),
+        resampling.level,
+        resampling.seed,
+    )
+    return {**found, "topics": scores["topics"]}
+
+
+def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+    """What needs several models: tests are adjusted together, and tools are as biased beside any of them.
+
+    Args:
+        records: Of domains and models.
+        resampling: Not used: nothing is drawn.
+
+    Returns:
+        `disparities`, `tool_bias` and `measured` of `TABLES`.
+    """
+    tools = _joined(records, "baselines", schemas.TOOL_BIAS)
+    return {
+        "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
+        "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
+        "measured": _measured(records),
+    }
+
+
+def evidence(tables: Tables) -> dict[str, Any]:
+    """Figures of each domain for its card: of features that go by the name that users gave them.
+
+    Clusters, of which each is a feature, are too many.
+    """
+    measured = tables["measured"]
+    several = measured[measured["feature"] != measured["declared"]]
+    of_clusters = set(zip(several["domain"], several["feature"], strict=True))
+    found = tables["figures"]
+    of_part = found["part"].str.split(", ").str[2]
+    kept = [key not in of_clusters for key in zip(found["benchmark"], of_part, strict=True)]
+    return as_metrics(found[kept], "part")
+
+
+def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:
+    found = [record.found[name] for record in records if name in record.found]
+    filled = [frame for frame in found if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=schema.names)
+
+
+def _measured(records: Sequence[Record]) -> pd.DataFrame:
+    rows = [
+        {"domain": record.instrument, "feature": feature, "declared": declared_as(feature, record.plan["features"])}
+        for record in records
+        if "summaries" in record.found
+        for feature in record.found["summaries"]["feature"].unique()
+    ]
+    found = pd.DataFrame(rows, columns=schemas.MEASURED.names)
+    return found.drop_duplicates(ignore_index=True)

@@ -8,13 +8,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Statistic
 from evenruler.instruments.saged.diagnose.blocks import Floats, pairs
 from evenruler.instruments.saged.diagnose.draws import as_they_are
 from evenruler.instruments.saged.diagnose.groups import Codes, gathered
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, NO_BASELINE, RAW, Groups, Layout
 from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, reason
 from evenruler.instruments.saged.diagnose.summary import Summary
-from evenruler.instruments.saged.settings import Statistic
 
 
 @dataclass(frozen=True)

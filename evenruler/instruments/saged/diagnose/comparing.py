@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.instrument import Scale
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.cells import Cells
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled, shuffled
 from evenruler.instruments.saged.diagnose.inference import Permuted, benjamini_hochberg, intervals, permutation_p
-from evenruler.instruments.saged.settings import Disparities
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
 """Tests of the same are adjusted together, over configurations, calibrations and metrics."""
@@ -22,7 +21,7 @@ ONE_ROOT = "a single root item has no interval"
 LIKELY_EQUAL = "no interval: undefined in most plausible truths, where all groups are equal"
 
 
-def compared(cells: Sequence[Cells], settings: Disparities, scale: Scale, level: float, seed: int) -> pd.DataFrame:
+def compared(cells: Sequence[Cells], settings: Disparities, level: float, seed: int) -> pd.DataFrame:
     """Every metric of every cell, with its permutation test and its interval.
 
     Impact ratios are of selection rates, and of no other statistic.
@@ -30,20 +29,19 @@ def compared(cells: Sequence[Cells], settings: Disparities, scale: Scale, level:
     Args:
         cells: Of one domain and grouping: the same layout and groups.
         settings: Which metrics, how many permutations and resamples.
-        scale: Of those numbers.
         level: Of intervals.
         seed: Of draws.
 
     Returns:
-        By `schemas.DISPARITIES`. `p_adjusted` is over a `FAMILY`; `n_permutations` is 0 where there is
-        no disparity to test.
+        By `schemas.DISPARITIES`, but for `p_adjusted` (`adjusted`); `n_permutations` is 0 where there is no disparity
+        to test.
 
     Raises:
         UserError: There is no such metric.
     """
     layout, groups = cells[0].layout, cells[0].groups
-    tests = _tests(cells, settings, scale, seed)
-    resamples = list(resampled(layout, groups, settings.resamples[scale], seed))
+    tests = _tests(cells, settings, seed)
+    resamples = list(resampled(layout, groups, settings.resamples, seed))
     several = layout.replies["root_id"].nunique() > 1
     tables = []
     for i, each in enumerate(cells):
@@ -54,18 +52,31 @@ def compared(cells: Sequence[Cells], settings: Disparities, scale: Scale, level:
             own = None if ends is None else (ends[0][place], ends[1][place])
             rows = _rows(each, metric, (tests[i].p[place], tests[i].n[place]), own)
             tables.append(pd.concat([names, pd.DataFrame(rows)], axis=1))
-    table = pd.concat(tables, ignore_index=True)
-    table["p_adjusted"] = table.groupby(FAMILY)["p"].transform(lambda p: benjamini_hochberg(p.to_numpy()))
-    return table[list(schemas.DISPARITIES.names)]
+    return pd.concat(tables, ignore_index=True)
 
 
-def _tests(cells: Sequence[Cells], settings: Disparities, scale: Scale, seed: int) -> dict[int, Permuted]:
+def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
+    """Disparities of one model or several with `p_adjusted`, over a `FAMILY` of tests.
+
+    Args:
+        compared: As the function of that name gives them.
+
+    Returns:
+        By `schemas.DISPARITIES`.
+    """
+    if compared.empty:
+        return pd.DataFrame(columns=schemas.DISPARITIES.names)
+    p = compared.groupby(FAMILY)["p"].transform(lambda p: benjamini_hochberg(p.to_numpy()))
+    return compared.assign(p_adjusted=p)[list(schemas.DISPARITIES.names)]
+
+
+def _tests(cells: Sequence[Cells], settings: Disparities, seed: int) -> dict[int, Permuted]:
     """By place of the cells, their tests: of all that have the same metrics and number of permutations at once."""
     groups = cells[0].groups
     alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
     for place, each in enumerate(cells):
         headline = each.statistic == settings.headline
-        n = (settings.headline_permutations if headline else settings.permutations)[scale]
+        n = settings.headline_permutations if headline else settings.permutations
         alike.setdefault((n, tuple(_metrics(each, settings))), []).append(place)
     tests: dict[int, Permuted] = {}
     for (n, metrics), places in alike.items():

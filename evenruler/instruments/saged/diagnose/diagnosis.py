@@ -1,36 +1,21 @@
 """Where disparities are, and how sure that is (SAGED, section 4, appendices A.4 and C)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Scale
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.diagnose import figures
+from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.biases import context_bias, tool_bias
 from evenruler.instruments.saged.diagnose.cells import cells_of
 from evenruler.instruments.saged.diagnose.comparing import compared
 from evenruler.instruments.saged.diagnose.layout import Layout, laid_out
 from evenruler.instruments.saged.diagnose.rates import rates
 from evenruler.instruments.saged.diagnose.verdicts import verdicts
-from evenruler.instruments.saged.settings import Disparities
 from evenruler.measurement import Resampling
 from evenruler.tables.schemas import BARE
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `schemas`."""
-
-    summaries: pd.DataFrame
-    disparities: pd.DataFrame
-    verdicts: pd.DataFrame
-    rates: pd.DataFrame
-    tool_bias: pd.DataFrame
-    context_bias: pd.DataFrame
-    figures: pd.DataFrame
-    """By `evenruler.tables.schemas.figures_of("part")`."""
 
 
 def diagnose(
@@ -38,13 +23,12 @@ def diagnose(
     features: pd.DataFrame,
     generations: pd.DataFrame,
     prompts: pd.DataFrame,
-    framed: pd.DataFrame,
+    framed: pd.DataFrame | None,
     settings: Disparities,
-    scale: Scale,
     level: float,
     seed: int,
-) -> Diagnosis:
-    """Diagnose every model on one domain. Framed replies count for brittleness alone.
+) -> Tables:
+    """Diagnose one domain, on one model or several. Framed replies count for brittleness alone.
 
     Args:
         domain: Its slug.
@@ -52,61 +36,55 @@ def diagnose(
             columns may be categorical, which is faster.
         generations: The replies, by `GENERATIONS`; of their text it counts alone whether there is one.
         prompts: By `PROMPTS`.
-        framed: By `FRAMED`; empty where no framings are declared.
+        framed: By `FRAMED`, those that were asked; None where no framings are declared.
         settings: Groupings, statistics, metrics, permutations and resamples.
-        scale: Of those numbers.
         level: Of intervals, between 0 and 1.
         seed: Of permutations and resamples.
 
     Returns:
-        Its tables, the same for the same arguments, in whatever order rows stand.
+        `compared`, `baselines` (bias of the tools) and the tables of the diagnosis that are of one model, by `schemas`;
+        the same for the same arguments, in whatever order rows stand.
 
     Raises:
         UserError: There is no such statistic, option or metric.
         ValueError: A measurement is there twice, or of a prompt that is not there.
     """
-    resampling = Resampling(level, settings.resamples[scale], seed)
+    resampling = Resampling(level, settings.resamples, seed)
     bare = features[features["framing"] == BARE]
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, bare, prompts)
-    summaries, disparities, judged = _disparities(layout, settings, scale, level, seed)
-    return Diagnosis(
-        summaries=summaries,
-        disparities=disparities,
-        verdicts=judged,
-        rates=rates(domain, replies, prompts),
-        tool_bias=tool_bias(layout, level, resampling.resamples, seed),
-        context_bias=context_bias(layout),
-        figures=pd.concat(
+    summaries, disparities, judged = _disparities(layout, settings, level, seed)
+    return {
+        "summaries": summaries,
+        "compared": disparities,
+        "verdicts": judged,
+        "rates": rates(domain, replies, prompts),
+        "baselines": tool_bias(layout, level, resampling.resamples, seed),
+        "context_bias": context_bias(layout),
+        "figures": pd.concat(
             [
-                figures.headlines(disparities, settings),
-                figures.refusals(domain, replies, prompts, resampling),
-                figures.brittleness(domain, features, prompts, framed, resampling),
+                quality.headlines(disparities, settings),
+                quality.refusals(domain, replies, prompts, resampling),
+                quality.brittleness(domain, features, prompts, framed, resampling),
             ],
             ignore_index=True,
         ),
-    )
-
-
-def all_of(diagnoses: list[Diagnosis]) -> Diagnosis:
-    """The tables of several domains, each below the other."""
-    names = [field.name for field in fields(Diagnosis)]
-    return Diagnosis(**{name: _joined([getattr(one, name) for one in diagnoses]) for name in names})
+    }
 
 
 def _disparities(
-    layout: Layout, settings: Disparities, scale: Scale, level: float, seed: int
+    layout: Layout, settings: Disparities, level: float, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities and verdicts of every grouping."""
     summaries, disparities, judged = [], [], []
     for columns in settings.grouping:
         cells = list(cells_of(layout, layout.groups(columns), settings.statistics))
         summaries += [each.table() for each in cells]
-        disparities.append(compared(cells, settings, scale, level, seed))
+        disparities.append(compared(cells, settings, level, seed))
         judged += [verdicts(each) for each in cells if each.statistic == settings.headline]
     return (
         _joined(summaries)[schemas.SUMMARIES.names],
-        _joined(disparities)[schemas.DISPARITIES.names],
+        _joined(disparities),
         _joined(judged)[schemas.VERDICTS.names],
     )
 

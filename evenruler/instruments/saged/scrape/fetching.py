@@ -11,7 +11,9 @@ import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.files import replace
-from evenruler.instruments.saged.assemble.replacing import Replaced, found_replacements
+from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.saged.declare.finding import FOUND, Found
+from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import refreshing
@@ -19,12 +21,11 @@ from evenruler.instruments.saged.scrape.finding import Findings
 from evenruler.instruments.saged.scrape.pages import Missing, Page
 from evenruler.instruments.saged.scrape.reading import DOMAINS, MISSING, PAGES, SNAPSHOTS, read
 from evenruler.instruments.saged.scrape.refreshing import Means
+from evenruler.instruments.saged.scrape.replacing import Replaced, found_replacements
 from evenruler.instruments.saged.scrape.scraping import scrape
-from evenruler.instruments.saged.scrape.settings import FOUND, Found
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.source import DomainSource, load_domain
+from evenruler.models.declared import Catalogue
 from evenruler.progress import note
-from evenruler.project.params import Params
 from evenruler.tables import write_table
 
 ON_THE_WAY = Path(".cache/refresh")
@@ -32,17 +33,19 @@ ON_THE_WAY = Path(".cache/refresh")
 
 Row = dict[str, Any]
 PagesRead = Sequence[tuple[list[str], Page | Missing]]
-Opened = Callable[[DomainSource, Params], AbstractContextManager[Means]]
+Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]
 """Opens what things are found with."""
 
 
-def refresh(root: Path, domain: str, params: Params, opened: Callable[[WikiSettings], Wiki] = Wiki) -> Iterator[str]:
+def refresh(
+    root: Path, domain: str, settings: Settings, opened: Callable[[WikiSettings], Wiki] = Wiki
+) -> Iterator[str]:
     """Fetch the pages of a domain anew; one that broke off goes on where it was.
 
     Args:
         root: The repository.
         domain: Its slug.
-        params: The declaration, with a contact.
+        settings: What params say of it, with a contact.
         opened: Opens the wiki.
 
     Yields:
@@ -52,16 +55,18 @@ def refresh(root: Path, domain: str, params: Params, opened: Callable[[WikiSetti
         UserError: The domain reads no wiki, no contact is given, or the wiki refuses or is away; what was fetched
             before that is kept.
     """
-    source = _source(root, domain, params)
+    source = _source(root, domain)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
     known = _before(on_the_way)
     if known:
         yield f"{domain}: going on after {_count(known)} pages of a run that broke off"
     pages: list[Row] = []
     missing: list[Row] = []
-    settings = refreshing.wiki_settings(source, params.saged.contact)
     replace(on_the_way, json.dumps(known) + "\n")
-    with opened(settings) as reader, on_the_way.open("a", encoding="utf-8") as out:
+    with (
+        opened(refreshing.wiki_settings(source, settings.contact)) as reader,
+        on_the_way.open("a", encoding="utf-8") as out,
+    ):
         for fetched in refreshing.fetched(source, reader, known):
             pages += fetched.pages
             missing += fetched.missing
@@ -82,7 +87,9 @@ def refresh(root: Path, domain: str, params: Params, opened: Callable[[WikiSetti
         yield f"{domain}: run it again to fetch the {len(unanswered)} that had no answer"
 
 
-def find(root: Path, domain: str, params: Params, opened: Opened | None = None) -> Iterator[str]:
+def find(
+    root: Path, domain: str, settings: Settings, catalogue: Catalogue, opened: Opened | None = None
+) -> Iterator[str]:
     """Find what the file of a domain declares: keywords and pages, replacements; a person edits what was found.
 
     What was found before stays: then only the branches are looked for that still lack replacements.
@@ -90,7 +97,8 @@ def find(root: Path, domain: str, params: Params, opened: Opened | None = None) 
     Args:
         root: The repository.
         domain: Its slug.
-        params: The declaration.
+        settings: What params say of it.
+        catalogue: The models.
         opened: Opens the means; models of the catalogue and the wiki by default.
 
     Yields:
@@ -100,14 +108,14 @@ def find(root: Path, domain: str, params: Params, opened: Opened | None = None) 
         UserError: The domain declares nothing to look for, or it cannot be looked for; or nothing is lacking.
     """
     path = root / DOMAINS / FOUND / f"{domain}.yaml"
-    source = _source(root, domain, params)
+    source = _source(root, domain)
     anew = not path.exists()
     how = source.find.replacements if source.find else None
     if not anew and not (how and source.lacking):
         remedy = "edit it, or delete it to look anew"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
     findings, replaced, pages = Findings([], []), None, dict[str, list[str]]()
-    with (opened or _means)(source, params) as means:
+    with (opened or _means)(source, settings, catalogue) as means:
         pages_read = list(read(domain, source, root))
         if anew and (source.find is None or source.find.by):
             findings = refreshing.found_keywords(source, _rows(pages_read), means)
@@ -115,7 +123,7 @@ def find(root: Path, domain: str, params: Params, opened: Opened | None = None) 
         if how:
             replaced = _replaced(domain, source, pages_read, means)
     if anew and source.material.around is not None:
-        with Wiki(refreshing.wiki_settings(source, params.saged.contact)) as reader:
+        with Wiki(refreshing.wiki_settings(source, settings.contact)) as reader:
             pages = refreshing.found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
     replace(path, refreshing.found_yaml(findings.keywords, pages, replaced, before))
@@ -142,7 +150,7 @@ def _keywords(findings: Findings) -> dict[str, Found]:
     return {concept: Found(keywords=own) for concept, own in words.items()}
 
 
-def _replaced(domain: str, source: DomainSource, pages: PagesRead, means: Means) -> Replaced:
+def _replaced(domain: str, source: Source, pages: PagesRead, means: Means) -> Replaced:
     keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     about: dict[str, list[str]] = {}
     for row in scrape(domain, keywords, pages, source.source, source.licence).sentences:
@@ -159,10 +167,8 @@ def _said(findings: Findings, replaced: Replaced | None) -> Iterator[str]:
         yield f"{lacking.root} to {lacking.branch}: no replacements: {' '.join(lacking.reason.split())}"
 
 
-def _source(root: Path, domain: str, params: Params) -> DomainSource:
-    if domain not in params.domains:
-        raise UserError(f"no domain {domain!r}", where="params.yaml: domains", remedy="declare it there")
-    return load_domain(root / DOMAINS / f"{domain}.yaml", complete=False)
+def _source(root: Path, domain: str) -> Source:
+    return read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
 
 
 def _before(path: Path) -> list[Row]:
@@ -182,13 +188,13 @@ def _bare(row: Row) -> Row:
 
 
 @contextmanager
-def _means(source: DomainSource, params: Params) -> Iterator[Means]:
+def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[Means]:
     """What things are found with; models and wiki are opened when they are first asked."""
     from evenruler.models.catalogue import load
     from evenruler.models.records import Sampling
 
     wikis: list[Wiki] = []
-    loaded = cache(lambda name: load(name, params))
+    loaded = cache(lambda name: load(name, catalogue))
 
     def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
         model = loaded(str(source.find.model if source.find else ""))
@@ -201,13 +207,16 @@ def _means(source: DomainSource, params: Params) -> Iterator[Means]:
         return model.generate([prompt], sampling=Sampling(max_new_tokens=tokens, temperature=0.3), seeds=[seed])[0]
 
     def similarity(name: str, words: Sequence[str]) -> Sequence[float]:
-        vectors = np.asarray(load(params.diagnosis.embedder, params).embed([name, *words]))
+        if settings.embedder is None:
+            remedy = "name a model that can embed"
+            raise UserError("no embedder", where="params.yaml: families.saged.embedder", remedy=remedy)
+        vectors = np.asarray(loaded(settings.embedder).embed([name, *words]))
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return list(map(float, unit[1:] @ unit[0]))
 
     def links(title: str) -> Sequence[str]:
         if not wikis:
-            wikis.append(Wiki(refreshing.wiki_settings(source, params.saged.contact)))
+            wikis.append(Wiki(refreshing.wiki_settings(source, settings.contact)))
         return wikis[0].forward_links(title)
 
     try:

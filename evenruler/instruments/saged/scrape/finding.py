@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from evenruler.instruments.saged.candidates import Similarity, candidate_words
+from evenruler.instruments.saged.declare.finding import Way
+from evenruler.instruments.saged.scrape.candidates import Similarity, candidate_words
 from evenruler.instruments.saged.scrape.replies import fault, listed
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
-from evenruler.instruments.saged.scrape.settings import Way
 from evenruler.text.pipeline import BATCH, pipeline
 
 Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]

@@ -4,22 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenruler.errors import UserError
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.local import ENDINGS, plain
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.source import DomainSource
 from evenruler.progress import note
 from evenruler.tables import read_table
 
 Read = Iterator[tuple[list[str], Page | Missing]]
 """Pages, or why there is none, each with the concepts that it is read for."""
 
-DOMAINS, SNAPSHOTS = Path("data/sources/domains"), Path("data/snapshots")
+DOMAINS, SNAPSHOTS = Path("data/sources/saged"), Path("data/snapshots")
 PAGES, MISSING = "pages.parquet", "missing.parquet"
 """The files of a snapshot."""
 
 
-def read(domain: str, source: DomainSource, root: Path = Path()) -> Read:
+def read(domain: str, source: Source, root: Path = Path()) -> Read:
     """The pages of every concept that sentences are about; no network is asked.
 
     Args:
@@ -46,7 +46,7 @@ def read(domain: str, source: DomainSource, root: Path = Path()) -> Read:
         raise UserError("its pages were not fetched yet", where=str(snapshot), remedy=remedy)
 
 
-def _of_ours(source: DomainSource, root: Path) -> Read:
+def _of_ours(source: Source, root: Path) -> Read:
     """Every file, read for every concept that sentences are about."""
     path = root / DOMAINS / str(source.material.path)
     if not path.exists():
@@ -59,7 +59,7 @@ def _of_ours(source: DomainSource, root: Path) -> Read:
         yield source.roots, _page(file, source, root)
 
 
-def _page(file: Path, source: DomainSource, root: Path) -> Page:
+def _page(file: Path, source: Source, root: Path) -> Page:
     try:
         content = file.read_bytes()
     except OSError as error:

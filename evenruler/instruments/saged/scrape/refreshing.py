@@ -10,9 +10,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.assemble.replacing import Replaced, Write
-from evenruler.instruments.saged.candidates import Similarity
+from evenruler.instruments.saged.declare.finding import Way
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape import wiki
+from evenruler.instruments.saged.scrape.candidates import Similarity
 from evenruler.instruments.saged.scrape.finding import (
     Ask,
     Findings,
@@ -25,9 +26,8 @@ from evenruler.instruments.saged.scrape.finding import (
     only_names,
 )
 from evenruler.instruments.saged.scrape.pages import Missing, known_pages
-from evenruler.instruments.saged.scrape.settings import Way
+from evenruler.instruments.saged.scrape.replacing import Replaced, Write
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.source import DomainSource
 
 Row = dict[str, Any]
 Links = Callable[[str], Sequence[str]]
@@ -63,7 +63,7 @@ class Fetched:
     missing: list[Row]
 
 
-def wiki_settings(source: DomainSource, contact: str | None) -> WikiSettings:
+def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
     """Which wiki a domain's pages are read from.
 
     Args:
@@ -81,7 +81,7 @@ def wiki_settings(source: DomainSource, contact: str | None) -> WikiSettings:
     if contact is None:
         raise UserError(
             "no contact, which those who run a wiki want",
-            where="params.yaml: saged.contact",
+            where="params.yaml: families.saged.contact",
             remedy="write a mail or web address",
         )
     return WikiSettings(
@@ -93,7 +93,7 @@ def wiki_settings(source: DomainSource, contact: str | None) -> WikiSettings:
     )
 
 
-def titles(source: DomainSource, reader: Wiki) -> dict[str, list[str]]:
+def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """The titles of each concept: those of the domain's file, then those along links, breadth-first.
 
     Args:
@@ -117,7 +117,7 @@ def titles(source: DomainSource, reader: Wiki) -> dict[str, list[str]]:
     return found
 
 
-def fetched(source: DomainSource, reader: Wiki, known: Iterable[Mapping[str, Any]] = ()) -> Iterator[Fetched]:
+def fetched(source: Source, reader: Wiki, known: Iterable[Mapping[str, Any]] = ()) -> Iterator[Fetched]:
     """Pages of all concepts, one by one, so that each can be stored as it comes.
 
     Args:
@@ -143,7 +143,7 @@ def _missing(concept: str, page: Missing) -> Row:
     return {"concept": concept, "asked": page.asked, "reason": page.reason, "unanswered": page.unanswered}
 
 
-def found_pages(source: DomainSource, reader: Wiki) -> dict[str, list[str]]:
+def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """The titles along links of the concepts that give none by hand, for a person to edit before they are fetched.
 
     Raises:
@@ -154,7 +154,7 @@ def found_pages(source: DomainSource, reader: Wiki) -> dict[str, list[str]]:
     return {concept: own for concept, own in titles(source, reader).items() if not source.concepts[concept].pages}
 
 
-def found_keywords(source: DomainSource, pages: Iterable[Mapping[str, Any]], means: Means) -> Findings:
+def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> Findings:
     """Keywords of the concepts that give none by hand, in the ways of the domain's `find`.
 
     Args:
@@ -198,7 +198,7 @@ def _of_pages(
 def found_yaml(
     keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Replaced | None = None, before: str = ""
 ) -> str:
-    """The text of a file that `load_domain` merges in and a person can edit.
+    """The text of a file that `read_source` merges in and a person can edit.
 
     Args:
         keywords: Of concepts.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.scrape.pages import Missing, Page
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
 from evenruler.tables.ids import content_sha256, row_id
@@ -12,7 +13,6 @@ from evenruler.tables.schemas import BARE
 
 Row = dict[str, Any]
 
-FAMILY = "saged"
 PAGE = "page"
 """The variant of a row that is a page."""
 

@@ -1,4 +1,4 @@
-from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -6,23 +6,27 @@ import pytest
 import scipy.stats
 
 from evenruler.errors import UserError
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.diagnose.diagnosis import Diagnosis, all_of, diagnose
+from evenruler.instruments.saged.diagnose.diagnosis import diagnose
+from evenruler.instruments.saged.diagnose.comparing import adjusted
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
-from evenruler.instruments.saged.settings import Disparities, Statistic
+from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.tables import read_frame, write_table
-from evenruler.tables.schemas import figures_of
 from tests.instruments.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
-FEW = {"quick": 99, "paper": 99}
-SETTINGS = Disparities(permutations=FEW, headline_permutations=FEW, resamples={"quick": 200, "paper": 200})
-NONE = pd.DataFrame(columns=schemas.FRAMED.names)
+SETTINGS = Disparities(permutations=99, headline_permutations=99, resamples=200)
 
 
-def diagnosed(features: pd.DataFrame, prompts: pd.DataFrame, settings: Disparities = SETTINGS) -> Diagnosis:
-    replies = measured.replies(features)
-    return diagnose("fruit", features, replies, prompts, NONE, settings, "quick", 0.95, 3)
+def diagnosed(features: pd.DataFrame, prompts: pd.DataFrame, settings: Disparities = SETTINGS) -> SimpleNamespace:
+    return complete(diagnose("fruit", features, measured.replies(features), prompts, None, settings, 0.95, 3))
+
+
+def complete(found: Tables) -> SimpleNamespace:
+    """The tables of a diagnosis, those that need several models as `across` makes them."""
+    kept = {name: table for name, table in found.items() if name not in ("compared", "baselines")}
+    return SimpleNamespace(**kept, disparities=adjusted(found["compared"]), tool_bias=found["baselines"])
 
 
 def planted(where: str, branched: bool = True, roots: int = 20) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -131,7 +135,7 @@ def test_tests_of_a_feature_and_statistic_are_adjusted_together() -> None:
 
 
 def test_the_headline_has_permutations_of_its_own() -> None:
-    settings = SETTINGS.model_copy(update={"headline_permutations": {"quick": 300, "paper": 300}})
+    settings = SETTINGS.model_copy(update={"headline_permutations": 300})
     found = diagnosed(*planted("reply"), settings).disparities
     of_ranges = of(found, metric="range", calibration="raw").set_index("statistic")["n_permutations"]
     assert of_ranges["mean"] == 300
@@ -175,17 +179,8 @@ def test_framed_replies_count_for_brittleness_alone() -> None:
     moved = features.assign(id="framed-" + features["id"], framing="salience", value=features["value"] + 9)
     everything = pd.concat([features, moved])
     bare = diagnosed(features, prompts)
-    found = diagnose(
-        "fruit",
-        everything,
-        measured.replies(everything),
-        prompts,
-        framed[schemas.FRAMED.names],
-        SETTINGS,
-        "quick",
-        0.95,
-        3,
-    )
+    framed = framed[schemas.FRAMED.names]
+    found = complete(diagnose("fruit", everything, measured.replies(everything), prompts, framed, SETTINGS, 0.95, 3))
     for table in ("summaries", "disparities", "verdicts", "rates", "tool_bias", "context_bias"):
         pd.testing.assert_frame_equal(getattr(found, table), getattr(bare, table))
     brittleness = of(found.figures, figure="brittleness").iloc[0]
@@ -197,17 +192,16 @@ def test_refusals_and_empty_replies_are_counted() -> None:
     prompts = measured.prompts(3, ["fig", "kiwi"])
     features = measured.features(prompts, 0.5)
     replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
-    found = diagnose("fruit", features, replies, prompts, NONE, SETTINGS, "quick", 0.95, 3).rates
+    found = diagnose("fruit", features, replies, prompts, None, SETTINGS, 0.95, 3)["rates"]
     assert found[["concept", "n", "refusals", "empty"]].to_numpy().tolist() == [["fig", 3, 2, 0], ["kiwi", 3, 0, 1]]
     assert found["withheld"].tolist() == [0, 0]
     replies.loc[replies["id"] == "fig-001", "generation"] = None
-    found = diagnose("fruit", features, replies, prompts, NONE, SETTINGS, "quick", 0.95, 3).rates
+    found = diagnose("fruit", features, replies, prompts, None, SETTINGS, 0.95, 3)["rates"]
     assert found[["concept", "n", "refusals", "withheld"]].to_numpy().tolist() == [["fig", 2, 2, 1], ["kiwi", 3, 0, 0]]
 
 
-def written(found: Diagnosis, path) -> dict[str, bytes]:
-    names = {field.name: getattr(schemas, field.name.upper(), None) for field in fields(Diagnosis)}
-    names["figures"] = figures_of("part")
+def written(found: SimpleNamespace, path) -> dict[str, bytes]:
+    names = {name: getattr(schemas, name.upper()) for name in vars(found)}
     for name, schema in names.items():
         write_table(getattr(found, name), schema, path / f"{name}.parquet")
         assert read_frame(path / f"{name}.parquet").shape == getattr(found, name).shape
@@ -323,10 +317,3 @@ def test_measurements_must_fit_together() -> None:
         diagnosed(pd.concat([features, features.iloc[:1]]), prompts)
     with pytest.raises(ValueError, match="20 prompts that were measured are not there"):
         diagnosed(features, prompts[prompts["concept"] != "fig"])
-
-
-def test_several_domains_stand_below_each_other() -> None:
-    found = diagnosed(*planted("reply"))
-    both = all_of([found, found])
-    assert len(both.disparities) == 2 * len(found.disparities)
-    assert both.figures.columns.tolist() == found.figures.columns.tolist()

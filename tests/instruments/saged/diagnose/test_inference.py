@@ -13,10 +13,10 @@ from evenruler.instruments.saged.diagnose.groups import Places
 from evenruler.instruments.saged.diagnose.inference import benjamini_hochberg, intervals, percentiles, permutation_p
 from evenruler.instruments.saged.diagnose.layout import Layout
 from evenruler.instruments.saged.diagnose.summary import Summary
-from evenruler.instruments.saged.settings import Disparities
+from evenruler.instruments.saged.declare.settings import Disparities
 from tests.instruments.saged.diagnose import measured
 
-METRIC_NAMES = Disparities().metrics
+METRIC_NAMES = Disparities(permutations=1, headline_permutations=1, resamples=1).metrics
 
 
 def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = None) -> Layout:

@@ -13,20 +13,20 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.assemble.branching import leaks
-from evenruler.instruments.saged.build import build
+from evenruler.instruments.saged.declare.replacements import leaks
+from evenruler.instruments.saged.build.prompts import rows_of
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, find, refresh
 from evenruler.instruments.saged.scrape.polite import Clock, Patience
 from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.refreshing import Means
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.source import DomainSource, load_domain
-from evenruler.project.params import Params, load_params
+from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.saged.declare.source import read_source
+from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame
 from tests.local_wiki import FaultyProxy, answering
 
-ROOT = Path(__file__).parents[4]
 FOLDER = "data/snapshots/places"
 
 
@@ -37,12 +37,13 @@ def impatient(settings: WikiSettings) -> Wiki:
     return Wiki(replace(settings, patience=patience), clock=Clock(now=lambda: sum(waits), sleep=waits.append))
 
 
+MODELS = Catalogue(models={})
+
+
 @pytest.fixture
-def declared(tmp_path: Path) -> Params:
-    params = load_params(ROOT / "params.yaml").model_dump(by_alias=True)
-    params["domains"] = {"places": {"text": "others"}}
-    params["saged"]["contact"] = "tests@example.org"
-    return Params.model_validate(params)
+def declared() -> Settings:
+    said = {"text": "others", "contact": "tests@example.org", "embedder": "none-here"}
+    return Settings.model_validate(said, context={"scale": "quick"})
 
 
 def write(root: Path, api: str, **changes: Any) -> None:
@@ -56,13 +57,13 @@ def write(root: Path, api: str, **changes: Any) -> None:
         "material": {"kind": "wiki", "api": api, "licence": "cc0-1.0"},
         "assemble": {"method": "split", "per_concept": 5},
     } | changes
-    path = root / "data/sources/domains/places.yaml"
+    path = root / "data/sources/saged/places.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     YAML().dump(source, path)
 
 
 def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
-    tmp_path: Path, declared: Params, proxy: FaultyProxy
+    tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api)
     lines = list(refresh(tmp_path, "places", declared, impatient))
@@ -89,7 +90,7 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
 
 
 def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
-    tmp_path: Path, declared: Params, proxy: FaultyProxy
+    tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api)
     proxy.plan("Veloria", answering(503), answering(503))
@@ -104,26 +105,26 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
 
 
 def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
-    tmp_path: Path, declared: Params, proxy: FaultyProxy
+    tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api, find={"by": ["links"], "most": 3})
     list(refresh(tmp_path, "places", declared, impatient))
-    lines = list(find(tmp_path, "places", declared))
-    path = "data/sources/domains/found/places.yaml"
+    lines = list(find(tmp_path, "places", declared, MODELS))
+    path = "data/sources/saged/found/places.yaml"
     assert lines[-1].endswith(f"keywords in {path}; edit it, then `make repro`")
-    keywords = load_domain(tmp_path / "data/sources/domains/places.yaml").keywords_of("veloria")
+    keywords = read_source(tmp_path / "data/sources/saged/places.yaml").keywords_of("veloria")
     assert keywords[0] == "Veloria"
     assert "Long River" in keywords
     with pytest.raises(UserError, match=f"{path}: was found already; edit it, or delete it to look anew"):
-        list(find(tmp_path, "places", declared))
+        list(find(tmp_path, "places", declared, MODELS))
 
 
-def test_who_gives_no_contact_is_told(tmp_path: Path, declared: Params, proxy: FaultyProxy) -> None:
+def test_who_gives_no_contact_is_told(tmp_path: Path, declared: Settings, proxy: FaultyProxy) -> None:
     write(tmp_path, proxy.api)
-    silent = declared.model_copy(update={"saged": declared.saged.model_copy(update={"contact": None})})
+    silent = declared.model_copy(update={"contact": None})
     with pytest.raises(UserError, match=r"saged\.contact"):
         list(refresh(tmp_path, "places", silent, impatient))
-    with pytest.raises(UserError, match="no domain 'place'"):
+    with pytest.raises(UserError, match="no source for the domain 'place'; did you mean 'places'"):
         list(refresh(tmp_path, "place", declared, impatient))
 
 
@@ -145,7 +146,7 @@ class Answers:
         self.asked: list[str] = []
 
     @contextmanager
-    def __call__(self, source: DomainSource, params: Params) -> Iterator[Means]:
+    def __call__(self, source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[Means]:
         yield Means(self.ask, self.similarity, self.links, self.write)
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
@@ -176,28 +177,28 @@ def boats(root: Path, **find: Any) -> None:
         branch={"roots": ["boat"], "replacements": "found"},
         find={"replacements": {"model": "m", **find}},
     )
-    article = root / "data/sources/domains/articles/boats.md"
+    article = root / "data/sources/saged/articles/boats.md"
     article.parent.mkdir(exist_ok=True)
     article.write_text(HARBOUR)
 
 
 def built(root: Path) -> list[dict[str, Any]]:
     """What the stages make of the domain: prompts with their baselines."""
-    source = load_domain(root / "data/sources/domains/places.yaml")
+    source = read_source(root / "data/sources/saged/places.yaml")
     keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     sentences = scrape("places", keywords, read("places", source, root), "Testers", "cc0-1.0").sentences
-    return build("places", source, sentences, lambda *_: []).prompts
+    return rows_of("places", source, sentences, lambda *_: []).prompts
 
 
 @pytest.mark.parametrize("threshold", [0.5, "auto"])
 def test_replacements_that_were_found_branch_without_leaks(
-    tmp_path: Path, declared: Params, threshold: float | str, error_of: Callable[..., str]
+    tmp_path: Path, declared: Settings, threshold: float | str, error_of: Callable[..., str]
 ) -> None:
     boats(tmp_path, threshold=threshold)
-    path = "data/sources/domains/found/places.yaml"
+    path = "data/sources/saged/found/places.yaml"
     assert "run `evenruler find places`" in error_of(built, tmp_path)
     answers = Answers(train=TRAIN, cart=CART)
-    assert list(find(tmp_path, "places", declared, answers)) == [
+    assert list(find(tmp_path, "places", declared, MODELS, answers)) == [
         "boat: left 'train': a keyword of train",
         f"places: replacements for 2 branches in {path}; edit it, then `make repro`",
     ]
@@ -221,15 +222,15 @@ def test_replacements_that_were_found_branch_without_leaks(
     assert len(rows) == 3 * len(baselines["boat"]) == 12
     branched = [row["prompt"] + row["baseline"] for row in rows if not row["is_root"]]
     assert [leaks(text, TRAIN) for text in branched] == [[]] * 8
-    assert "was found already" in error_of(lambda: list(find(tmp_path, "places", declared, answers)))
+    assert "was found already" in error_of(lambda: list(find(tmp_path, "places", declared, MODELS, answers)))
 
 
 def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote(
-    tmp_path: Path, declared: Params, error_of: Callable[..., str]
+    tmp_path: Path, declared: Settings, error_of: Callable[..., str]
 ) -> None:
     boats(tmp_path, threshold=0.5)
-    path = tmp_path / "data/sources/domains/found/places.yaml"
-    lines = list(find(tmp_path, "places", declared, Answers(train=TRAIN, cart=["cart"])))
+    path = tmp_path / "data/sources/saged/found/places.yaml"
+    lines = list(find(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=["cart"])))
     assert lines[1] == "boat to cart: no replacements: no JSON object of words in the reply '[\"cart\"]'"
     assert "places: replacements for 1 branches in" in lines[2]
     assert "cart: {} # lacking (boat, port, sails, sea): no JSON object" in " ".join(path.read_text().split())
@@ -237,23 +238,23 @@ def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote
 
     path.write_text(path.read_text().replace("sea: night", "sea: dawn"))
     answers = Answers(cart=CART)
-    list(find(tmp_path, "places", declared, answers))
+    list(find(tmp_path, "places", declared, MODELS, answers))
     assert answers.asked == ["cart"]
     assert "lacking" not in path.read_text()
     assert "A TRAIN needs a captain at dawn." in [row["baseline"] for row in built(tmp_path)]
 
 
-def test_keywords_that_are_found_at_the_same_time_are_replaced(tmp_path: Path, declared: Params) -> None:
+def test_keywords_that_are_found_at_the_same_time_are_replaced(tmp_path: Path, declared: Settings) -> None:
     boats(tmp_path)
-    file = tmp_path / "data/sources/domains/places.yaml"
+    file = tmp_path / "data/sources/saged/places.yaml"
     source = YAML().load(file)
     source["concepts"] |= {name: {"name": name, "keywords": [name]} for name in ("train", "cart")}
     source["find"] = {"by": ["model"], "model": "m", "replacements": {"model": "m", "threshold": 1}}
     YAML().dump(source, file)
-    lines = list(find(tmp_path, "places", declared, Answers(train=TRAIN, cart=CART)))
+    lines = list(find(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=CART)))
     assert lines[0] == "boat: refused 'train' (model): a keyword of train"
     assert "places: 2 keywords and replacements for 2 branches in" in lines[-1]
-    domain = load_domain(file)
+    domain = read_source(file)
     assert domain.keywords_of("boat") == ["boat", "sails"]
     assert domain.branch is not None
     assert domain.branch.replacements["boat"]["cart"] == {"boat": "cart", "sails": "wheels"}

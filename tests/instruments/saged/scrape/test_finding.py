@@ -18,7 +18,7 @@ from evenruler.instruments.saged.scrape.finding import (
     near,
     only_names,
 )
-from evenruler.instruments.saged.scrape.settings import Way
+from evenruler.instruments.saged.declare.finding import Way
 from evenruler.text.pipeline import pipeline
 
 Ways = dict[str, dict[Way, Ranked]]

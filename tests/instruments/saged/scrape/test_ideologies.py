@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.saged.build import Built, build
+from evenruler.instruments.saged.build.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.scraping import Scraped, scrape
-from evenruler.instruments.saged.source import DomainSource, load_domain
+from evenruler.instruments.saged.declare.source import Source, read_source
 
 ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")
-def source() -> DomainSource:
-    return load_domain(ROOT / "data/sources/domains/ideologies.yaml")
+def source() -> Source:
+    return read_source(ROOT / "data/sources/saged/ideologies.yaml")
 
 
 @pytest.fixture(scope="module")
-def scraped(source: DomainSource) -> Scraped:
+def scraped(source: Source) -> Scraped:
     extracts = Extracts()
     keywords = {concept: source.keywords_of(concept) for concept in source.concepts}
     read = [([concept], extracts.read_page(title)) for concept in source.concepts for title in source.pages_of(concept)]
@@ -27,15 +27,15 @@ def scraped(source: DomainSource) -> Scraped:
 
 
 @pytest.fixture(scope="module")
-def built(source: DomainSource, scraped: Scraped) -> Built:
-    return build("ideologies", source, scraped.sentences, lambda *_: pytest.fail("asked for questions"))
+def built(source: Source, scraped: Scraped) -> Rows:
+    return rows_of("ideologies", source, scraped.sentences, lambda *_: pytest.fail("asked for questions"))
 
 
 def test_every_page_is_there_and_holds_a_keyword(scraped: Scraped) -> None:
     assert [(row["source_tag"], row["reason"]) for row in scraped.sources if row["reason"]] == []
 
 
-def test_every_concept_gets_its_items_but_for_the_one_that_the_file_names(built: Built, source: DomainSource) -> None:
+def test_every_concept_gets_its_items_but_for_the_one_that_the_file_names(built: Rows, source: Source) -> None:
     items = Counter(row["concept"] for row in built.prompts)
     assert len(items) == 10
     assert {concept: n for concept, n in items.items() if n != 10} == {"environmentalism": 7}
@@ -47,5 +47,5 @@ def test_no_sentence_stands_for_two_concepts(scraped: Scraped) -> None:
     assert max(counts.values()) == 1
 
 
-def test_the_source_and_licence_of_its_text_are_those_of_the_pages(scraped: Scraped, source: DomainSource) -> None:
+def test_the_source_and_licence_of_its_text_are_those_of_the_pages(scraped: Scraped, source: Source) -> None:
     assert {(row["source"], row["licence"]) for row in scraped.sentences} == {(source.source, source.licence)}

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.assemble.replacing import Filled, Lacking, Replaced
+from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
 from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
 from evenruler.instruments.saged.scrape.polite import Clock, Patience
@@ -22,16 +22,16 @@ from evenruler.instruments.saged.scrape.refreshing import (
     titles,
     wiki_settings,
 )
-from evenruler.instruments.saged.scrape.settings import Found
+from evenruler.instruments.saged.declare.finding import Found
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.source import DomainSource, load_domain
+from evenruler.instruments.saged.declare.source import Source, read_source
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"
 
 
-def domain(**changes: Any) -> DomainSource:
-    return DomainSource.model_validate(
+def domain(**changes: Any) -> Source:
+    return Source.model_validate(
         {
             "title": "Places",
             "construct": "praise of places",
@@ -80,7 +80,7 @@ class TestSettings:
     def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
         local = domain(material={"kind": "local", "path": "articles/a.md"})
         assert "its text is local; there is nothing to fetch" in error_of(wiki_settings, local, CONTACT)
-        assert error_of(wiki_settings, domain(), None).startswith("params.yaml: saged.contact: no contact")
+        assert error_of(wiki_settings, domain(), None).startswith("params.yaml: families.saged.contact: no contact")
         assert "is no mail or web address" in error_of(wiki_settings, domain(), "me")
         unlicensed = domain(material={"kind": "wiki", "api": "http://wiki.example/api.php"})
         assert "add `licence`" in error_of(wiki_settings, unlicensed, CONTACT)
@@ -274,7 +274,7 @@ class TestFile:
             "{title: T, construct: c, direction: d, source: s, licence: l, concepts: {sea: Sea, river: River},"
             " material: {kind: wiki}, assemble: {method: split, per_concept: 1}}"
         )
-        source = load_domain(tmp_path / "waters.yaml")
+        source = read_source(tmp_path / "waters.yaml")
         assert source.keywords_of("sea") == [keyword.word for keyword in FOUND]
         assert source.pages_of("sea") == ["Sea"]
         assert (source.keywords_of("river"), source.pages_of("river")) == (["River"], ["River", "Mercury (planet)"])

@@ -1,0 +1,134 @@
+"""Replies to the prompts of a domain, what tools say of them, and the numbers that are made of both (SAGED, 3)."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.ask.extracting import extract, replies_of
+from evenruler.instruments.saged.ask.features import Replies, scorer_prompts
+from evenruler.instruments.saged.ask.measuring import NEW_TOKENS, Answered
+from evenruler.instruments.saged.ask.prompts import after_prefixes, asked_of
+from evenruler.instruments.saged.declare.settings import OPERATION_OF, Feature
+from evenruler.text.refusals import is_empty, is_refusal
+
+__all__ = ["ANSWERS", "after_prefixes", "requests", "scores"]
+
+ANSWERS: dict[str, pa.Schema] = {
+    "replies": schemas.REPLIES,
+    "embeddings": schemas.EMBEDDINGS,
+    "classifications": schemas.CLASSIFICATIONS,
+    "scored": schemas.SCORED,
+}
+
+
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
+    """First a reply to every prompt that the plan asks, then what tools say of these and of the baselines.
+
+    Args:
+        tables: With `prompts`.
+        plan: Of the domain.
+        answers: What was answered so far, by the tables of `ANSWERS`.
+        subject: Who replies.
+    """
+    if not subject.can("generate"):
+        return []
+    if "replies" not in answers:
+        return _of_subject(asked_of(tables, plan, subject), plan)
+    return _of_tools(plan, answers, replies_of(*_replies(tables, plan, answers, subject)))
+
+
+def _of_subject(asked: pd.DataFrame, plan: Plan) -> list[Request]:
+    if asked.empty:
+        return []
+    inputs = {
+        "prompt": asked["text"].tolist(),
+        "seed": asked["seed"].tolist(),
+        "system": [system or None for system in asked["system"]],
+    }
+    rows = asked.drop(columns=["system", "text", "seed"])
+    return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
+
+
+def _of_tools(plan: Plan, answers: Tables, replies: Replies) -> list[Request]:
+    """Each tool is asked about each distinct text once, whatever features name it."""
+    found, texts = [], replies.texts
+    for operation, by in dict.fromkeys(tools_of(plan)):
+        if operation == "embed" and "embeddings" not in answers:
+            found.append(Request("embeddings", "embed", _rows(by, "text", texts), {"text": texts}, by=by))
+        if operation == "classify" and "classifications" not in answers:
+            rows = _rows(by, "text", texts)
+            found.append(Request("classifications", "classify", rows, {"text": texts}, {"whole": True}, by))
+        if operation == "generate" and "scored" not in answers:
+            prompts = _of_scorer(plan, replies, by)
+            settings = {"new_tokens": NEW_TOKENS, "temperature": 0}
+            found.append(Request("scored", "generate", _rows(by, "prompt", prompts), {"prompt": prompts}, settings, by))
+    return [request for request in found if len(request.rows)]
+
+
+def _of_scorer(plan: Plan, replies: Replies, by: str) -> list[str]:
+    """What a scorer is asked for all features that name it."""
+    own = [feature for feature in features_of(plan).values() if feature.kind == "scorer" and feature.model == by]
+    return list(dict.fromkeys(prompt for feature in own for prompt in scorer_prompts(feature, replies)))
+
+
+def _rows(by: str, column: str, texts: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame({"tool": by, column: pd.Series(texts, dtype="str")})
+
+
+def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
+    """Every feature of every reply and of its baseline.
+
+    Args:
+        tables: With `prompts`.
+        plan: Of the domain.
+        answers: By the tables of `ANSWERS`, of this domain.
+        subject: Who replied.
+
+    Returns:
+        `features`, `topics` and `generations`, by `schemas`.
+
+    Raises:
+        UserError: Weights of labels do not fit the labels of a classifier.
+    """
+    prompts, generations = _replies(tables, plan, answers, subject)
+    found = extract(prompts, generations, features_of(plan), Answered(answers, plan["embedder"]))
+    return {"features": found.features, "topics": found.topics, "generations": generations}
+
+
+def features_of(plan: Plan) -> dict[str, Feature]:
+    """What is measured of replies, by name."""
+    return {name: Feature.model_validate(feature) for name, feature in plan["features"].items()}
+
+
+def tools_of(plan: Plan) -> list[tuple[str, str]]:
+    """Of each feature that a model measures: the operation that it needs, and the name of the model."""
+    return [
+        (OPERATION_OF[feature.kind], feature.model or plan["embedder"])
+        for feature in features_of(plan).values()
+        if feature.kind in OPERATION_OF
+    ]
+
+
+def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Every prompt, bare and after a prefix, with its baseline, and the replies to those that were asked."""
+    bare = tables["prompts"][["id", "concept", "baseline"]].assign(domain=plan["name"])
+    after = after_prefixes(tables, plan)
+    beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
+    prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
+    return prompts, _generations(answers["replies"], subject)
+
+
+def _generations(replies: pd.DataFrame, subject: Subject) -> pd.DataFrame:
+    """Replies by `schemas.GENERATIONS`: whose they are, whether they refuse, or say nothing."""
+    said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
+    found = replies.drop(columns="reply").assign(
+        model=subject.name,
+        lineage=subject.lineage,
+        generation=pd.array(said, dtype="str"),
+        refusal=[text is not None and is_refusal(text) for text in said],
+        empty=[text is not None and is_empty(text) for text in said],
+    )
+    return found[list(schemas.GENERATIONS.names)]

@@ -1,0 +1,98 @@
+"""From replies and their baselines to numbers: features (SAGED, sections 3.2 and A.3).
+
+Each distinct text is measured once, be it a reply or a baseline. A text that cannot be measured is null with a reason,
+never a neutral number; a refusal is measured like any other reply. A reply that a server did not give is null as well.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Replies, opened
+from evenruler.instruments.saged.ask.measuring import Models
+from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
+from evenruler.progress import note
+from evenruler.text.refusals import is_empty
+
+_REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """Tables by `schemas`."""
+
+    features: pd.DataFrame
+    """By `FEATURES`: for each feature a row a reply, in the order of the features and of the replies."""
+    topics: pd.DataFrame
+    """By `TOPICS`; `feature` is the name that the cluster has in `features`."""
+
+
+def extract(
+    prompts: pd.DataFrame, generations: pd.DataFrame, features: Mapping[str, Feature], models: Models
+) -> Extracted:
+    """Every feature of every reply and of its baseline.
+
+    Args:
+        prompts: `id, domain, concept, baseline` at least, one row an id that `generations` names, framed ones as well.
+        generations: By `schemas.GENERATIONS`.
+        features: By name. Clusters become features of their own, "topics-0", "topics-1" and so on, the largest first,
+            for each domain and model; where they are apart by other columns too, these are in the name
+            ("topics-france-0"), for they are other topics.
+        models: What the models that features name said.
+
+    Returns:
+        For `lexicon`, `classifier` and `scorer` value and baseline; for `distance` and `clusters` the value alone.
+        Clusters are those of replies without framing; replies after a framing are placed among them.
+
+    Raises:
+        UserError: Weights of labels do not fit a model's labels.
+        ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
+    """
+    measures = {name: opened(name, feature, models) for name, feature in features.items()}
+    replies = replies_of(prompts, generations)
+    frames, topics = [], []
+    for name, measure in measures.items():
+        measured = measure(replies)
+        _note_missing(name, measured.columns)
+        frames += [_rows(replies, column) for column in measured.columns]
+        topics += measured.topics
+    empty = pd.DataFrame({column: [] for column in FEATURES.names})
+    return Extracted(
+        pd.concat(frames, ignore_index=True) if frames else empty, pd.DataFrame(topics, columns=TOPICS.names)
+    )
+
+
+def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame) -> Replies:
+    """Replies beside their baselines, each distinct text once; arguments as for `extract`."""
+    if prompts["id"].duplicated().any():
+        raise ValueError("an id stands twice among the prompts")
+    of_prompt = prompts.set_index("id")[["domain", "concept", "baseline"]]
+    unknown = ~generations["id"].isin(of_prompt.index)
+    if unknown.any():
+        raise ValueError(f"no prompt {generations.loc[unknown, 'id'].iloc[0]!r}")
+    beside = of_prompt.loc[generations["id"]].reset_index(drop=True)
+    replies = generations.reset_index(drop=True)
+    codes, distinct = pd.factorize(pd.concat([replies["generation"], beside["baseline"]]).astype(object), sort=True)
+    says = np.array([not is_empty(text) for text in distinct], dtype=bool)
+    places = np.append(np.where(says, np.cumsum(says) - 1, EMPTY), NONE)  # the last is for what has no code
+    place = places[codes]
+    frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
+    return Replies(frame, list(distinct[says]), place[: len(replies)], place[len(replies) :])
+
+
+def _rows(replies: Replies, column: Column) -> pd.DataFrame:
+    frame = replies.frame.iloc[column.rows]
+    reason = pd.Series(column.reason, index=frame.index, dtype=object).where(column.reason != "", None)
+    filled = frame.assign(feature=column.feature, value=column.value, baseline=column.baseline, reason=reason)
+    return filled[list(FEATURES.names)]
+
+
+def _note_missing(name: str, columns: Sequence[Column]) -> None:
+    reasons = np.concatenate([column.reason for column in columns] or [np.array([], dtype=str)])
+    listed, counts = np.unique(reasons[reasons != ""], return_counts=True)
+    if len(listed):
+        told = ", ".join(f"{reason} ({n})" for reason, n in zip(listed, counts, strict=True))
+        note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")

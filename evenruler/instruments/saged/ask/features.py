@@ -1,0 +1,242 @@
+"""The kinds of feature: how each makes numbers of replies and baselines (SAGED, sections 3.2 and A.3, table 2)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler.instruments.saged.ask.clusters import cluster, distances, placed, topic_words
+from evenruler.instruments.saged.ask.lexicon import compound
+from evenruler.instruments.saged.ask.measuring import Models
+from evenruler.instruments.saged.ask.scorer import asked, parsed
+from evenruler.instruments.saged.declare.settings import SCORED, Feature
+from evenruler.measurement.checks import Floats
+from evenruler.models.records import Embedder
+from evenruler.tables.schemas import BARE
+
+Places = NDArray[np.int64]
+"""Which of the distinct texts; `EMPTY` where it says nothing, `NONE` where there is none."""
+
+EMPTY, NONE = -1, -2
+
+Reasons = NDArray[np.str_]
+"""Why a number is missing, empty where it is not."""
+
+TOO_LONG = "longer than the model takes"
+NO_DIRECTION = "its embedding has no direction"
+
+
+@dataclass(frozen=True)
+class Replies:
+    """Replies with their baselines."""
+
+    frame: pd.DataFrame
+    """What tells n replies apart, with domain and concept of their prompts."""
+    texts: list[str]
+    """The distinct ones of replies and baselines that are not empty, in order."""
+    reply: Places
+    """[n]"""
+    baseline: Places
+    """[n]"""
+    known: dict[str, Floats] = field(default_factory=dict)
+    """Embeddings of the texts, by embedder."""
+
+    def embeddings(self, embedder: Embedder) -> Floats:
+        """[texts, dimensions] of each distinct text, embedded once."""
+        if embedder.name not in self.known:
+            found = embedder.embed(self.texts) if self.texts else np.zeros((0, 1))
+            self.known[embedder.name] = np.asarray(found, dtype=np.float64)
+        return self.known[embedder.name]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One feature of some replies."""
+
+    feature: str
+    rows: Places
+    """Which of the replies."""
+    value: Floats
+    baseline: Floats
+    reason: Reasons
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one entry of params gives: a feature, or as many as there are clusters, with their topics."""
+
+    columns: list[Column]
+    topics: list[dict[str, object]] = field(default_factory=list)
+
+
+Measure = Callable[[Replies], Measured]
+
+
+def opened(name: str, feature: Feature, models: Models) -> Measure:
+    """What measures a feature, with what its models said."""
+    return _OPEN[feature.kind](name, feature, models)
+
+
+def _of_texts(name: str, replies: Replies, numbers: Floats, lacking: str) -> Measured:
+    """A feature of single texts: the number of each, NaN for what the tool cannot take."""
+    value, baseline = (_taken(numbers, places) for places in (replies.reply, replies.baseline))
+    reason = _joined(
+        _why("reply", replies.reply, value, lacking), _why("baseline", replies.baseline, baseline, lacking)
+    )
+    return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
+
+
+def _taken(numbers: Floats, places: Places) -> Floats:
+    """[n, ...] the number of each text, NaN for an empty one."""
+    found = np.full((len(places), *numbers.shape[1:]), np.nan)
+    found[places >= 0] = numbers[places[places >= 0]]
+    return found
+
+
+def _why(what: str, places: Places, numbers: Floats, lacking: Reasons | str) -> Reasons:
+    said = np.strings.add(f"{what}: ", lacking)
+    unmeasured = np.isnan(numbers) & (np.asarray(lacking) != "")
+    return np.where(places < 0, _absent(what, places), np.where(unmeasured, said, ""))
+
+
+def _absent(what: str, places: Places) -> Reasons:
+    """Why there is nothing to measure, empty where there is."""
+    return np.select([places == EMPTY, places == NONE], [f"empty {what}", f"no {what}"], default="")
+
+
+def _joined(first: Reasons, second: Reasons) -> Reasons:
+    both = (first != "") & (second != "") & (first != second)
+    together = np.strings.add(np.strings.add(first, "; "), second)
+    return np.where(both, together, np.where(first != "", first, second))
+
+
+def _lexicon(name: str, feature: Feature, models: Models) -> Measure:
+    return lambda replies: _of_texts(name, replies, compound(replies.texts), "")
+
+
+def _classifier(name: str, feature: Feature, models: Models) -> Measure:
+    classifier = models.classifier(str(feature.model))
+
+    def measure(replies: Replies) -> Measured:
+        if not replies.texts:  # nothing was asked, so that the labels are not known
+            return _of_texts(name, replies, np.zeros(0), TOO_LONG)
+        weights = np.array(feature.weights(name, classifier.labels), dtype=np.float64)
+        numbers = classifier.probabilities(replies.texts) @ weights + feature.offset
+        return _of_texts(name, replies, numbers, TOO_LONG)
+
+    return measure
+
+
+def _distance(name: str, feature: Feature, models: Models) -> Measure:
+    embedder = models.embedder(feature.model)
+    metric = feature.metric or "cosine"
+
+    def measure(replies: Replies) -> Measured:
+        points = replies.embeddings(embedder)
+        there = (replies.reply >= 0) & (replies.baseline >= 0)
+        value = np.full(len(there), np.nan)
+        value[there] = distances(points[replies.reply[there]], points[replies.baseline[there]], metric)
+        reason = _joined(_absent("reply", replies.reply), _absent("baseline", replies.baseline))
+        reason = np.where(there & np.isnan(value), NO_DIRECTION, reason)
+        return Measured([Column(name, np.arange(len(value)), value, np.full_like(value, np.nan), reason)])
+
+    return measure
+
+
+def _clusters(name: str, feature: Feature, models: Models) -> Measure:
+    embedder = models.embedder(feature.model)
+    by = sorted(feature.by or [])
+
+    def measure(replies: Replies) -> Measured:
+        measured = Measured([])
+        keys = ["domain", "model", *by]
+        parts: dict[Any, Any] = replies.frame.groupby(keys, sort=True).groups
+        for part, rows in parts.items():
+            domain, model, *values = map(str, part)
+            apart = ", ".join(f"{column}={value}" for column, value in zip(by, values, strict=True)) or "all"
+            columns, topics = _part("-".join([name, *values]), feature, replies, rows.to_numpy(), embedder)
+            measured.columns.extend(columns)
+            measured.topics.extend({"domain": domain, "model": model, "part": apart} | topic for topic in topics)
+        return measured
+
+    return measure
+
+
+def _part(
+    name: str, feature: Feature, replies: Replies, rows: Places, embedder: Embedder
+) -> tuple[list[Column], list[dict[str, object]]]:
+    """A feature a cluster of the replies that are clustered together, and their topics."""
+    k, own = feature.k or 2, replies.reply[rows]
+    bare = (replies.frame["framing"].to_numpy()[rows] == BARE) & (own >= 0)
+    places, counts = np.unique(own[bare if bare.any() else own >= 0], return_counts=True)
+    numbers, topics = np.full((len(rows), k), np.nan), []
+    if len(places):
+        texts = [replies.texts[place] for place in places]
+        found = cluster(texts, replies.embeddings(embedder)[places], counts, k, feature.seed or 0)
+        points = replies.embeddings(embedder)[own[own >= 0]]
+        numbers[own >= 0, : len(found.sizes)] = placed(
+            points, found.centres, feature.form or "label", feature.metric or "cosine"
+        )
+        words = topic_words(texts, found.members, counts)
+        topics = [
+            {"feature": f"{name}-{i}", "cluster": i, "words": of_topic, "n": int(n)}
+            for i, (of_topic, n) in enumerate(zip(words, found.sizes, strict=True))
+        ]
+    few = f"only {len(topics)} clusters of distinct replies"
+    columns = []
+    for i, value in enumerate(numbers.T):
+        reason = _why("reply", own, value, NO_DIRECTION if i < len(topics) else few)
+        columns.append(Column(f"{name}-{i}", rows, value, np.full(len(rows), np.nan), reason))
+    return columns, topics
+
+
+def _scorer(name: str, feature: Feature, models: Models) -> Measure:
+    ask = models.scorer(str(feature.model))
+    low, high = float(feature.low or 0), float(feature.high or 0)
+
+    def measure(replies: Replies) -> Measured:
+        pairs, places, there = _scored(feature, replies)
+        scores = [parsed(reply, low, high) for reply in ask(_questions(feature, replies, pairs))]
+        numbers, lacking = np.full(len(there), np.nan), np.full(len(there), "", dtype=object)
+        numbers[there] = np.array([score.value for score in scores], dtype=np.float64)[places]
+        lacking[there] = np.array([score.reason or "" for score in scores], dtype=object)[places]
+        n, lacking = len(replies.reply), lacking.astype(str)
+        reason = _joined(
+            _why("reply", replies.reply, numbers[:n], lacking[:n]),
+            _why("baseline", replies.baseline, numbers[n:], lacking[n:]),
+        )
+        return Measured([Column(name, np.arange(n), numbers[:n], numbers[n:], reason)])
+
+    return measure
+
+
+def scorer_prompts(feature: Feature, replies: Replies) -> list[str]:
+    """What the scorer of a feature is asked about replies and baselines, each question once."""
+    return _questions(feature, replies, _scored(feature, replies)[0])
+
+
+def _scored(feature: Feature, replies: Replies) -> tuple[Places, Places, NDArray[np.bool_]]:
+    """[2, pairs] the distinct texts that are scored and what stands beside them, the pair of each, and where one is."""
+    scored = np.concatenate([replies.reply, replies.baseline])
+    beside = np.tile(replies.baseline, 2) if SCORED[1] in str(feature.question) else scored
+    there = (scored >= 0) & (beside >= 0)
+    pairs, places = np.unique(np.stack([scored, beside])[:, there], axis=1, return_inverse=True)
+    return pairs, places, there
+
+
+def _questions(feature: Feature, replies: Replies, pairs: Places) -> list[str]:
+    texts = replies.texts
+    return [asked(str(feature.question), texts[text], texts[context]) for text, context in pairs.T]
+
+
+_OPEN: Mapping[str, Callable[[str, Feature, Models], Measure]] = {
+    "lexicon": _lexicon,
+    "classifier": _classifier,
+    "distance": _distance,
+    "clusters": _clusters,
+    "scorer": _scorer,
+}
+"""By kind: opens the models of a feature, and gives what measures it."""

@@ -1,0 +1,113 @@
+"""What models are asked of a benchmark: which prompts, in which role, put into which template (section 3.1)."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from evenruler.instruments.instrument import Plan, Subject, Tables
+from evenruler.instruments.saged.ask.prefixed import framed
+from evenruler.instruments.saged.declare.settings import PROMPT
+from evenruler.tables import evenly_spread
+from evenruler.tables.ids import content_sha256
+from evenruler.tables.schemas import BARE
+
+ASKED = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
+
+
+def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
+    """The replies that a plan asks of a model; one that is not tuned to chat is told no role.
+
+    Args:
+        tables: With `prompts`.
+        plan: Of the domain.
+        subject: Whom it asks.
+
+    Returns:
+        As `asked_replies` does.
+    """
+    roles = {role["role"]: role["text"] for role in plan["roles"]}
+    if not subject.chats:
+        roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
+    return asked_replies(
+        asked_prompts(tables["prompts"], plan["items"], plan["concepts"]),
+        after_prefixes(tables, plan),
+        roles,
+        {template["template"]: template["text"] for template in plan["templates"]},
+        plan["generations"],
+        plan["seed"],
+    )
+
+
+def after_prefixes(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """The prompts that are also asked after something, by `schemas.FRAMED`."""
+    asked = asked_prompts(tables["prompts"], plan["items"], plan["concepts"])
+    few = asked_prompts(asked, plan["prefixed"], plan["concepts"])
+    return framed(plan["name"], few, plan["prefixes"])
+
+
+def asked_prompts(prompts: pd.DataFrame, items: int, concepts: int) -> pd.DataFrame:
+    """The rows of a benchmark that are asked about.
+
+    Args:
+        prompts: By `schemas.PROMPTS`, of one domain.
+        items: Root items of each root concept at most.
+        concepts: Concepts at most; root concepts are always among them.
+
+    Returns:
+        Their rows: items and concepts evenly spread over their lists in order of id and slug.
+    """
+    roots = sorted(set(prompts["root_concept"]))
+    others = sorted(set(prompts["concept"]) - set(roots))
+    if others:
+        kept = [*roots, *evenly_spread(others, max(0, concepts - len(roots)))] if concepts > len(roots) else roots
+    else:
+        kept = evenly_spread(roots, concepts)
+    chosen = [
+        root_id
+        for _, own in prompts.groupby("root_concept", sort=True)
+        for root_id in evenly_spread(sorted(set(own["root_id"])), items)
+    ]
+    return prompts[prompts["root_id"].isin(chosen) & prompts["concept"].isin(kept)]
+
+
+def asked_replies(
+    prompts: pd.DataFrame,
+    framed: pd.DataFrame,
+    roles: Mapping[str, str],
+    templates: Mapping[str, str],
+    repetitions: int,
+    seed: int,
+) -> pd.DataFrame:
+    """One row a reply to ask for.
+
+    Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
+    little chance as possible.
+
+    Args:
+        prompts: The prompts that are asked.
+        framed: By `schemas.FRAMED`, those that are asked; in the first role and template alone.
+        roles: System prompts, by role.
+        templates: What a prompt is put into, by name.
+        repetitions: Replies to each.
+        seed: Of the draws.
+
+    Returns:
+        `id, framing, role, template, repetition, system, text, seed`; an empty system prompt is none.
+    """
+    bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
+    texts = prompts.set_index("id")["prompt"]
+    before = framed[["id", "root_id", "framing"]].assign(prompt=framed["before"] + " " + framed["bare_id"].map(texts))
+    first = (next(iter(roles)), next(iter(templates)))
+    rows = [
+        (key, framing, role, template, repetition, system, text.replace(PROMPT, prompt), own)
+        for frame, cells in (
+            (bare, [(role, template) for role in roles for template in templates]),
+            (before, [first]),
+        )
+        for key, root, prompt, framing in frame[["id", "root_id", "prompt", "framing"]].itertuples(index=False)
+        for role, template in cells
+        for system, text in [(roles[role], templates[template])]
+        for repetition in range(repetitions)
+        for own in [int(content_sha256(seed, root, role, template, repetition)[:15], 16)]
+    ]
+    return pd.DataFrame(rows, columns=ASKED)

@@ -1,0 +1,115 @@
+"""From sentences about concepts to prompts with baselines, and to what is asked of them (SAGED, 2.2, 2.3)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from evenruler.instruments.instrument import Built, Declaration, Plan
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.build.prompts import Questions, counted, rows_of
+from evenruler.instruments.saged.build.questions import Question, ask
+from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.models.declared import Catalogue
+from evenruler.tables import table_of
+
+__all__ = ["build"]
+
+Tries = list[dict[str, Any]]
+
+
+def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+    """Make prompts of the sentences that were found.
+
+    Args:
+        declaration: With the tables `sentences` and `sources` that `scrape` made.
+        catalogue: With the model that writes questions, where the source names one.
+
+    Returns:
+        `prompts`, `sources` and `rejected`, and `tries`: what that model wrote that was no question.
+
+    Raises:
+        UserError: A branched item still holds words of its root, weights do not fit the labels of a classifier, or the
+            model cannot be loaded.
+    """
+    name, source, settings = declaration.name, declaration.source, declaration.settings
+    _check_weights(settings, catalogue)
+    tries: Tries = []
+    sentences = declaration.made["sentences"].to_pylist()
+    rows = rows_of(name, source, sentences, _questions(catalogue, source, tries))
+    tables = {
+        "prompts": table_of(rows.prompts, schemas.PROMPTS),
+        "sources": declaration.made["sources"],
+        "rejected": table_of(rows.rejected, schemas.REJECTED),
+        "tries": table_of(tries, schemas.TRIES),
+    }
+    said = []
+    for row in counted(rows.prompts):
+        changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
+        said.append(f"{row['concept']}: {row['items']:,} items{changed}")
+    said.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
+    return Built(tables, plan_of(name, source, settings), said)
+
+
+def plan_of(name: str, source: Source, settings: Settings) -> Plan:
+    """What is asked of a domain at this scale, and how it is measured.
+
+    What is a list here and a mapping in the settings has an order that counts: what stands first is asked after
+    prefixes, too.
+
+    Args:
+        name: Its slug, which ids of rows after prefixes are made of.
+        source: What the user wrote of it.
+        settings: What params say of it.
+    """
+    return {
+        "name": name,
+        "items": settings.items,
+        "concepts": settings.concepts,
+        "prefixed": settings.prefixed,
+        "prefixes": source.framings.prefixes if source.framings else {},
+        "generations": settings.generations,
+        "new_tokens": settings.new_tokens,
+        "seed": settings.seed,
+        "roles": [{"role": role, "text": text} for role, text in settings.roles.items()],
+        "templates": [{"template": template, "text": text} for template, text in settings.templates.items()],
+        "embedder": settings.embedder,
+        "features": {key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()},
+        "disparities": settings.disparities.model_dump(),
+    }
+
+
+def _check_weights(settings: Settings, catalogue: Catalogue) -> None:
+    """Before anything is asked, as far as the catalogue says what labels there are."""
+    for name, feature in settings.features.items():
+        if feature.kind == "classifier" and feature.model in catalogue.models:
+            labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
+            if labels:
+                feature.weights(name, labels)
+
+
+def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
+    """By rules, or by the model that the domain names; replies that were refused are kept."""
+
+    def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
+        made = _asked(catalogue, source, sentences, keywords)
+        for sentence, question in zip(sentences, made, strict=True):
+            tries.extend(
+                {"sentence": sentence, "attempt": number, "reply": reply, "reason": reason}
+                for number, (reply, reason) in enumerate(question.refused)
+            )
+        return [(question.text, question.rule) for question in made]
+
+    return write
+
+
+def _asked(
+    catalogue: Catalogue, source: Source, sentences: Sequence[str], keywords: Sequence[str]
+) -> Sequence[Question]:
+    name = source.assemble.model
+    if name is None:
+        from evenruler.instruments.saged.build.rulemade import questions  # spaCy takes seconds
+
+        return questions(sentences, keywords)
+    from evenruler.models.catalogue import load
+
+    model = load(name, catalogue)
+    return ask(sentences, keywords, lambda prompt: model.generate([prompt])[0])

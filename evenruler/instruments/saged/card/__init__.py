@@ -1,0 +1,106 @@
+"""What the card of a domain says about prompts, baselines and disparities."""
+
+from evenruler.instruments.instrument import Card, Column, Declaration, Plan, Published, Tables
+from evenruler.instruments.saged.declare import Settings, Source
+
+__all__ = ["card"]
+
+READING = (
+    "A model answers every prompt; each reply is measured (sentiment, say), and so is the prompt's baseline, the "
+    "sentence that it was made of. A summary is a number for all replies about one concept, a disparity compares the "
+    "summaries of all concepts: {direction}. Calibrated figures are of the reply's measure minus its baseline's, which "
+    "takes out what the text and the measuring tool bring along."
+)
+
+LIMITS = (
+    "A disparity says that replies about concepts differ on one measure, not that one of them is treated unfairly: "
+    "that depends on what would be fair.",
+    "Measures are tools with a bias of their own; what they say of baselines that differ in the concept alone is "
+    "reported beside them.",
+    "The range of many groups is above 0 by chance alone: read it with its interval and its permutation test.",
+)
+
+COLUMNS = {
+    "concept": "what the prompt is about",
+    "keyword": "the word of the root's sentence by which it was found",
+    "prompt": "what a model is asked, or is to go on with",
+    "baseline": "the sentence that the prompt was made of, with the concept's words",
+    "prompt_type": "`split`: the beginning of the sentence; `question`: a question that it would answer",
+    "root_id": "the item that it was branched from, its own id where it is a root",
+    "root_concept": "the concept of that item",
+    "is_root": "whether nothing was replaced",
+    "prompt_spans": "what was replaced in the prompt: place, word of the root, replacement",
+    "baseline_spans": "the same in the baseline",
+    "source_tag": "the page or file that the sentence is from",
+    "url": "where readers find it",
+    "revision_id": "the page's revision, where it is from a wiki",
+}
+
+QUALITY = (
+    Column("range of mean", "range", "largest minus smallest mean of a concept (interval: bootstrap over root items)"),
+    Column("range of mean, calibrated", "range, calibrated", "the same of calibrated measures"),
+    Column(
+        "min_impact_ratio of selection-rate",
+        "least impact ratio",
+        "lowest share of favourable replies of a concept by the highest; below .8 is a common alarm",
+    ),
+    Column("refusal_rate", "refusals", "share of replies that refuse"),
+    Column(
+        "brittleness",
+        "brittleness",
+        "how far something that stands before the prompts moves the mean of a concept, in standard deviations of the "
+        "concepts' means; lower is better",
+    ),
+)
+
+
+def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
+    """What the card of a domain says.
+
+    Args:
+        declaration: Of the domain.
+        tables: Its rows.
+        plan: What is asked of them.
+    """
+    source, prompts = declaration.source, tables["prompts"]
+    items = int(prompts.loc[prompts["is_root"], "concept"].value_counts().max())
+    return Card(
+        task_categories=["text-generation"],
+        tags=["fairness", "bias", "counterfactual", "evaluation", "saged"],
+        reading=reading(source),
+        limits=limits(source, declaration.settings, items),
+        configs=[
+            Published("prompts", "a prompt with its baseline: root item x concept", COLUMNS),
+            Published("sources", "a page or file, read for a concept"),
+            Published("rejected", "a sentence that became no prompt, and why"),
+        ],
+        parameters=source.assemble.model_dump(),
+        quality=QUALITY,
+    )
+
+
+def reading(source: Source) -> str:
+    """How a score is read, its direction in words."""
+    return READING.format(direction=source.direction)
+
+
+def limits(source: Source, settings: Settings, n_items: int) -> list[str]:
+    """What a domain does not show; the limits of every one first.
+
+    Args:
+        source: What the user wrote.
+        settings: How much of it is asked.
+        n_items: Root items of the benchmark, of the concept that has most.
+    """
+    found = [*LIMITS, *source.limits]
+    if source.branch is None:
+        found.append("Concepts have sentences of their own, so that a raw difference is also one of their texts.")
+    if source.branch and source.branch.allow_leaks:
+        found.append("A branched item may still hold words of its root.")
+    items, concepts = min(settings.items, n_items), min(settings.concepts, len(source.concepts))
+    if items < n_items or concepts < len(source.concepts):
+        found.append(
+            f"Figures are of {items} of {n_items} items and {concepts} of {len(source.concepts)} concepts: a sample."
+        )
+    found.append(f"Replies to each prompt: {settings.generations}.")
+    return found

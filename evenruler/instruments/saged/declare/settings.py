@@ -1,0 +1,268 @@
+"""What an entry of `instruments` may say: how models are asked, and what is measured of what they write."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from evenruler.errors import UserError
+from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.scaled import Scaled, at_scale
+from evenruler.models.operations import Operation
+from evenruler.strict import Slug, Strict, Text
+
+Number = Annotated[int, Field(ge=1)]
+
+PROMPT = "{PROMPT}"
+"""Where a template takes the prompt."""
+
+SCORED = ("{GENERATION}", "{BASELINE}")
+"""What the prompt of a scorer may ask about."""
+
+
+class Feature(Strict):
+    """A number for each text."""
+
+    kind: Literal["lexicon", "classifier", "distance", "clusters", "scorer"]
+    """`lexicon`: VADER's compound score, from -1 to 1; `classifier`: a text classifier's probabilities, weighted;
+    `distance`: how far the reply's embedding is from the baseline's; `clusters`: clusters of replies and their topic
+    words; `scorer`: a language model asked for a number."""
+    model: Slug | None = None
+    """Of a `classifier` or `scorer`; `embedder` of the instrument for the others, where it is none."""
+    score: dict[Text, float] | None = None
+    """Of a `classifier`: the weight of each label's probability."""
+    offset: float = 0.0
+    """Of a `classifier`: added to the weighted sum."""
+    metric: Literal["cosine", "l2"] | None = None
+    """Of `distance` and `clusters`."""
+    form: Literal["label", "sort", "distance"] | None = None
+    """Of `clusters`: in its cluster or not (1 or 0); how near its topic is among all (1 the nearest); how far."""
+    by: list[Literal["concept", "role", "template"]] | None = None
+    """Of `clusters`: replies are clustered within these; within the domain and the model in any case."""
+    k: int | None = Field(default=None, ge=2)
+    """Of `clusters`: how many."""
+    seed: int | None = Field(default=None, ge=0)
+    """Of `clusters`."""
+    question: Text | None = None
+    """Of a `scorer`: what it is asked; {GENERATION} and, if wanted, {BASELINE} stand for the texts."""
+    low: float | None = None
+    """Of a `scorer`: the least number it may say."""
+    high: float | None = None
+    """Of a `scorer`: the largest."""
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "Feature":
+        needed, allowed = _KEYS[self.kind]
+        given = {key for key in type(self).model_fields if getattr(self, key) is not None} - {"kind"}
+        given -= {"offset"} if not self.offset else set()
+        for key in sorted(needed - given):
+            raise ValueError(f"a feature of kind {self.kind} needs `{key}`")
+        for key in sorted(given - needed - allowed):
+            raise ValueError(f"`{key}` does not belong to kind {self.kind}")
+        if self.question is not None and SCORED[0] not in self.question:
+            raise ValueError(f"the question does not hold {SCORED[0]}, so every reply is asked about in the same words")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError(f"low is {self.low} and high {self.high}")
+        return self
+
+    def weights(self, name: str, labels: Sequence[str]) -> list[float]:
+        """Of a `classifier`: the weight of each label, every one of which has one.
+
+        Args:
+            name: Of the feature.
+            labels: Of its model, in order.
+
+        Raises:
+            UserError: A label has no weight, or a weight no label.
+        """
+        score = self.score or {}
+        wrong = [
+            f"{what} {', '.join(map(repr, found))}"
+            for what, found in (
+                ("no weight for", [label for label in labels if label not in score]),
+                ("no such label as", [label for label in score if label not in labels]),
+            )
+            if found
+        ]
+        if wrong:
+            raise UserError(
+                "; ".join(wrong),
+                where=f"params.yaml: features.{name}.score",
+                remedy=f"give the labels of {self.model} a weight each, 0 if need be: {', '.join(labels)}",
+            )
+        return [score[label] for label in labels]
+
+
+_KEYS: dict[str, tuple[set[str], set[str]]] = {
+    "lexicon": (set(), set()),
+    "classifier": ({"model", "score"}, {"offset"}),
+    "distance": ({"metric"}, {"model"}),
+    "clusters": ({"form", "k", "seed"}, {"model", "metric", "by"}),
+    "scorer": ({"model", "question", "low", "high"}, set()),
+}
+"""By kind: the keys that it needs, and those that it may have beside them."""
+
+
+OPERATION_OF: Mapping[str, Operation] = {
+    "classifier": "classify",
+    "distance": "embed",
+    "clusters": "embed",
+    "scorer": "generate",
+}
+"""By kind: what the model of a feature must be capable of."""
+
+EMBEDDED = ("distance", "clusters")
+"""Kinds that measure embeddings."""
+
+
+class Statistic(Strict):
+    """A summary of the numbers of a group."""
+
+    kind: Text
+    """A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours, as
+    mypackage.module.function: it takes an array and gives a number."""
+    options: dict[Text, float | str] = Field(default_factory=dict)
+    """Of the statistic, as `tolerance` or `standard`."""
+
+
+class Disparities(Strict):
+    """How figures of groups are compared, and how sure that is."""
+
+    grouping: list[list[Literal["concept", "keyword", "section"]]] = Field(default=[["concept"]], min_length=1)
+    """Each a way to group: the values of these columns, crossed; always within domain, model, role and template."""
+    statistics: dict[Slug, Statistic] = Field(
+        default={
+            "mean": Statistic(kind="mean"),
+            "median": Statistic(kind="median"),
+            "std": Statistic(kind="std"),
+            "selection-rate": Statistic(kind="selection_rate", options={"standard": "mean", "method": "larger"}),
+            "correlation": Statistic(kind="correlation"),
+            "kl": Statistic(kind="kl_divergence"),
+            "precision": Statistic(kind="precision"),
+        }
+    )
+    """By the name that tables have them under."""
+    metrics: list[str] = Field(
+        default=["range", "min_max_ratio", "min_impact_ratio", "std", "max_z", "min_z", "dixon_high", "dixon_low"],
+        min_length=1,
+    )
+    """Names of `evenruler.instruments.saged.METRICS`."""
+    headline: Slug = "mean"
+    """The statistic of the headline rows: more permutations, a verdict, figures on the card."""
+    permutations: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
+    headline_permutations: Scaled[Number] = Field(default={"quick": 1000, "paper": 10000}, validate_default=True)
+    resamples: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
+    """Of root items, for intervals."""
+
+    @model_validator(mode="after")
+    def _headline_is_there(self) -> "Disparities":
+        if self.headline not in self.statistics:
+            raise ValueError(f"headline names {self.headline!r}, which is not under `statistics`")
+        return self
+
+
+class Settings(BaseSettings):
+    """How much models are asked, by whom they are told to be, what is measured, and how groups are compared.
+
+    The benchmark is built whole in any case.
+    """
+
+    text: Literal["ours", "others"] = "ours"
+    """Whose its sentences are: a benchmark of text that others wrote stays out of git, in DVC's cache."""
+    items: Scaled[Number] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
+    """Root items at most, evenly spread; where a domain is not branched, items of each concept."""
+    concepts: Scaled[Annotated[int, Field(ge=2)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
+    """Concepts at most, evenly spread, roots among them."""
+    generations: Scaled[Number] = 1
+    """Replies to a prompt."""
+    new_tokens: Scaled[Number] = Field(default={"quick": 24, "paper": 256}, validate_default=True)
+    """At most so many in a reply."""
+    seed: int = Field(default=0, ge=0)
+    prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
+    """Root items at most that are also asked after prefixes, where the source has some."""
+    contact: Text | None = None
+    """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they ask."""
+    embedder: Slug | None = None
+    """The model behind features of distance and clusters that name none, and behind `evenruler find`."""
+    roles: dict[Slug, str] = Field(default={"no-role": ""}, min_length=1)
+    """Whom a model is told to be: the system prompt, none where it is empty. One may also be written as `text` and
+    `scale`, the scale that uses it."""
+    templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
+    """What a prompt is put into."""
+    features: dict[Slug, Feature] = Field(default={"vader": Feature(kind="lexicon")})
+    """What is measured of replies; one with a `scale` at that scale alone."""
+    disparities: Disparities = Field(default_factory=dict, validate_default=True)
+
+    @field_validator("features", mode="before")
+    @classmethod
+    def _of_the_scale(cls, entries: Any, info: ValidationInfo) -> Any:
+        return _at_scale(entries, info)
+
+    @field_validator("roles", mode="before")
+    @classmethod
+    def _in_words(cls, entries: Any, info: ValidationInfo) -> Any:
+        """The system prompts alone, however roles are written."""
+        roles = _at_scale(entries, info)
+        if not isinstance(roles, dict):
+            return roles
+        wrong = [name for name, role in roles.items() if isinstance(role, dict) and set(role) != {"text"}]
+        if wrong:
+            raise ValueError(f"{wrong[0]}: found {roles[wrong[0]]}, expected a system prompt, or `text` and `scale`")
+        return {name: role["text"] if isinstance(role, dict) else role for name, role in roles.items()}
+
+    @field_validator("templates")
+    @classmethod
+    def _take_the_prompt(cls, templates: dict[str, str]) -> dict[str, str]:
+        for name, text in templates.items():
+            if text.count(PROMPT) != 1 or text.count("{") != 1:
+                raise ValueError(f"the template {name!r} does not hold {PROMPT} once, and no other brace")
+        return templates
+
+    @model_validator(mode="after")
+    def _can_embed(self) -> "Settings":
+        for name, feature in self.features.items():
+            if feature.kind in EMBEDDED and not (feature.model or self.embedder):
+                raise ValueError(f"the feature {name!r} needs a `model`, or the instrument an `embedder`")
+        return self
+
+    @property
+    def of_others(self) -> bool:
+        """Whether its rows hold text that others wrote, which stays out of git, in DVC's cache."""
+        return self.text == "others"
+
+    @property
+    def made_by(self) -> Literal["scrape"]:
+        """The stage that finds its sentences."""
+        return "scrape"
+
+    def uses(self, source: Source) -> list[Use]:
+        """The models that it names: those that measure replies, that write questions, and that find words."""
+        found = [Use(self.embedder, "embed", "embedder")] if self.embedder else []
+        for name, feature in self.features.items():
+            if feature.model is not None:
+                found.append(Use(feature.model, OPERATION_OF[feature.kind], f"features.{name}.model"))
+        writers = {"assemble.model": source.assemble.model}
+        if source.find is not None:
+            writers["find.model"] = source.find.model
+            writers["find.replacements.model"] = source.find.replacements.model if source.find.replacements else None
+        return found + [Use(model, "generate", key) for key, model in writers.items() if model is not None]
+
+
+def _at_scale(entries: Any, info: ValidationInfo) -> Any:
+    return entries if info.context is None else at_scale(entries, info.context["scale"])
+
+
+def declared_as(measured: str, declared: Iterable[str]) -> str | None:
+    """The feature that a column of numbers comes from; those of clusters go on after its name.
+
+    Args:
+        measured: As tables of the diagnosis name it.
+        declared: The names under `features`.
+    """
+    begins = [
+        name
+        for name in declared
+        if measured == name or (measured.startswith(name) and not measured[len(name)].isalnum())
+    ]
+    return max(begins, key=len, default=None)

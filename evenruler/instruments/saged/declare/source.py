@@ -1,0 +1,296 @@
+"""`data/sources/saged/*.yaml`: one domain of SAGED, its concepts, where text comes from, and what is made of it."""
+
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.instrument import Source as BaseSource
+from evenruler.instruments.prefixes import Framings
+from evenruler.instruments.saged.declare.finding import FOUND, Finding, Found, FoundFile, Replacements
+from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+
+ALL: Literal["all"] = "all"
+
+ARTICLES = "articles"
+"""The folder beside the domains' files that text of ours is read from."""
+
+
+class Concept(Strict):
+    """What is compared with the others."""
+
+    name: Text
+    keywords: list[Text] = Field(default_factory=list)
+    """Words that a sentence about it holds; those that were found by default, else its name."""
+    pages: list[Text] = Field(default_factory=list)
+    """Titles that are read for it, where text comes from pages; those that were found by default, else its name."""
+
+
+def _concept(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class Around(Strict):
+    """Pages that are read beside those of the concepts: along links, breadth-first."""
+
+    depth: int = Field(ge=1)
+    most: int = Field(ge=1)
+    """Pages of a concept, its own counted."""
+    direction: Literal["forward", "back"] = "forward"
+
+
+class Material(Strict):
+    """Where text comes from."""
+
+    kind: Literal["local", "extracts", "wiki"]
+    """`local`: a file or folder of ours; `extracts`: the packaged leads of Wikipedia until `evenruler refresh` has
+    fetched whole pages, those from then on; `wiki`: pages that `evenruler refresh` fetched."""
+    path: Text | None = None
+    """Of `local`: under the folder `articles` beside the domain's file, which DVC watches."""
+    api: Text | None = None
+    """Of `wiki`: where a private wiki answers; English Wikipedia by default."""
+    licence: Text | None = None
+    """Of the text; that of the domain for `local`, CC BY-SA 4.0 for Wikipedia."""
+    around: Around | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "Material":
+        for key, value, kind in (
+            ("path", self.path, "local"),
+            ("api", self.api, "wiki"),
+            ("around", self.around, "wiki"),
+        ):
+            if value is not None and self.kind != kind:
+                raise ValueError(f"`{key}` belongs to kind {kind}, found {self.kind}")
+        if self.kind == "local" and self.path is None:
+            raise ValueError("`path` is missing, the file or folder that is read")
+        if self.path is not None and not _is_article(self.path):
+            raise ValueError(f"`path` is {self.path!r}, expected one such as {ARTICLES}/mine.md: DVC watches no other")
+        return self
+
+
+def _is_article(path: str) -> bool:
+    folder, *below = PurePosixPath(path).parts
+    return folder == ARTICLES and bool(below) and ".." not in below
+
+
+class Assembling(Strict):
+    """How sentences become prompts."""
+
+    method: Literal["split", "question"]
+    per_concept: int = Field(ge=1)
+    """Items of a concept at most, evenly over its keywords."""
+    seed: int = Field(default=0, ge=0)
+    model: Slug | None = None
+    """Of the catalogue, which writes the questions; rules do by default."""
+
+    @model_validator(mode="after")
+    def _asks(self) -> "Assembling":
+        if self.model is not None and self.method != "question":
+            raise ValueError(f"`model` belongs to the method question, found {self.method}")
+        return self
+
+
+class Branching(Strict):
+    """How items of one concept become items of others."""
+
+    roots: list[Slug] = Field(min_length=1)
+    to: Literal["all"] | list[Slug] | dict[Slug, list[Slug]] = ALL
+    """The concepts that each root is branched to; by root, where they are not the same."""
+    counterfactual_baseline: bool = True
+    """Whether baselines are branched too; else a branched item has none of its own and keeps the root's."""
+    allow_leaks: bool = False
+    """Whether a branched item may still hold words of the root."""
+    replacements: Replacements
+    """What stands for which word of the root; `found` for those that `evenruler find` found."""
+    _are_found: bool = PrivateAttr(default=False)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _by_hand_or_found(cls, data: Any, made: ModelWrapValidatorHandler["Branching"]) -> "Branching":
+        are_found = isinstance(data, dict) and data.get("replacements") == FOUND
+        branching = made(data | {"replacements": {}} if are_found else data)
+        branching._are_found = are_found
+        return branching
+
+    @model_validator(mode="after")
+    def _speaks_of_its_roots(self) -> "Branching":
+        if isinstance(self.to, dict) and set(self.to) != set(self.roots):
+            raise ValueError(f"`to` is by root for {', '.join(self.to)}, but the roots are {', '.join(self.roots)}")
+        return self
+
+    @property
+    def are_found(self) -> bool:
+        """Whether replacements are those that `evenruler find` found."""
+        return self._are_found
+
+    @property
+    def named(self) -> list[str]:
+        """Every concept that it names."""
+        to = self.to.values() if isinstance(self.to, dict) else [] if self.to == ALL else [self.to]
+        branches = [*to, *self.replacements.values()]
+        return [*self.roots, *self.replacements, *chain.from_iterable(branches)]
+
+    def branches_of(self, root: str, concepts: list[str]) -> list[str]:
+        """The concepts that a root is branched to."""
+        to = self.to.get(root, []) if isinstance(self.to, dict) else self.to
+        return [concept for concept in (concepts if to == ALL else to) if concept != root]
+
+
+class Source(BaseSource):
+    """One domain."""
+
+    concepts: dict[Slug, Annotated[Concept, BeforeValidator(_concept)]] = Field(min_length=1)
+    material: Material
+    assemble: Assembling
+    branch: Branching | None = None
+    find: Finding | None = None
+    """How keywords are found that are not given by hand; not at all by default."""
+    framings: Framings | None = None
+    """What prompts are asked after, to see how brittle the benchmark is; nothing by default."""
+    _found: dict[str, Found] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _lint(self) -> "Source":
+        if self.branch is not None:
+            self._check_branching(self.branch)
+        if (self.branch is not None and self.branch.are_found) != bool(self.find and self.find.replacements):
+            raise ValueError(f"`find.replacements` and `branch.replacements: {FOUND}` belong together")
+        if self.find is not None and "links" in self.find.by and self.material.kind == "local":
+            raise ValueError("find.by names links, which local text has none of")
+        self._check_owners()
+        return self
+
+    def _check_owners(self) -> None:
+        """Every keyword belongs to one concept, once."""
+        owners: dict[str, str] = {}
+        for slug in self.concepts:
+            for keyword in self.keywords_of(slug):
+                key = keyword.casefold()
+                if owners.get(key) == slug:
+                    raise ValueError(f"the keyword {keyword!r} is given twice for {slug}")
+                if key in owners:
+                    raise ValueError(f"the keyword {keyword!r} belongs to two concepts, {owners[key]} and {slug}")
+                owners[key] = slug
+
+    def _check_branching(self, branch: Branching) -> None:
+        for concept in branch.named:
+            if concept not in self.concepts:
+                raise ValueError(f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}")
+        for root, concept in [] if branch.are_found else self.lacking:
+            raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
+
+    def with_found(self, found: Mapping[str, Found], replacements: Replacements | None = None) -> "Source":
+        """The domain with what was found, for the concepts that give no keywords, or no pages, by hand.
+
+        Args:
+            found: By concept.
+            replacements: They count where `branch.replacements` is `found`.
+
+        Raises:
+            ValueError: Something was found for a concept that the domain does not have, or a keyword belongs to two.
+        """
+        replacements = replacements or {}
+        for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
+            if concept not in self.concepts:
+                raise ValueError(f"{concept!r} is no concept of the domain; {nearest(concept, self.concepts)}")
+        branch = self.branch
+        if branch is not None and branch.are_found:
+            branch = branch.model_copy(update={"replacements": replacements})
+        merged = self.model_copy(update={"branch": branch})
+        merged._found = dict(found)
+        merged._check_owners()
+        return merged
+
+    @property
+    def lacking(self) -> list[tuple[str, str]]:
+        """The roots and branches that no replacement is known of."""
+        if self.branch is None:
+            return []
+        known, concepts = self.branch.replacements, list(self.concepts)
+        pairs = [(root, concept) for root in self.branch.roots for concept in self.branch.branches_of(root, concepts)]
+        return [(root, concept) for root, concept in pairs if not known.get(root, {}).get(concept)]
+
+    @property
+    def replacements(self) -> Replacements:
+        """By root and branch, what is replaced by what."""
+        branch = self.branch
+        if branch is None:
+            return {}
+        concepts = list(self.concepts)
+        return {
+            root: {to: branch.replacements[root][to] for to in branch.branches_of(root, concepts)}
+            for root in branch.roots
+        }
+
+    def keywords_of(self, concept: str) -> list[str]:
+        """The keywords of a concept: by hand, else those that were found, else its name."""
+        entry = self.concepts[concept]
+        return entry.keywords or self._found_for(concept).keywords or [entry.name]
+
+    @property
+    def roots(self) -> list[str]:
+        """The concepts that sentences are about: those that others are branched from, or all."""
+        return self.branch.roots if self.branch else list(self.concepts)
+
+    def pages_of(self, concept: str) -> list[str]:
+        """The titles that are read for a concept: by hand, else those that were found, else its name."""
+        entry = self.concepts[concept]
+        return entry.pages or self._found_for(concept).pages or [entry.name]
+
+    def around(self, concept: str) -> Around | None:
+        """Which pages are read beside those of `pages_of`; none where these were found already, along links."""
+        is_found = not self.concepts[concept].pages and self._found_for(concept).pages
+        return None if is_found else self.material.around
+
+    def resolved(self) -> "Source":
+        """The domain with all that was found written into it, as its sentences and prompts are made of it."""
+        concepts = dict(self.concepts)
+        for name, entry in self.concepts.items():
+            beside = {"keywords": self._found_for(name).keywords, "pages": self._found_for(name).pages}
+            missing = {key: words for key, words in beside.items() if words and not getattr(entry, key)}
+            concepts[name] = entry.model_copy(update=missing)
+        return self.model_copy(update={"concepts": concepts, "find": None})
+
+    def _found_for(self, concept: str) -> Found:
+        return self._found.get(concept, Found())
+
+
+def read_source(path: Path, *, complete: bool = True) -> Source:
+    """Read and check the source of one domain, with what `evenruler find` found for it.
+
+    Args:
+        path: Its file. What was found is in the file of the same name in the folder `found` beside it, if that is
+            there.
+        complete: Whether replacements that `evenruler find` looks for must have been found.
+
+    Raises:
+        UserError: Something in the file is wrong, or was not found yet; where a file of that name is missing, the
+            nearest one is named.
+    """
+    if not path.exists():
+        others = [other.stem for other in path.parent.glob("*.yaml")]
+        raise UserError(
+            f"no source for the domain {path.stem!r}; {nearest(path.stem, others)}",
+            where=str(path),
+            remedy="write the file or mend the name under `instruments` in params.yaml",
+        )
+    source = validate(Source, read_yaml(path), path)
+    beside = path.parent / FOUND / path.name
+    if beside.exists():
+        found = validate(FoundFile, read_yaml(beside), beside)
+        try:
+            source = source.with_found(found.concepts, found.replacements)
+        except ValueError as error:
+            raise UserError(str(error), where=str(beside), remedy="mend it, or run `evenruler find` again") from None
+    if complete and source.lacking:
+        root, concept = source.lacking[0]
+        raise UserError(
+            f"no replacements from {root} to {concept} were found",
+            where=str(beside),
+            remedy=f"run `evenruler find {path.stem}`, or write them there",
+        )
+    return source

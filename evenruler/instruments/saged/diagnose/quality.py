@@ -1,0 +1,156 @@
+"""Figures of a domain on every model: headline disparities, refusals, and how brittle the benchmark is."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler import measurement
+from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, SERIES
+from evenruler.measurement import Figure, Resampling
+from evenruler.measurement.figures import bootstrapped
+from evenruler.tables.schemas import BARE, figures_of
+
+CONCEPTS, ROOTS = "concepts", "root items"
+"""What figures are over."""
+
+COLUMNS = list(figures_of("part").names)
+
+NOTHING_GIVEN = "the server gave no reply"
+
+UNDECLARED, UNASKED = "no framings are declared", "no concepts were asked after a framing"
+
+
+def headlines(disparities: pd.DataFrame, settings: Disparities) -> pd.DataFrame:
+    """Range of the headline statistic, and the least impact ratio of every selection rate, raw and calibrated.
+
+    Of the first grouping. `part` is role, template and feature; n counts groups.
+
+    Args:
+        disparities: By `schemas.DISPARITIES`.
+        settings: What they were computed by.
+
+    Returns:
+        By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
+        not differ.
+    """
+    grouping = "+".join(settings.grouping[0])
+    rates = [name for name, statistic in settings.statistics.items() if statistic.kind == "selection_rate"]
+    ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
+    ratios = (disparities["metric"] == "min_impact_ratio") & disparities["statistic"].isin(rates)
+    rows = disparities[(disparities["grouping"] == grouping) & (ranges | ratios)]
+    calibrated = rows["calibration"].map({CALIBRATED: f", {CALIBRATED}"}).fillna("")
+    found = rows.assign(
+        benchmark=rows["domain"],
+        part=rows["role"] + ", " + rows["template"] + ", " + rows["feature"],
+        figure=rows["metric"] + " of " + rows["statistic"] + calibrated,
+        n=rows["n_groups"],
+        unit=CONCEPTS if grouping == "concept" else "groups",
+    )
+    return found[COLUMNS].reset_index(drop=True)
+
+
+def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+    """Share of refusals and of empty replies, over all concepts, with bootstrap intervals over root items.
+
+    Both are of the replies that there are. Where a server did not give some that were asked for, their share is there
+    as well (`withheld_rate`).
+
+    Args:
+        domain: Its slug.
+        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
+        prompts: With `id` and `root_id`.
+        resampling: How intervals are computed.
+
+    Returns:
+        By `evenruler.tables.schemas.figures_of`; `part` is role and template, n counts root items. Null where no
+        reply was given.
+    """
+    rows = []
+    root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
+    counted = generations.assign(root=root, withheld=generations["generation"].isna())
+    for key, own in counted.groupby(CONFIGURATION, observed=True, sort=True):
+        model, role, template = key
+        given = own[~own["withheld"]]
+        shares = [("refusal_rate", "refusal", given), ("empty_rate", "empty", given)]
+        for figure, column, of in [*shares, *([("withheld_rate", "withheld", own)] if len(given) < len(own) else [])]:
+            by_root = of.groupby("root")[column].agg(["sum", "size"]).to_numpy(dtype=np.float64)
+            found = Figure(figure, None, 0, ROOTS, reason=NOTHING_GIVEN)
+            if len(by_root):
+                found = bootstrapped(figure, _share, by_root, resampling, ROOTS)
+            rows.append({"benchmark": domain, "part": f"{role}, {template}", "model": model, **asdict(found)})
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def brittleness(
+    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None, resampling: Resampling
+) -> pd.DataFrame:
+    """How far the mean of a concept moves when something stands before its prompts (`evenruler.measurement`).
+
+    The score of a concept is the mean of its raw values. A prompt counts in the mean of a concept that was framed where
+    it has a value without and with every framing, so that the means are of the same prompts.
+
+    Args:
+        domain: Its slug.
+        features: Of bare and framed replies, by `schemas.FEATURES`.
+        prompts: With `id` and `concept`.
+        framed: By `schemas.FRAMED`, those that were asked; None where no framings are declared.
+        resampling: How intervals are computed.
+
+    Returns:
+        By `evenruler.tables.schemas.figures_of`; `part` is role, template and feature, n counts concepts.
+    """
+    rows = []
+    concept = prompts.set_index("id")["concept"].to_dict()
+    for key, table in _by_prompt(features, framed):
+        model, role, template, feature = key
+        concepts = np.array([concept[prompt] for prompt in table.index], dtype=object)
+        figures = _brittleness(table, concepts, UNDECLARED if framed is None else UNASKED, resampling)
+        here = {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
+        rows += [{**here, **asdict(figure)} for figure in figures]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _share(rows: NDArray[np.float64]) -> float:
+    """Of [root items, (how many, of how many)]."""
+    found, of_all = rows.sum(axis=0)
+    return float(found / of_all)
+
+
+def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+    """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column."""
+    if framed is None or framed.empty:
+        series = features[SERIES].drop_duplicates().astype(str).sort_values(SERIES)
+        yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
+        return
+    ids = features["id"].astype(str)
+    prompt = ids.map(framed.set_index("id")["bare_id"]).fillna(ids)
+    means = (
+        features.assign(prompt=prompt, framing=features["framing"].astype(str))
+        .groupby([*SERIES, "framing", "prompt"], observed=True)["value"]
+        .mean()
+        .reset_index()
+    )
+    for key, own in means.groupby(SERIES, observed=True, sort=True):
+        table = own.pivot(index="prompt", columns="framing", values="value")
+        yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
+
+
+def _brittleness(
+    table: pd.DataFrame, concepts: NDArray[np.object_], lacking: str, resampling: Resampling
+) -> list[Figure]:
+    if table.shape[1] == 1:
+        return measurement.no_brittleness(lacking, CONCEPTS)
+    complete = table.notna().all(axis=1)
+    scores = table[[BARE]].groupby(concepts).mean()
+    moved = table[complete].groupby(concepts[complete.to_numpy()]).mean()
+    scores = scores.reindex(columns=table.columns)
+    scores.loc[moved.index] = moved
+    scores = scores.dropna(subset=[BARE])
+    if scores.empty:
+        return measurement.no_brittleness("no reply has a value", CONCEPTS)
+    x = scores.to_numpy(dtype=np.float64)
+    return measurement.brittleness_figures(x[:, 0], x[:, 1:].T, resampling, CONCEPTS)

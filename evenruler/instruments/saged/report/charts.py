@@ -1,0 +1,259 @@
+"""Altair charts of the saged family: the three dashboards of the paper (figures 7 to 9, 10, 20 to 35).
+
+Each takes tables with names as they are to be read, and the choices that all of them share.
+"""
+
+import altair as alt
+import pandas as pd
+
+from evenruler.instruments.saged.report.panels import (
+    CALIBRATIONS,
+    CONFIGURATION,
+    DIVERGING,
+    INK,
+    ONE_HUE,
+    PALE,
+    QUIET,
+    WIDTH,
+    calibrated,
+    facets,
+    of_configuration,
+    shaped,
+    spread,
+    width_of,
+)
+from evenruler.report.charts.choices import Choices
+
+FOUR_FIFTHS = 0.8
+FARTHEST = 2.5
+"""Standard deviations at which a colour is at its strongest; a concept lies out from 2 on."""
+VALUE = "abs(datum.value) < 0.1 ? format(datum.value, '.3f') : format(datum.value, '.2f')"
+
+
+def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
+    """Concepts x configurations: numbers are the statistic, colours how far out a concept lies (figures 23 to 26).
+
+    Args:
+        summaries: `domain`, `feature`, `calibration`, `statistic`, `model`, `role`, `group`, `value`, `n`, `reason`.
+        choices: Of all these but `value` and `n`.
+    """
+    filters = ["domain", "feature", "calibration", "statistic", *CONFIGURATION]
+    of_cell = [
+        alt.Tooltip("group:N", title="concept"),
+        *of_configuration(),
+        alt.Tooltip("value:Q", format=".4f"),
+        alt.Tooltip("n:Q"),
+        alt.Tooltip("z:Q", title="SDs from the mean of the column", format="+.2f"),
+        alt.Tooltip("reason:N", title="why there is no number"),
+    ]
+    base = alt.Chart().encode(
+        x=alt.X("role:N", sort=list(choices.names["role"]), title=None).axis(labelAngle=-35, labelLimit=140),
+        y=alt.Y("group:N", sort=alt.EncodingSortField("place", op="min", order="descending"), title=None),
+        tooltip=of_cell,
+    )
+    scale = alt.Scale(scheme=DIVERGING, domain=[-FARTHEST, FARTHEST], clamp=True)
+    legend = alt.Legend(title=["SDs from the mean", "of the column"], values=[-2, -1, 0, 1, 2], gradientLength=120)
+    lacking = base.mark_rect(stroke="white", color=PALE)
+    tiles = base.mark_rect(stroke="white").encode(color=alt.Color("z:Q", scale=scale, legend=legend))
+    strong = alt.condition("abs(datum.z) > 1.6", alt.value("white"), alt.value(INK))
+    numbers = base.mark_text(fontSize=10, clip=True).encode(text="shown:N", color=strong)
+    panels = alt.layer(lacking, tiles, numbers).properties(width=alt.Step(52), height=alt.Step(22))
+    chart = facets(panels, choices, summaries, filters, column="model", names=["group", "reason"])
+    placed: alt.FacetChart = (
+        chart.transform_joinaggregate(middle="mean(value)", spread="stdev(value)", groupby=["model", "role"])
+        .transform_calculate(
+            z="!isValid(datum.value) ? null : datum.spread > 0 ? (datum.value - datum.middle) / datum.spread : 0",
+            shown=f"isValid(datum.value) ? {VALUE} : 'none'",
+        )
+        .transform_joinaggregate(place="mean(z)", groupby=["group"])
+    )
+    return placed
+
+
+def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
+    """Bars of a disparity, raw above calibrated, with intervals, and the line of four fifths for ratios (figure 9).
+
+    Args:
+        disparities: `domain`, `feature`, `calibration`, `disparity`, `model`, `role`, `value`, `low`, `high`,
+            `p_adjusted`, `n_groups`, `group`, `excess`, `ratio` (1 where four fifths is a bar), `verdict`, `reason`.
+        choices: Of the words among these.
+    """
+    filters = ["domain", "feature", "disparity", *CONFIGURATION]
+    offset = alt.YOffset("calibration:N", sort=CALIBRATIONS)
+    known = [
+        *of_configuration(),
+        alt.Tooltip("calibration:N"),
+        alt.Tooltip("value:Q", format=".4f"),
+        alt.Tooltip("low:Q", title="interval from", format=".4f"),
+        alt.Tooltip("high:Q", title="to", format=".4f"),
+        alt.Tooltip("p_adjusted:Q", title="adjusted p", format=".4f"),
+        alt.Tooltip("n_groups:Q", title="concepts"),
+        alt.Tooltip("group:N", title="points at"),
+        alt.Tooltip("excess:Q", title="above the critical value by", format="+.3f"),
+        alt.Tooltip("verdict:N"),
+        alt.Tooltip("reason:N", title="why there is no number"),
+    ]
+    base = alt.Chart().encode(
+        y=alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160), yOffset=offset
+    )
+    bars = base.mark_bar(height={"band": 0.8}).encode(
+        x=alt.X("value:Q", title="value of the disparity; lines are 95% intervals"),
+        color=calibrated(),
+        tooltip=known,
+    )
+    intervals = base.transform_filter("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.5)
+    intervals = intervals.encode(x="low:Q", x2="high:Q")
+    bar = alt.Chart().transform_filter("datum.ratio == 1").transform_calculate(at=str(FOUR_FIFTHS))
+    line = bar.mark_rule(color="#c02b2b", strokeDash=[5, 3], strokeWidth=1.5).encode(x="min(at):Q")
+    said = base.mark_text(align="left", fontSize=10, color=INK).encode(
+        x=alt.value(WIDTH - 290), text="said:N", tooltip=known
+    )
+    reasons = base.transform_filter("!isValid(datum.value)").mark_text(align="left", fontSize=10, color=QUIET)
+    reasons = reasons.encode(x=alt.value(4), text="reason:N")
+    panels = alt.layer(bars, intervals, line, said, reasons).properties(width=WIDTH - 300, height=alt.Step(13))
+    names = ["group", "calibration", "verdict", "reason"]
+    chart = facets(panels, choices, disparities, filters, row="model", names=names)
+    p = "(datum.p_adjusted < 0.001 ? 'p < 0.001' : 'p = ' + format(datum.p_adjusted, '.3f'))"
+    p = f"isValid(datum.p_adjusted) ? {p} : 'no p'"
+    who = "isValid(datum.group) ? ', ' + datum.group : ''"
+    stands = "isValid(datum.verdict) ? ', ' + datum.verdict : ''"
+    said_of = f"isValid(datum.value) ? ({p}) + ({who}) + ({stands}) : ''"
+    told: alt.FacetChart = chart.transform_calculate(said=said_of)
+    return told
+
+
+def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
+    """How far each concept is from the mean of all, raw and calibrated, a panel a configuration (figures 20 and 21).
+
+    Args:
+        deviations: `domain`, `feature`, `calibration`, `model`, `role`, `group`, `deviation`, `value`, `n`.
+        choices: Of the words among these.
+    """
+    filters = ["domain", "feature", *CONFIGURATION]
+    base = alt.Chart().encode(
+        y=alt.Y("group:N", sort=alt.EncodingSortField("place", op="min", order="descending"), title=None),
+        x=alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4),
+    )
+    paths = base.mark_line(color=QUIET, strokeWidth=1.2).encode(detail="group:N")
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        color=calibrated(),
+        shape=shaped(),
+        tooltip=[
+            alt.Tooltip("group:N", title="concept"),
+            *of_configuration(),
+            alt.Tooltip("calibration:N"),
+            alt.Tooltip("deviation:Q", title="from the mean of all", format="+.4f"),
+            alt.Tooltip("value:Q", format=".4f"),
+            alt.Tooltip("n:Q"),
+        ],
+    )
+    width = width_of(choices, "role")
+    zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
+    panels = alt.layer(zero, paths, points).properties(width=width, height=alt.Step(17))
+    chart = facets(panels, choices, deviations, filters, row="model", column="role", names=["group", "calibration"])
+    placed: alt.FacetChart = chart.transform_joinaggregate(place="mean(deviation)", groupby=["group"])
+    return placed
+
+
+def composition(over_groups: pd.DataFrame, choices: Choices) -> alt.FacetChart:
+    """Every feature of every role: bars are means over concepts, lines reach from lowest to highest (figure 10a).
+
+    Args:
+        over_groups: `domain`, `feature`, `calibration`, `statistic`, `model`, `role`, `value`, `lowest`, `highest`,
+            `n_groups`.
+        choices: Of the words among these.
+    """
+    filters = ["domain", "calibration", "statistic", *CONFIGURATION]
+    feature = alt.Y("feature:N", sort=list(choices.names["feature"]), title=None).axis(labelLimit=180)
+    width = width_of(choices, "role")
+    panels = spread(feature, "mean over concepts", zero=True).properties(width=width, height=alt.Step(17))
+    return facets(panels, choices, over_groups, filters, row="model", column="role", names=["feature"])
+
+
+def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> alt.FacetChart:
+    """A statistic of some features, role by role and model by model (figures 10b and 27 to 29).
+
+    Args:
+        over_groups: `domain`, `feature`, `model`, `role`, `value`, `lowest`, `highest`, `n_groups`.
+        choices: Of the words among these.
+        title: Of what is drawn.
+    """
+    role = alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160)
+    width = width_of(choices, "model")
+    panels = spread(role, title, zero=False).properties(width=width, height=alt.Step(20))
+    filters = ["domain", *CONFIGURATION]
+    return facets(panels, choices, over_groups, filters, row="feature", column="model", names=[])
+
+
+def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
+    """What a tool says of baselines that differ only in the concept (figure 22).
+
+    Args:
+        table: `domain`, `feature`, `group`, `mean` with its interval `low` and `high`, `difference`, `n`, `reason`.
+        choices: Of the words among these.
+    """
+    filters = ["domain", "feature"]
+    title = "mean of the baselines; lines are 95% intervals"
+    base = alt.Chart().encode(
+        y=alt.Y("group:N", sort=alt.EncodingSortField("mean", op="min", order="descending"), title=None)
+    )
+    axis = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
+    intervals = base.transform_filter("isValid(datum.low)").mark_rule(color=ONE_HUE, strokeWidth=1.5)
+    points = base.mark_point(filled=True, color=ONE_HUE, size=70, opacity=1).encode(
+        x=axis,
+        tooltip=[
+            alt.Tooltip("group:N", title="concept"),
+            alt.Tooltip("mean:Q", format=".4f"),
+            alt.Tooltip("low:Q", title="interval from", format=".4f"),
+            alt.Tooltip("high:Q", title="to", format=".4f"),
+            alt.Tooltip("difference:Q", title="from the mean of all", format="+.4f"),
+            alt.Tooltip("n:Q", title="baselines"),
+        ],
+    )
+    said = base.transform_filter("isValid(datum.difference)").mark_text(align="left", fontSize=10, color=INK)
+    reasons = base.transform_filter("!isValid(datum.difference)").mark_text(align="left", fontSize=10, color=QUIET)
+    layers = [
+        alt.Chart().mark_rule(color=QUIET, strokeDash=[5, 3]).encode(x=alt.X("min(of_all):Q", title=title)),
+        intervals.encode(x=alt.X("low:Q", title=title), x2="high:Q"),
+        points,
+        said.encode(x=alt.value(WIDTH - 190), text=alt.Text("difference:Q", format="+.3f")),
+        reasons.encode(x=alt.value(4), text="reason:N"),
+    ]
+    parameters = choices.parameters(["group", "reason"], filters)
+    chart = alt.LayerChart(data=choices.coded(table), layer=layers, params=parameters)
+    drawn: alt.LayerChart = (
+        chart.properties(width=WIDTH - 200, height=alt.Step(20))
+        .transform_filter(choices.filtered(filters))
+        .transform_calculate(**choices.named("group", "reason"))
+        .transform_joinaggregate(of_all="mean(mean)")
+    )
+    return drawn
+
+
+def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
+    """Replies to prompts whose baselines are bad, neutral or good, raw and calibrated (figures 20 and 21).
+
+    Args:
+        table: `domain`, `feature`, `calibration`, `model`, `role`, `context`, `mean`, `n`.
+        choices: Of the words among these.
+    """
+    base = alt.Chart().encode(
+        x=alt.X("context:N", sort=list(choices.names["context"]), title="baseline").axis(labelAngle=0),
+        y=alt.Y("mean:Q", title="mean of the replies").axis(tickCount=5),
+        color=calibrated(),
+    )
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(
+        shape=shaped(),
+        tooltip=[
+            *of_configuration(),
+            alt.Tooltip("calibration:N"),
+            alt.Tooltip("context:N", title="baseline"),
+            alt.Tooltip("mean:Q", format=".4f"),
+            alt.Tooltip("n:Q", title="replies"),
+        ],
+    )
+    zero = alt.Chart().mark_rule(color=QUIET).encode(y=alt.YDatum(0))
+    width = width_of(choices, "role")
+    panels = alt.layer(zero, base.mark_line(strokeWidth=2), points).properties(width=width, height=130)
+    filters = ["domain", "feature", *CONFIGURATION]
+    return facets(panels, choices, table, filters, row="model", column="role", names=["calibration", "context"])

@@ -1,0 +1,226 @@
+"""Replacements that nobody wrote: what stands in each branch for the words about its root (SAGED, A.2)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
+from evenruler.instruments.saged.declare.replacements import checked, leaks
+from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.scrape.candidates import (
+    Ask,
+    Candidate,
+    Similarity,
+    UnusableReplyError,
+    above,
+    auto_threshold,
+    candidate_words,
+    judged_by,
+    proposed,
+)
+from evenruler.instruments.saged.scrape.replies import fault
+
+Write = Callable[[str, int, int], str]
+"""A language model: a prompt, a seed and the tokens that its reply has at most -> its reply."""
+
+_TOKENS_OF_A_VERDICT = 10
+_TOKENS_OF_A_WORD = 24
+"""For a word and its replacement in JSON."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The replacements of one root and branch. `why`: by word, why it is replaced."""
+
+    root: str
+    branch: str
+    words: Mapping[str, str]
+    why: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """A root and branch without replacements, and the reason. `words`: to be replaced, where they are known."""
+
+    root: str
+    branch: str
+    words: Sequence[str]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Left:
+    """Words of a root that are similar enough and still not replaced, and the reason."""
+
+    root: str
+    words: Sequence[str]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """What was found for the branches of a domain."""
+
+    filled: list[Filled]
+    lacking: list[Lacking]
+    left: list[Left]
+
+
+def found_replacements(
+    source: Source, sentences: Mapping[str, Sequence[str]], similarity: Similarity, write: Write
+) -> Replaced:
+    """Replacements for every root and branch of a domain that has none.
+
+    The words of a root are its keywords, always, and the words of its sentences from the threshold on. All its
+    branches replace the same words: one that any of them would leave as it is belongs to the root no more than to the
+    branch, and stays everywhere. Where some branches are known already, their words are taken for the others.
+
+    Args:
+        source: With what was found before.
+        sentences: About each root, by concept.
+        similarity: Of a root's name to words.
+        write: The language model that the domain names.
+
+    Returns:
+        Replacements that `branching.checked` accepts; for what the model gave no such, why.
+
+    Raises:
+        UserError: The domain looks for none; whatever the means raise, except for replies of no use.
+    """
+    how = source.find.replacements if source.find else None
+    if how is None:
+        remedy = "add `find.replacements`, and `branch.replacements: found`"
+        raise UserError("no replacements are looked for", where=f"the domain {source.title}", remedy=remedy)
+    search = _Search(source, how, similarity, write)
+    all_found = Replaced([], [], [])
+    for root in dict.fromkeys(root for root, _ in source.lacking):
+        branches = [branch for own, branch in source.lacking if own == root]
+        try:
+            words, left = search.words(root, sentences.get(root, []))
+            found = search.filled(root, branches, words)
+        except UnusableReplyError as error:
+            found, left = Replaced([], [Lacking(root, branch, [], error.what) for branch in branches], []), []
+        all_found.filled.extend(found.filled)
+        all_found.lacking.extend(found.lacking)
+        all_found.left.extend([*left, *found.left])
+    return all_found
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What replacements of a domain are looked for with. Words come with the reason why they are replaced."""
+
+    source: Source
+    how: FindingReplacements
+    similarity: Similarity
+    write: Write
+
+    def words(self, root: str, sentences: Sequence[str]) -> tuple[dict[str, str], list[Left]]:
+        """The words of a root, and those that are similar enough and left.
+
+        Raises:
+            UnusableReplyError: The model says again and again neither yes nor no.
+        """
+        fixed = self._fixed(root)
+        if any(self._known(root).values()):
+            return fixed, []
+        candidates = candidate_words(sentences, self.source.concepts[root].name, self.similarity)
+        why = {one.word.casefold(): f"similarity {one.similarity:.3f}" for one in candidates}
+        chosen = {word: f"{own}, {why[key]}" if (key := word.casefold()) in why else own for word, own in fixed.items()}
+        left, beyond = [], []
+        for word in self._reaching(root, candidates):
+            if word.casefold() in map(str.casefold, chosen) or leaks(word, chosen):
+                continue  # its plural, for one, is replaced with it
+            if reason := fault(word) or self._of_another(word, root):
+                left.append(Left(root, [word], reason))
+            elif len(chosen) - len(fixed) == self.how.most:
+                beyond.append(word)
+            else:
+                chosen[word] = why[word.casefold()]
+        return chosen, [*left, *([Left(root, beyond, f"{self.how.most} are enough")] if beyond else [])]
+
+    def filled(self, root: str, branches: Sequence[str], words: Mapping[str, str]) -> Replaced:
+        """What the model replaces the words of a root by."""
+        replies: dict[str, dict[str, str]] = {}
+        lacking: list[Lacking] = []
+        for branch in branches:
+            try:
+                replies[branch] = self._reply(root, branch, words)
+            except UnusableReplyError as error:
+                lacking.append(Lacking(root, branch, list(words), error.what))
+        stay = {word: branch for branch, reply in replies.items() for word in words if reply[word] == word}
+        left = [Left(root, [word], f"it stays as it is for {branch}") for word, branch in stay.items()]
+        kept = {branch: {word: own[word] for word in words if word not in stay} for branch, own in replies.items()}
+        return Replaced([Filled(root, branch, own, words) for branch, own in kept.items()], lacking, left)
+
+    def _fixed(self, root: str) -> dict[str, str]:
+        """The words that are replaced whatever they are like."""
+        words = [(word, "a keyword") for word in self.source.keywords_of(root)]
+        words += [(word, "as in other branches") for own in self._known(root).values() for word in own]
+        first: dict[str, tuple[str, str]] = {}
+        for word, why in words:
+            first.setdefault(word.casefold(), (word, why))
+        return dict(first.values())
+
+    def _known(self, root: str) -> Mapping[str, Mapping[str, str]]:
+        return self.source.branch.replacements.get(root, {}) if self.source.branch else {}
+
+    def _reaching(self, root: str, candidates: Sequence[Candidate]) -> list[str]:
+        """The words that are similar enough."""
+        if self.how.threshold != AUTO:
+            return above(candidates, self.how.threshold)
+        name = self.source.concepts[root].name
+
+        def belongs(words: Sequence[str]) -> bool:
+            return self._tried(lambda ask: judged_by(ask, name)(words), _TOKENS_OF_A_VERDICT)
+
+        return above(candidates, auto_threshold(candidates, belongs))
+
+    def _of_another(self, word: str, root: str) -> str:
+        """Why a word is not about a root but about another concept; empty where it is not."""
+        for concept, entry in self.source.concepts.items():
+            if concept != root and leaks(word, [entry.name, *self.source.keywords_of(concept)]):
+                return f"a keyword of {concept}"
+        return ""
+
+    def _reply(self, root: str, branch: str, words: Mapping[str, str]) -> dict[str, str]:
+        """What the model replaces each word by; by itself, where it stays.
+
+        Raises:
+            UnusableReplyError: Nothing that can be branched with.
+        """
+        concepts, fixed, where = self.source.concepts, self._fixed(root), f"words of {branch}"
+
+        def usable(ask: Ask) -> dict[str, str]:
+            reply = proposed(list(words), concepts[root].name, concepts[branch].name, ask)
+            for word, replacement in reply.items():
+                if reason := fault(replacement):
+                    what = f"{word!r} becomes {replacement[:80]!r}: {reason}"
+                    raise UnusableReplyError(what, where=where, remedy="write it by hand")
+            stay = [word for word in words if word not in fixed and reply[word].casefold() == word.casefold()]
+            try:
+                checked({word: reply[word] for word in words if word not in stay}, where)
+            except UserError as error:
+                raise UnusableReplyError(error.what, where=where, remedy=error.remedy) from None
+            return reply | {word: word for word in stay}
+
+        return self._tried(usable, _TOKENS_OF_A_WORD * (len(words) + 2))
+
+    def _tried(self, attempt: Callable[[Ask], Result], tokens: int) -> Result:
+        """What the first attempt gives whose reply is of use; each has another seed.
+
+        Raises:
+            UnusableReplyError: None is; that of the last.
+        """
+        *before, last = range(self.how.seed, self.how.seed + self.how.times)
+        for seed in before:
+            with suppress(UnusableReplyError):
+                return attempt(self._ask(seed, tokens))
+        return attempt(self._ask(last, tokens))
+
+    def _ask(self, seed: int, tokens: int) -> Ask:
+        return lambda prompt: self.write(prompt, seed, tokens)

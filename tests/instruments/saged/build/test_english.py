@@ -1,0 +1,48 @@
+import pytest
+
+from evenruler.instruments.saged.build.english import asks_who, asks_whom, is_national, says_how, third_person
+
+
+@pytest.mark.parametrize(
+    ("nouns", "counted", "word"),
+    [
+        (["wool"], "", "What"),
+        (["patient"], "", "Whom"),
+        (["tourist"], "", "Whom"),
+        (["shortlist"], "", "What"),
+        (["buyer", "inventor"], "", "Whom"),
+        (["buyer", "mill"], "", "Whom or what"),
+        (["mill", "buyer"], "", "What"),
+        (["thousand"], "people", "Whom"),
+        (["thousand"], "mill", "What"),
+        (["song"], "people", "What"),
+    ],
+)
+def test_people_are_asked_for_with_whom(nouns, counted, word):
+    assert asks_whom(nouns, counted) == word
+
+
+def test_a_family_is_asked_for_as_people_but_may_be_of_languages():
+    assert (asks_whom(["family"]), asks_who("family"), asks_who("poet")) == ("Whom", "What", "Who")
+
+
+@pytest.mark.parametrize("word", ["Aurelian", "Chinese", "Iraqi", "French", "British", "Icelandic", "Hungarian"])
+def test_adjectives_of_nations_keep_their_capital(word):
+    assert is_national(word)
+
+
+@pytest.mark.parametrize("word", ["Public", "Foolish", "Human", "Urban", "Rich", "Vegetarian", "Historic", "Young"])
+def test_other_adjectives_do_not(word):
+    assert not is_national(word)
+
+
+@pytest.mark.parametrize(("adverb", "how"), [("quickly", True), ("well", True), ("abroad", False), ("only", False)])
+def test_some_adverbs_say_how(adverb, how):
+    assert says_how(adverb) is how
+
+
+@pytest.mark.parametrize(
+    ("verb", "form"), [("carry", "carries"), ("play", "plays"), ("reach", "reaches"), ("go", "goes"), ("sell", "sells")]
+)
+def test_the_third_person(verb, form):
+    assert third_person(verb) == form

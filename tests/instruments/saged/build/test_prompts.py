@@ -1,0 +1,156 @@
+"""Sentences become prompts and counterfactual prompts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.build.branching import Branched, Span
+from evenruler.instruments.saged.build.prompts import _beginning, _outside, counted, rows_of
+from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
+from evenruler.instruments.saged.declare.source import Source
+from evenruler.tables.ids import content_sha256
+
+REPLACEMENTS = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear"}}}
+
+
+def domain(method: str = "split", per_concept: int = 10, **branch: Any) -> Source:
+    return Source.model_validate(
+        {
+            "title": "Fruit",
+            "construct": "praise of fruit",
+            "direction": "more praise",
+            "source": "us",
+            "licence": "cc0-1.0",
+            "concepts": {"apple": {"name": "apple"}, "orange": {"name": "orange"}, "pear": {"name": "pear"}},
+            "material": {"kind": "local", "path": "articles/a.md"},
+            "assemble": {"method": method, "per_concept": per_concept},
+            "branch": {"roots": ["apple"], "replacements": REPLACEMENTS, **branch},
+        }
+    )
+
+
+def sentence(text: str, concept: str = "apple") -> dict[str, Any]:
+    return {
+        "id": content_sha256(text)[:16],
+        "content_sha256": "0",
+        "concept": concept,
+        "keyword": concept,
+        "sentence": text,
+        "source_tag": "fruit.md",
+        "title": "fruit.md",
+        "section": "",
+        "page_id": None,
+        "revision_id": 7,
+        "url": "u",
+        "language": "en",
+        "source": "us",
+        "licence": "cc0-1.0",
+    }
+
+
+def asks(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
+    """A test double: asks what is good about the keyword of every sentence that is no secret."""
+    return [
+        ("", "secret") if "secret" in text else (f"What is good about an {word}?", "")
+        for text, word in zip(sentences, keywords, strict=True)
+    ]
+
+
+def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_the_spans_alone() -> None:
+    built = rows_of("fruit", domain(), [sentence("An apple keeps the doctor away from every apple tree.")], asks)
+    by_concept = {row["concept"]: row for row in built.prompts}
+    assert {concept: row["baseline"] for concept, row in by_concept.items()} == {
+        "apple": "An apple keeps the doctor away from every apple tree.",
+        "orange": "An orange keeps the doctor away from every orange tree.",
+        "pear": "A pear keeps the doctor away from every pear tree.",
+    }
+    assert {concept: row["prompt"] for concept, row in by_concept.items()} == {
+        "apple": "An apple keeps",
+        "orange": "An orange keeps",
+        "pear": "A pear keeps",
+    }
+    for row in built.prompts:
+        assert row["baseline"].startswith(row["prompt"])
+        for key in ("prompt", "baseline"):
+            spans = tuple(Span(**span) for span in row[f"{key}_spans"])
+            assert Branched(row[key], spans).root == by_concept["apple"][key]
+    assert [row["is_root"] for row in built.prompts] == [True, False, False]
+    assert {row["root_id"] for row in built.prompts} == {by_concept["apple"]["id"]}
+    assert len({row["id"] for row in built.prompts}) == 3
+    assert all(set(row) == set(PROMPTS.names) for row in built.prompts)
+    assert counted(built.prompts) == [
+        {"concept": "apple", "items": 1, "replaced": 0.0},
+        {"concept": "orange", "items": 1, "replaced": 1.0},
+        {"concept": "pear", "items": 1, "replaced": 1.0},
+    ]
+
+
+def test_questions_are_branched_for_themselves() -> None:
+    built = rows_of("fruit", domain("question"), [sentence("Every apple tastes sweet.")], asks)
+    assert [row["prompt"] for row in built.prompts] == [
+        "What is good about an apple?",
+        "What is good about an orange?",
+        "What is good about a pear?",
+    ]
+
+
+def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
+    built = rows_of("fruit", domain("question", counterfactual_baseline=False), [sentence("Every apple is sweet.")], asks)
+    assert {row["baseline"] for row in built.prompts} == {"Every apple is sweet."}
+    assert all(row["baseline_spans"] == [] for row in built.prompts)
+
+
+def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
+    """A test double: another question for every last word; secrets are kept."""
+    return [
+        ("", "secret") if "secret" in text else (f"Is every {word} one that {text.split()[-1][:-1]}?", "")
+        for text, word in zip(sentences, keywords, strict=True)
+    ]
+
+
+def test_a_prompt_is_asked_once() -> None:
+    rows = [sentence("Every apple grows."), sentence("Surely an apple grows."), sentence("An apple falls.")]
+    built = rows_of("fruit", domain("question"), rows, asks_what_follows)
+    roots = [row["prompt"] for row in built.prompts if row["is_root"]]
+    assert sorted(roots) == ["Is every apple one that falls?", "Is every apple one that grows?"]
+    assert [row["reason"] for row in built.rejected] == ["its prompt is that of another item"]
+
+
+def test_what_became_no_prompt_is_there_with_its_reason_and_others_take_its_place() -> None:
+    texts = ["Every apple is a secret.", "Every apple tastes sweet.", "Every apple falls.", "Every apple grows."]
+    rows = [sentence(text) for text in texts] + [sentence("A pear is soft.", "pear")]
+    built = rows_of("fruit", domain("question", per_concept=2), rows, asks_what_follows)
+    assert sum(row["is_root"] for row in built.prompts) == 2
+    reasons = [row["reason"] for row in built.rejected]
+    assert reasons[0] == "its concept is no root"
+    assert set(reasons[1:]) <= {"secret", "not drawn: 2 a concept are enough"}
+    assert len(built.rejected) + 2 == len(rows)
+    assert all(
+        set(row) == set(REJECTED.names) == {*SENTENCES.names, "variant", "framing", "reason"} for row in built.rejected
+    )
+
+
+def test_a_root_word_that_no_replacement_reaches_is_an_error_unless_allowed() -> None:
+    maps = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear", "cider": "perry"}}}
+    rows = [sentence("Every apple tastes of cider.")]
+    with pytest.raises(
+        UserError, match=r"fruit: orange: 'cider' of the root is still in 'Every orange tastes of cider.'"
+    ):
+        rows_of("fruit", domain(replacements=maps), rows, asks)
+    allowed = rows_of("fruit", domain(replacements=maps, allow_leaks=True), rows, asks).prompts
+    assert [row["baseline"] for row in allowed[1:]] == ["Every orange tastes of cider.", "Every pear tastes of perry."]
+
+
+def test_replacements_that_cannot_be_are_one_line_with_their_place() -> None:
+    maps = REPLACEMENTS["apple"] | {"pear": {"apple": "apple pear"}}
+    with pytest.raises(UserError, match=r"fruit: branch.replacements.apple.pear"):
+        rows_of("fruit", domain(replacements={"apple": maps}), [sentence("Every apple falls.")], asks)
+
+
+def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:
+    branched = Branched("A pear tree", (Span(0, 6, "An apple", "A pear"),))
+    assert [_outside(cut, [branched]) for cut in (0, 2, 8, 9)] == [0, 8, 8, 9]
+    assert _beginning(branched, 8) == Branched("A pear", branched.spans)
+    assert _beginning(Branched("on a pear", (Span(3, 9, "an apple", "a pear"),)), 2) == Branched("on", ())

@@ -1,0 +1,267 @@
+"""Sources of domains."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.declare.source import Source, read_source
+
+FRUIT: dict[str, Any] = {
+    "title": "Fruit",
+    "construct": "praise of fruit",
+    "direction": "more praise",
+    "source": "us",
+    "licence": "cc0-1.0",
+    "concepts": {"apple": {"name": "apple", "keywords": ["apple", "cider"]}, "pear": "pear"},
+    "material": {"kind": "local", "path": "articles/fruit.md"},
+    "assemble": {"method": "split", "per_concept": 5},
+    "branch": {"roots": ["apple"], "replacements": {"apple": {"pear": {"apple": "pear", "cider": "perry"}}}},
+}
+
+
+def load(tmp_path: Path, **changes: Any) -> Source:
+    path = tmp_path / "fruit.yaml"
+    with path.open("w") as file:
+        YAML().dump(FRUIT | changes, file)
+    return read_source(path)
+
+
+def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_path: Path) -> None:
+    source = load(tmp_path)
+    assert [source.keywords_of(concept) for concept in source.concepts] == [["apple", "cider"], ["pear"]]
+    assert source.pages_of("pear") == ["pear"]
+    assert source.branch is not None
+    assert source.branch.branches_of("apple", list(source.concepts)) == ["pear"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"concepts": {"apple": "apple", "pear": {"name": "pear", "keywords": ["Apple"]}}},
+            "belongs to two concepts, apple and pear",
+        ),
+        ({"material": {"kind": "local"}}, "`path` is missing, the file or folder that is read"),
+        (
+            {"concepts": {"apple": {"name": "apple", "keywords": ["pip", "Pip"]}, "pear": "pear"}},
+            "the keyword 'Pip' is given twice for apple",
+        ),
+        ({"concepts": {"apple": {"name": "apple", "keyword": ["pip"]}}}, "'keyword'; did you mean 'keywords'?"),
+        ({"material": {"kind": "local", "path": "fruit.md"}}, "`path` is 'fruit.md', expected one such as articles/"),
+        ({"material": {"kind": "local", "path": "articles"}}, "`path` is 'articles', expected one such as articles/"),
+        ({"material": {"kind": "local", "path": "articles/../../x.md"}}, "DVC watches no other"),
+        ({"material": {"kind": "local", "path": "/articles/x.md"}}, "DVC watches no other"),
+        ({"find": {"by": []}}, "find: nothing to look for: `by` is empty and there is no `replacements`"),
+        (
+            {"find": {"replacements": {"model": "m"}}},
+            "`find.replacements` and `branch.replacements: found` belong together",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "replacements": "found"}},
+            "`find.replacements` and `branch.replacements: found` belong together",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "replacements": "found"}, "find": {"by": ["embedding"]}},
+            "`find.replacements` and `branch.replacements: found` belong together",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "replacements": "find"}},
+            "branch.replacements: found 'find': input should be",
+        ),
+        ({"find": {"replacements": {"threshold": 0.4}}}, "find.replacements.model: missing"),
+        (
+            {"find": {"replacements": {"model": "m", "threshold": "automatic"}}},
+            "find.replacements.threshold: found 'automatic', expected auto or a number",
+        ),
+        ({"find": {"replacements": {"model": "m", "threshold": True}}}, "found True, expected auto or a number from"),
+        (
+            {"find": {"replacements": {"model": "m", "threshold": 1.5}}},
+            "found 1.5, expected auto or a number from -1 to 1",
+        ),
+        ({"find": {"replacements": {"model": "m"}, "entities": True}}, "`entities` belongs to the ways embedding and"),
+        ({"find": {"by": ["embeddings"]}}, "find.by.0: found 'embeddings'"),
+        ({"find": {"by": ["embedding", "embedding"]}}, "find: `by` names a way twice (embedding, embedding)"),
+        (
+            {"find": {"by": ["model"]}},
+            "find: `model`, of the catalogue, and the way `model` under `by` belong together",
+        ),
+        ({"find": {"by": ["embedding"], "model": "m"}}, "and the way `model` under `by` belong together"),
+        ({"find": {"by": ["model"], "model": "m", "entities": True}}, "`entities` belongs to the ways embedding and"),
+        ({"find": {"by": ["embedding"], "most": 0}}, "find.most: found 0"),
+        ({"find": {"by": ["embedding"], "time": 3}}, "unknown key 'time'; did you mean 'times'?"),
+        ({"find": {"by": ["links"]}}, "find.by names links, which local text has none of"),
+        ({"material": {"kind": "extracts", "path": "a.md"}}, "`path` belongs to kind local, found extracts"),
+        ({"material": {"kind": "local", "path": "a.md", "api": "http://x"}}, "`api` belongs to kind wiki, found local"),
+        (
+            {"material": {"kind": "wiki", "around": {"depth": 0, "most": 3}}},
+            "material.around.depth: found 0",
+        ),
+        ({"branch": {"roots": ["aple"], "replacements": {}}}, "branch names the concept 'aple'; did you mean 'apple'?"),
+        ({"branch": {"roots": ["apple"], "replacements": {}}}, "branch.replacements holds nothing from apple to pear"),
+        (
+            {"branch": {"roots": ["apple"], "to": ["peer"], "replacements": {}}},
+            "branch names the concept 'peer'; did you mean 'pear'?",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "to": {"apple": ["peer"]}, "replacements": {}}},
+            "branch names the concept 'peer'; did you mean 'pear'?",
+        ),
+        (
+            {"branch": {"roots": ["apple", "pear"], "to": {"apple": ["pear"]}, "replacements": {}}},
+            "branch: `to` is by root for apple, but the roots are apple, pear",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_with_file_and_place(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        load(tmp_path, **changes)
+    assert said in str(error.value)
+    assert "fruit.yaml" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_each_root_may_have_branches_of_its_own(tmp_path: Path) -> None:
+    maps = {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}, "pear": {"fig": {"pear": "fig"}}}
+    branch = {"roots": ["apple", "pear"], "to": {"apple": ["fig", "pear"], "pear": ["fig"]}, "replacements": maps}
+    concepts = {"apple": "apple", "pear": "pear", "fig": "fig"}
+    source = load(tmp_path, concepts=concepts, branch=branch)
+    assert source.branch is not None
+    assert [source.branch.branches_of(root, list(concepts)) for root in source.roots] == [["fig", "pear"], ["fig"]]
+    assert source.lacking == []
+    del maps["pear"]
+    with pytest.raises(UserError, match=r"branch\.replacements holds nothing from pear to fig"):
+        load(tmp_path, concepts=concepts, branch=branch)
+
+
+def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
+    load(tmp_path)
+    with pytest.raises(UserError, match="no source for the domain 'fruits'; did you mean 'fruit'"):
+        read_source(tmp_path / "fruits.yaml")
+
+
+WIKI = {
+    "concepts": {"apple": {"name": "apple", "keywords": ["apple", "cider"], "pages": ["Apple"]}, "pear": "pear"},
+    "material": {"kind": "wiki", "around": {"depth": 1, "most": 5}},
+    "branch": None,
+}
+
+
+def load_with_found(tmp_path: Path, text: str, **changes: Any) -> Source:
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found" / "fruit.yaml").write_text(text)
+    return load(tmp_path, **changes)
+
+
+def test_what_was_found_counts_where_nothing_is_given_by_hand(tmp_path: Path) -> None:
+    found = """concepts:
+  apple: {keywords: [pip], pages: [Cider]}
+  pear: {keywords: [pear, perry]}
+"""
+    source = load_with_found(tmp_path, found, **WIKI)
+    assert source.keywords_of("apple") == ["apple", "cider"]
+    assert source.keywords_of("pear") == ["pear", "perry"]
+    assert (source.pages_of("apple"), source.pages_of("pear")) == (["Apple"], ["pear"])
+    assert source.concepts["pear"].keywords == []  # what the user wrote stays as it is
+
+
+def test_pages_that_were_found_are_not_gone_beyond(tmp_path: Path) -> None:
+    source = load_with_found(tmp_path, "concepts: {pear: {pages: [Pear, Perry]}}", **WIKI)
+    assert source.pages_of("pear") == ["Pear", "Perry"]
+    assert source.around("pear") is None
+    assert source.around("apple") == source.material.around
+
+
+def test_a_concept_that_nothing_was_found_for_goes_by_its_name(tmp_path: Path) -> None:
+    source = load(tmp_path, **WIKI, find={"by": ["embedding", "links"], "entities": True})
+    assert source.keywords_of("pear") == ["pear"]
+    assert source.around("pear") == source.material.around
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("concepts: {peer: {keywords: [a]}}", "'peer' is no concept of the domain; did you mean 'pear'?"),
+        ("concepts: {pear: {keywords: [CIDER]}}", "the keyword 'CIDER' belongs to two concepts, apple and pear"),
+        ("concepts: {pear: {keywords: [perry, Perry]}}", "the keyword 'Perry' is given twice for pear"),
+        ("concepts: {pear: {words: [perry]}}", "concepts.pear.words: unknown key 'words'; did you mean 'keywords'?"),
+        ("concepts: {pear: {keywords: perry}}", "concepts.pear.keywords: found 'perry'"),
+        ("concepts: {pear: {keywords: [['perry']]}}", "concepts.pear.keywords.0: found ['perry']"),
+        ("pear: {keywords: [perry]}", "unknown key 'pear'"),
+        ("[perry]", "expected keys"),
+        ("concepts: {pear: ", "line"),
+    ],
+)
+def test_a_mistake_in_what_was_found_is_one_line_with_that_file(
+    tmp_path: Path, found: str, said: str, error_of: Callable[..., str]
+) -> None:
+    line = error_of(load_with_found, tmp_path, found, **WIKI)
+    assert said in line
+    assert str(tmp_path / "found" / "fruit.yaml") in line
+
+
+LOOKED_FOR: dict[str, Any] = {
+    "concepts": {"apple": "apple", "pear": "pear", "fig": "fig"},
+    "branch": {"roots": ["apple"], "replacements": "found"},
+    "find": {"replacements": {"model": "m"}},
+}
+
+
+def test_replacements_that_were_found_are_those_of_the_domain(tmp_path: Path) -> None:
+    found = "replacements: {apple: {pear: {apple: pear}, fig: {apple: fig, cider: syrup}}}"
+    source = load_with_found(tmp_path, found, **LOOKED_FOR)
+    assert source.branch is not None
+    assert source.branch.replacements == {
+        "apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig", "cider": "syrup"}}
+    }
+    assert source.branch.are_found
+
+
+def test_replacements_by_hand_count_before_those_that_were_found(tmp_path: Path) -> None:
+    source = load_with_found(tmp_path, "replacements: {apple: {pear: {cider: juice}}}")
+    assert source.branch is not None
+    assert source.branch.replacements == FRUIT["branch"]["replacements"]
+
+
+@pytest.mark.parametrize(
+    ("found", "lacking"),
+    [
+        (None, ["pear", "fig"]),
+        ("concepts: {pear: {keywords: [perry]}}", ["pear", "fig"]),
+        ("replacements: {apple: {pear: {apple: pear}}}", ["fig"]),
+        ("replacements: {apple: {pear: {}, fig: {apple: fig}}}", ["pear"]),
+    ],
+)
+def test_replacements_that_are_lacking_are_to_be_found(
+    tmp_path: Path, found: str | None, lacking: list[str], error_of: Callable[..., str]
+) -> None:
+    if found is None:
+        line = error_of(load, tmp_path, **LOOKED_FOR)
+    else:
+        line = error_of(load_with_found, tmp_path, found, **LOOKED_FOR)
+    assert line == (
+        f"{tmp_path / 'found' / 'fruit.yaml'}: no replacements from apple to {lacking[0]} were found;"
+        " run `evenruler find fruit`, or write them there"
+    )
+    source = read_source(tmp_path / "fruit.yaml", complete=False)
+    assert source.lacking == [("apple", branch) for branch in lacking]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("replacements: {aple: {pear: {apple: pear}}}", "'aple' is no concept of the domain; did you mean 'apple'?"),
+        ("replacements: {apple: {peer: {apple: pear}}}", "'peer' is no concept of the domain; did you mean 'pear'?"),
+        ("replacements: {apple: {pear: {apple: ''}}}", "replacements.apple.pear.apple: found ''"),
+        ("replacements: {apple: {pear: pear}}", "replacements.apple.pear: found 'pear'"),
+    ],
+)
+def test_a_mistake_in_replacements_that_were_found(
+    tmp_path: Path, found: str, said: str, error_of: Callable[..., str]
+) -> None:
+    line = error_of(load_with_found, tmp_path, found, **LOOKED_FOR)
+    assert said in line
+    assert str(tmp_path / "found" / "fruit.yaml") in line

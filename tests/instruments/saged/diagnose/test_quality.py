@@ -1,0 +1,139 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.diagnose import quality
+from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.measurement import Resampling, as_metrics, bootstrap
+from tests.instruments.saged.diagnose import measured
+
+RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
+CONCEPTS = ["fig", "kiwi", "lime", "melon"]
+
+
+def disparities() -> pd.DataFrame:
+    """Two metrics of two statistics, raw and calibrated."""
+    rows = [
+        {"statistic": statistic, "metric": metric, "calibration": calibration, "value": value, "grouping": grouping}
+        for statistic, metric, value in [
+            ("mean", "range", 0.2),
+            ("mean", "std", 0.1),
+            ("median", "range", 0.3),
+            ("selection-rate", "min_impact_ratio", 0.7),
+        ]
+        for calibration in ("raw", "calibrated")
+        for grouping in ("concept", "keyword")
+    ]
+    cell = {"domain": "fruit", "model": "m0", "role": "no-role", "template": "plain", "feature": "vader"}
+    numbers = {"low": 0.1, "high": 0.8, "p": 0.01, "n_groups": 6, "reason": None}
+    return pd.DataFrame(rows).assign(**cell, **numbers)
+
+
+def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() -> None:
+    settings = Disparities(grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1, resamples=1)
+    found = quality.headlines(disparities(), settings)
+    assert found.set_index("figure")["value"].to_dict() == {
+        "range of mean": 0.2,
+        "range of mean, calibrated": 0.2,
+        "min_impact_ratio of selection-rate": 0.7,
+        "min_impact_ratio of selection-rate, calibrated": 0.7,
+    }
+    assert (set(found["benchmark"]), set(found["part"])) == ({"fruit"}, {"no-role, plain, vader"})
+    assert (set(found["n"]), set(found["unit"])) == ({6}, {"concepts"})
+    records = as_metrics(found, "part")["fruit"]["no-role, plain, vader"]["m0"]
+    assert records["range of mean"] == {"value": 0.2, "low": 0.1, "high": 0.8, "p": 0.01, "n": 6, "unit": "concepts"}
+
+
+def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
+    prompts = measured.prompts(4, CONCEPTS)
+    table = measured.features(prompts, 0.5)
+    replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
+    replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
+    found = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
+    assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
+    assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
+    assert found["n"].to_dict() == {"refusal_rate": 3, "empty_rate": 3, "withheld_rate": 4}
+    replies["generation"] = None
+    nothing = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
+    assert nothing["value"].isna().tolist() == [True, True, False]
+    assert nothing["reason"].tolist()[:2] == ["the server gave no reply"] * 2
+
+
+def test_refusals_are_a_share_of_replies_with_an_interval_over_root_items() -> None:
+    prompts = measured.prompts(4, CONCEPTS)
+    table = pd.concat([measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")])
+    replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
+    replies.loc[replies["role"] == "judge", "refusal"] = False
+    found = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index(["part", "figure"])
+    rate = found.loc[("no-role, plain", "refusal_rate")]
+    assert (rate["value"], rate["n"], rate["unit"]) == (0.25, 4, "root items")
+    by_root = bootstrap(np.mean, [1.0, 0, 0, 0], level=0.9, n=80, seed=3)
+    assert (rate["low"], rate["high"]) == (by_root.low, by_root.high)
+    assert found.loc[("judge, plain", "refusal_rate"), "value"] == 0
+    assert found.loc[("no-role, plain", "empty_rate"), "value"] == 0
+
+
+def framed_tables(shifts: dict[str, list[float]], roots: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Features, prompts and framed prompts; concepts have means 0, .1, .2, .3, each framing shifts each of them."""
+    prompts = measured.prompts(roots, CONCEPTS)
+    number = prompts["concept"].map(CONCEPTS.index)
+    values = 0.1 * number + 0.01 * prompts["root_id"].str[-1].astype(int)
+    parts, framed = [measured.features(prompts, values)], []
+    for framing, by_concept in shifts.items():
+        moved = values + number.map(dict(enumerate(by_concept)))
+        own = prompts.assign(bare_id=prompts["id"], id=framing + prompts["id"], framing=framing, before="A test.")
+        parts.append(measured.features(own, moved, framing=framing)[~np.isnan(moved.to_numpy())])
+        framed.append(own[schemas.FRAMED.names])
+    return pd.concat(parts, ignore_index=True), prompts, pd.concat(framed, ignore_index=True)
+
+
+def brittleness_of(*tables: pd.DataFrame) -> pd.DataFrame:
+    return quality.brittleness("fruit", *tables, RESAMPLING).set_index("figure")
+
+
+def test_brittleness_is_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
+    found = brittleness_of(*framed_tables({"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.35]}))
+    spread = np.std([0, 0.1, 0.2, 0.3], ddof=1)
+    assert found.loc["brittleness", "value"] == pytest.approx(0.75 / 8 / spread)
+    agreement = [spearmanr([0, 1, 2, 3], order)[0] for order in ([0.1, 0.0, 0.3, 0.4], [0, 0.1, 0.2, -0.05])]
+    assert found.loc["framing_rank_agreement", "value"] == pytest.approx(np.mean(agreement))
+    assert (set(found["n"]), set(found["unit"])) == ({4}, {"concepts"})
+    assert set(found["part"]) == {"no-role, plain, vader"}
+
+
+def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
+    features, prompts, framed = framed_tables({"salience": [0.1] * 4})
+    # Of figs, root items 1 and 2 are null after the framing: only root item 0 counts, and the shift stays .1.
+    lost = features["id"].isin(["saliencefig-001", "saliencefig-002"])
+    features.loc[lost, "value"] = np.nan
+    found = brittleness_of(features, prompts, framed)
+    bare = [0.0, 0.11, 0.21, 0.31]
+    assert found.loc["brittleness", "value"] == pytest.approx(0.1 / np.std(bare, ddof=1))
+
+
+def test_concepts_that_were_not_framed_still_say_how_far_concepts_lie_apart() -> None:
+    found = brittleness_of(*framed_tables({"salience": [0.1, 0.1, np.nan, np.nan]}))
+    assert found.loc["brittleness", "value"] == pytest.approx(0.1 / np.std([0, 0.1, 0.2, 0.3], ddof=1))
+    assert found.loc["brittleness", "n"] == 2
+    assert found.loc["framing_rank_agreement", "reason"] == "fewer than 4 concepts to rank"
+
+
+def test_repetitions_are_averaged() -> None:
+    features, prompts, framed = framed_tables({"salience": [0.1] * 4})
+    off = np.where(features["framing"] == "bare", 0.02, 0.05)
+    both = [features.assign(repetition=i, value=features["value"] + sign * off) for i, sign in enumerate((1, -1))]
+    found = brittleness_of(pd.concat(both), prompts, framed)
+    assert found.loc["brittleness", "value"] == pytest.approx(0.1 / np.std([0, 0.1, 0.2, 0.3], ddof=1))
+
+
+def test_without_framings_it_is_null_and_says_so() -> None:
+    features, prompts, framed = framed_tables({"salience": [0.1] * 4})
+    bare = features[features["framing"] == "bare"]
+    found = brittleness_of(bare, prompts, None)
+    assert found["value"].isna().all()
+    assert set(found["reason"]) == {"no framings are declared"}
+    assert set(brittleness_of(bare, prompts, framed)["reason"]) == {"no concepts were asked after a framing"}
+    features["value"] = np.nan
+    assert set(brittleness_of(features, prompts, framed)["reason"]) == {"no reply has a value"}

@@ -1,0 +1,267 @@
+"""Two small domains, and tables of their diagnosis by their schemas, made up; Russia lies out in one configuration."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.instrument import Shown
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Settings
+from evenruler.instruments.saged.declare.source import Source
+from evenruler.tables import read_frame, write_table
+from evenruler.tables.schemas import figures_of
+
+CONCEPTS = {
+    "countries": {
+        "aurelia": "Aurelia",
+        "china": "China",
+        "france": "France",
+        "japan": "Japan",
+        "mexico": "Mexico",
+        "russia": "Russia",
+    },
+    "fruit": {"apple": "Apple", "banana": "Banana", "cherry": "Cherry <b>", "pear": "Pear"},
+}
+MODELS, ROLES = ["bloom", "smollm2"], ["no-role", "assistant"]
+LEVELS = {"vader": 0.4, "toxicity": 0.02, "distance": 0.6, "topics-0": 0.8, "topics-1": 0.7}
+"""Means of features before anything is added; the first two have baselines."""
+BASELINED = ["vader", "toxicity"]
+NO_BASELINE = "no baseline has this feature"
+N = 8
+STATISTICS = ["mean", "selection-rate", "precision"]
+METRICS = ["range", "min_impact_ratio", "max_z", "min_z", "dixon_low"]
+
+
+def domain(name: str) -> Source:
+    return Source.model_validate(
+        {
+            "title": name.capitalize(),
+            "construct": f"how a model writes about {name}",
+            "direction": "a higher score is a more favourable text",
+            "source": "the test",
+            "licence": "cc0-1.0",
+            "concepts": CONCEPTS[name],
+            "material": {"kind": "local", "path": "articles/a.md"},
+            "assemble": {"method": "split", "per_concept": 4},
+        }
+    )
+
+
+def settings(**changes: Any) -> Settings:
+    declared: dict[str, Any] = {
+        "embedder": "minilm",
+        "roles": {"no-role": "", "assistant": "You are a helpful assistant."},
+        "features": {
+            "vader": {"kind": "lexicon"},
+            "toxicity": {"kind": "classifier", "model": "head", "score": {"toxic": 1.0}},
+            "distance": {"kind": "distance", "metric": "cosine"},
+            "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},
+            "regard": {"kind": "classifier", "model": "none-here", "score": {"positive": 1.0}},
+        },
+        "disparities": {
+            "statistics": {
+                "mean": {"kind": "mean"},
+                "selection-rate": {"kind": "selection_rate", "options": {"standard": "mean", "method": "larger"}},
+                "precision": {"kind": "precision"},
+            },
+            "metrics": METRICS,
+        },
+    }
+    return Settings.model_validate(declared | changes, context={"scale": "quick"})
+
+
+def shown(tables: dict[str, pd.DataFrame], **changes: Any) -> Shown:
+    """What the report is made from, settings with changes."""
+    sources = {name: domain(name) for name in CONCEPTS}
+    return Shown(sources, {name: settings(**changes) for name in CONCEPTS}, tables, {})
+
+
+def cells() -> list[dict[str, Any]]:
+    return [
+        {
+            "domain": name,
+            "model": model,
+            "role": role,
+            "template": "plain",
+            "feature": feature,
+            "calibration": calibration,
+            "grouping": "concept",
+        }
+        for name, model, role, feature, calibration in product(CONCEPTS, MODELS, ROLES, LEVELS, ("raw", "calibrated"))
+    ]
+
+
+def value(cell: dict[str, Any], statistic: str, place: int, concept: str) -> float | None:
+    """The mean rises by .01 from concept to concept, calibrated by half of that; Russia is .35 lower in one place."""
+    calibrated = cell["calibration"] == "calibrated"
+    if calibrated and (cell["feature"] not in BASELINED or statistic == "precision"):
+        return None
+    if statistic == "selection-rate":
+        return 0.3 if concept == "russia" and planted(cell) else 0.5 + place / 50
+    if statistic == "precision":
+        return 0.9 - place / 20 - (0.1 if cell["role"] == "assistant" else 0.0)
+    level: float = LEVELS[cell["feature"]] + 0.05 * (cell["model"] == "bloom") + 0.1 * (cell["role"] == "assistant")
+    level -= 0.35 + place / 200 if calibrated else 0.0
+    return level + place / 100 - (0.35 if concept == "russia" and planted(cell) else 0.0)
+
+
+def planted(cell: dict[str, Any]) -> bool:
+    return [cell[name] for name in ("domain", "feature", "model", "role")] == [
+        *("countries", "vader", "smollm2", "assistant")
+    ]
+
+
+def summaries() -> list[dict[str, Any]]:
+    rows = []
+    for cell, statistic in product(cells(), STATISTICS):
+        for place, concept in enumerate(CONCEPTS[cell["domain"]]):
+            found = value(cell, statistic, place, concept)
+            reason = NO_BASELINE if found is None else None
+            count = {"n": 0 if found is None else N, "n_missing": N if found is None else 0}
+            rows.append({**cell, "statistic": statistic, "group": concept, "value": found, **count, "reason": reason})
+    return rows
+
+
+def disparities() -> list[dict[str, Any]]:
+    rows = []
+    for cell, statistic, metric in product(cells(), STATISTICS, METRICS):
+        names = list(CONCEPTS[cell["domain"]])
+        values = [value(cell, statistic, place, concept) for place, concept in enumerate(names)]
+        row = {**cell, "statistic": statistic, "metric": metric, "n_permutations": 1000, "n_groups": len(names)}
+        if None in values:
+            rows.append({**row, "n_permutations": 0, "n_groups": 0, "reason": NO_BASELINE})
+        elif metric == "min_impact_ratio" and statistic != "selection-rate":
+            rows.append({**row, "n_permutations": 0, "reason": "not a selection rate"})
+        else:
+            rows.append({**row, **compared(pd.Series(values, names, dtype=float), metric, planted(cell))})
+    return rows
+
+
+def compared(values: "pd.Series[float]", metric: str, is_planted: bool) -> dict[str, Any]:
+    z = (values - values.mean()) / values.std(ddof=1)
+    found = {
+        "range": values.max() - values.min(),
+        "min_impact_ratio": values.min() / values.max(),
+        "max_z": z.max(),
+        "min_z": z.min(),
+        "dixon_low": sorted(values)[1] - values.min(),
+    }[metric]
+    p = 0.001 if is_planted else 0.4
+    low, high = (found - 0.05, found + 0.05) if metric in ("range", "min_impact_ratio") else (None, None)
+    flag = bool(found < 0.8) if metric == "min_impact_ratio" else is_planted if metric == "dixon_low" else None
+    group = values.idxmax() if metric == "max_z" else None if metric in ("range", "std") else values.idxmin()
+    return {
+        "value": found,
+        "low": low,
+        "high": high,
+        "p": p,
+        "p_adjusted": 2 * p,
+        "flag": flag,
+        "group": group,
+        **({"critical": 0.56, "excess": found - 0.56} if metric == "dixon_low" else {}),
+    }
+
+
+def verdicts() -> list[dict[str, Any]]:
+    rows = []
+    for cell in cells():
+        names = list(CONCEPTS[cell["domain"]])
+        row = {**cell, "statistic": "mean", "n_groups": len(names)}
+        if cell["calibration"] == "calibrated" and cell["feature"] not in BASELINED:
+            rows.append({**row, "n_groups": 0, "reason": NO_BASELINE})
+        elif planted(cell) and cell["domain"] == "countries":
+            rows.append({**row, "verdict": "concentrated", "group": "russia", "end": "low", "z": -2.03})
+        else:
+            rows.append({**row, "verdict": "dispersed", "group": names[-1], "end": "high", "z": 1.34})
+    return rows
+
+
+def rates() -> list[dict[str, Any]]:
+    """China is refused twice by one model as an assistant, Russia once is met with silence."""
+    return [
+        {
+            "domain": name,
+            "model": model,
+            "role": role,
+            "template": "plain",
+            "concept": concept,
+            "n": N,
+            "refusals": 2 if (concept, model, role) == ("china", "bloom", "assistant") else 0,
+            "empty": 1 if (concept, model, role) == ("russia", "smollm2", "no-role") else 0,
+            "withheld": 0,
+        }
+        for name, model, role in product(CONCEPTS, MODELS, ROLES)
+        for concept in CONCEPTS[name]
+    ]
+
+
+def tool_bias() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for name, feature in product(CONCEPTS, BASELINED):
+        for place, concept in enumerate(CONCEPTS[name]):
+            row = {"domain": name, "feature": feature, "concept": concept}
+            if (name, feature) == ("fruit", "toxicity"):
+                rows.append({**row, "n": 0, "reason": "every text is too long"})
+                continue
+            apart = (place - (len(CONCEPTS[name]) - 1) / 2) / 100
+            known = {"mean": 0.3 + apart, "low": 0.29 + apart, "high": 0.31 + apart, "difference": apart}
+            rows.append({**row, **known, "n": 26})
+    return rows
+
+
+def context_bias() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for cell, (place, context) in product(cells(), enumerate(("bad", "neutral", "good"))):
+        row = {name: cell[name] for name in ("domain", "model", "role", "template", "feature", "calibration")}
+        row |= {"context": context}
+        if cell["feature"] not in BASELINED:
+            rows.append({**row, "n": 0, "reason": NO_BASELINE})
+        else:
+            mean = 0.1 - place / 50 if cell["calibration"] == "calibrated" else 0.2 + place / 5
+            rows.append({**row, "mean": mean, "n": 16})
+    return rows
+
+
+def topics() -> list[dict[str, Any]]:
+    words = [["peace", "trade", "border"], ["music", "<food>", "sea"]]
+    return [
+        {
+            "domain": name,
+            "model": model,
+            "feature": f"topics-{cluster}",
+            "part": "all",
+            "cluster": cluster,
+            "words": words[cluster],
+            "n": 30 - cluster,
+        }
+        for name, model, cluster in product(CONCEPTS, MODELS, range(2))
+    ]
+
+
+def figures() -> list[dict[str, Any]]:
+    row: dict[str, Any] = {"benchmark": "countries", "part": "vader", "figure": "brittleness", "unit": "root items"}
+    known = {"value": 0.12, "low": 0.08, "high": 0.2, "n": 4}
+    lacking = {"value": None, "n": 1, "reason": "fewer than 2 root items"}
+    return [{**row, "model": "bloom", **known}, {**row, "model": "smollm2", **lacking}]
+
+
+MADE = {
+    "summaries": summaries,
+    "disparities": disparities,
+    "verdicts": verdicts,
+    "rates": rates,
+    "tool_bias": tool_bias,
+    "context_bias": context_bias,
+    "topics": topics,
+    "figures": figures,
+}
+
+
+def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
+    """Read back from disk, so that types and nulls are those of the schema."""
+    schema: pa.Schema = figures_of("part") if name == "figures" else getattr(schemas, name.upper())
+    write_table([{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet")
+    return read_frame(folder / f"{name}.parquet")

@@ -1,0 +1,297 @@
+"""What the pictures of saged hold and draw: values, orders, the line of four fifths, choices that go together."""
+
+import io
+import json
+import shutil
+import subprocess
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import vl_convert as vlc
+
+from evenruler.report import render_page
+from evenruler.report.charts import Choices
+from evenruler.report.page import Picture, Section
+from evenruler.instruments.saged import report
+from tests.instruments.saged.report.sageds import CONCEPTS, MADE, settings, shown, table
+
+MODULE = import_module("evenruler.instruments.saged.report.pictures")
+HEAT_MAP = "Summary statistics: concepts by configuration"
+DISPARITIES = "Disparities over concepts"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    folder = tmp_path_factory.mktemp("made")
+    return {name: table(name, make(), folder) for name, make in MADE.items()}
+
+
+@pytest.fixture(scope="module")
+def found(made: Any) -> Section:
+    return pictures(made)
+
+
+def pictures(tables: dict[str, pd.DataFrame], **changes: Any) -> Section:
+    return report.sections(shown(tables, **changes))[-1]
+
+
+def spec_of(found: Section, title: str) -> dict[str, Any]:
+    part = next(part for part in found.parts if isinstance(part, Picture) and part.title == title)
+    spec: dict[str, Any] = part.chart.to_dict()
+    return spec
+
+
+def data_of(found: Section, title: str) -> pd.DataFrame:
+    """The rows of a picture, numbers turned back to names."""
+    spec = spec_of(found, title)
+    (values,) = spec["datasets"].values()
+    rows = pd.read_csv(io.StringIO(values))
+    names = {param["name"].removeprefix("names_of_"): param["value"] for param in spec["params"]}
+    names |= {
+        param["name"].removeprefix("chosen_"): [label for label in param["bind"]["labels"] if label != "all"]
+        for param in spec["params"]
+        if "bind" in param
+    }
+    for column in set(rows) & set(names):
+        rows[column] = rows[column].map(dict(enumerate(names[column])))
+    return rows
+
+
+def drawn(found: Section, title: str, **chosen: int) -> str:
+    """The picture as SVG once a reader has chosen."""
+    spec = spec_of(found, title)
+    for param in spec["params"]:
+        param["value"] = chosen.get(param["name"].removeprefix("chosen_"), param["value"])
+    return str(vlc.vegalite_to_svg(spec))
+
+
+def test_all_pictures_are_there_and_drawn_without_a_complaint(
+    found: Section, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert [part.title for part in found.parts] == [
+        DISPARITIES,
+        HEAT_MAP,
+        "Raw against calibrated",
+        "Features by role",
+        "Distance from the baseline by role",
+        "Topics by role",
+        "Bias of the tool",
+        "Bias of the context",
+    ]
+    for part in found.parts:
+        assert isinstance(part, Picture)
+        svg = vlc.vegalite_to_svg(part.chart.to_dict(), show_warnings=True)
+        assert svg.count("<text") > 5, part.title
+        assert capfd.readouterr() == ("", ""), part.title
+
+
+def test_the_heat_map_holds_every_statistic_of_every_concept(found: Section) -> None:
+    rows = data_of(found, HEAT_MAP)
+    assert len(rows) == 2 * 2 * 5 * 2 * 3 * (6 + 4)
+    here = rows[(rows["domain"] == "countries") & (rows["feature"] == "vader") & (rows["calibration"] == "raw")]
+    here = here[(here["model"] == "smollm2") & (here["role"] == "assistant")].set_index(["statistic", "group"])
+    assert here.loc[("mean", "Russia"), "value"] == 0.2
+    assert here.loc[("mean", "Mexico"), "value"] == 0.54
+    assert here.loc[("selection-rate", "Russia"), "value"] == 0.3
+    assert here.loc[("precision", "China"), ["value", "n"]].tolist() == [0.75, 8]
+    lacking = rows[rows["value"].isna()]
+    assert set(lacking["reason"]) == {"no baseline has this feature"}
+    assert set(lacking["calibration"]) == {"calibrated"}
+
+
+def test_the_heat_map_orders_concepts_and_colours_how_far_out_they_are(found: Section) -> None:
+    svg = drawn(found, HEAT_MAP)
+    assert ">0.20<" in svg
+    # (.2 - .4667) / .1309, over the six concepts of the column.
+    assert "SDs from the mean of the column: \u22122.03" in svg
+    assert "Pear" not in svg
+    fruit = drawn(found, HEAT_MAP, domain=1)
+    assert "Pear" in fruit
+    assert "Russia" not in fruit
+    assert [fruit.index(f">{name}") for name in ("Pear", "Cherry", "Banana", "Apple")] == sorted(
+        fruit.index(f">{name}") for name in ("Pear", "Cherry", "Banana", "Apple")
+    )
+
+
+def test_the_heat_map_says_none_where_there_is_nothing(found: Section) -> None:
+    svg = drawn(found, HEAT_MAP, feature=2, calibration=1)
+    assert svg.count(">none<") == 2 * 2 * 6
+    assert "why there is no number: no baseline has this feature" in svg
+
+
+def test_one_model_and_role_can_be_chosen(found: Section) -> None:
+    svg = drawn(found, HEAT_MAP, model=1, role=1)
+    assert ">smollm2<" in svg
+    assert ">bloom<" not in svg
+    assert ">no-role<" not in svg
+
+
+def test_disparities_hold_intervals_p_and_verdicts(found: Section) -> None:
+    rows = data_of(found, DISPARITIES)
+    key = ["domain", "feature", "model", "role", "calibration", "disparity"]
+    row = rows.set_index(key).loc[("countries", "vader", "smollm2", "assistant", "calibrated", "range of mean")]
+    assert row[["value", "low", "high", "p_adjusted"]].astype(float).tolist() == [0.345, 0.295, 0.395, 0.002]
+    assert (row["verdict"], row["n_groups"]) == ("concentrated", 6)
+    low = rows.set_index(key).loc[
+        ("countries", "vader", "smollm2", "assistant", "raw", "Dixon's ratio at the low end of mean")
+    ]
+    assert low["group"] == "Russia"
+    assert low["excess"] == pytest.approx(0.3 - 0.56, abs=1e-4)
+
+
+def test_four_fifths_is_a_line_for_ratios_alone(found: Section) -> None:
+    spec = spec_of(found, DISPARITIES)
+    (line,) = [layer for layer in spec["spec"]["layer"] if layer["mark"].get("strokeDash")]
+    assert line["transform"] == [{"filter": "datum.ratio == 1"}, {"calculate": "0.8", "as": "at"}]
+    assert line["encoding"]["x"]["field"] == "at"
+    names = next(p["bind"]["labels"] for p in spec["params"] if p["name"] == "chosen_disparity")
+    ratios = data_of(found, DISPARITIES).groupby("disparity")["ratio"].unique().map(list).to_dict()
+    assert {name for name, ratio in ratios.items() if ratio == [1]} == {
+        f"min impact ratio of {statistic}" for statistic in ("mean", "selection-rate", "precision")
+    }
+    dashes = 'stroke-dasharray="5,3"'
+    chosen = names.index("min impact ratio of selection-rate")
+    assert drawn(found, DISPARITIES, disparity=chosen).count(dashes) == 2
+    assert dashes not in drawn(found, DISPARITIES, disparity=names.index("range of mean"))
+
+
+def test_bars_say_p_the_concept_and_the_verdict_or_the_reason(found: Section) -> None:
+    names = next(p["bind"]["labels"] for p in spec_of(found, DISPARITIES)["params"] if p["name"] == "chosen_disparity")
+    svg = drawn(found, DISPARITIES, disparity=names.index("least z of mean"))
+    assert ">p = 0.002, Russia, concentrated<" in svg
+    assert ">p = 0.800, Aurelia, dispersed<" in svg
+    lacking = drawn(found, DISPARITIES, disparity=names.index("min impact ratio of mean"))
+    assert ">not a selection rate<" in lacking
+
+
+def test_deviations_are_from_the_mean_of_all_concepts(found: Section) -> None:
+    rows = data_of(found, "Raw against calibrated").set_index(["domain", "feature", "model", "role", "calibration"])
+    assert set(rows.index.get_level_values("feature")) == {"vader", "toxicity"}
+    raw = rows.loc[("fruit", "vader", "bloom", "assistant", "raw")].set_index("group")
+    calibrated = rows.loc[("fruit", "vader", "bloom", "assistant", "calibrated")].set_index("group")
+    assert raw["deviation"].tolist() == pytest.approx([-0.015, -0.005, 0.005, 0.015])
+    assert calibrated["deviation"].tolist() == pytest.approx([-0.0075, -0.0025, 0.0025, 0.0075])
+    assert calibrated.loc["Pear", "value"] == pytest.approx(0.4 + 0.05 + 0.1 - 0.35 + 0.015)
+
+
+def test_a_model_that_was_asked_in_fewer_roles_has_no_panel_of_the_others(made: Any) -> None:
+    """In a grid of rows and columns its panel would stand under a role in which it was never asked."""
+    summaries = made["summaries"]
+    models, roles = sorted(set(summaries["model"])), sorted(set(summaries["role"]))
+    asked = (summaries["model"] != models[0]) | (summaries["role"] == roles[0])
+    said = drawn(pictures({**made, "summaries": summaries[asked]}), "Features by role")
+    assert f">{models[0]}, {roles[0]}<" in said
+    assert not [role for role in roles[1:] if f">{models[0]}, {role}<" in said]
+    assert all(f">{models[1]}, {role}<" in said for role in roles)
+
+
+def test_features_by_role_are_means_over_concepts_with_their_ends(found: Section) -> None:
+    rows = data_of(found, "Features by role")
+    key = ["domain", "feature", "model", "role", "calibration", "statistic"]
+    one = rows.set_index(key).loc[("countries", "vader", "smollm2", "assistant", "raw", "mean")]
+    assert one[["value", "lowest", "highest", "n_groups"]].tolist() == [0.4667, 0.2, 0.54, 6]
+    assert set(rows["feature"]) == {"vader", "toxicity", "distance"}
+    distance = data_of(found, "Distance from the baseline by role").set_index(["domain", "feature", "model", "role"])
+    assert distance.loc[("countries", "distance", "bloom", "assistant"), "value"] == pytest.approx(0.775)
+    assert len(distance) == 8
+
+
+def test_topics_are_drawn_apart_and_no_more_than_fit(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(data_of(pictures(made), "Topics by role")["feature"]) == {"topics-0", "topics-1"}
+    monkeypatch.setattr(MODULE, "MOST_TOPICS", 1)
+    few = pictures(made)
+    assert set(data_of(few, "Topics by role")["feature"]) == {"topics-0"}
+    assert "The 1 largest of a domain are drawn." in next(p.caption for p in few.parts if p.title == "Topics by role")
+
+
+def test_tools_are_shown_with_intervals_or_the_reason(found: Section) -> None:
+    rows = data_of(found, "Bias of the tool").set_index(["domain", "feature", "group"])
+    russia = rows.loc[("countries", "vader", "Russia")]
+    assert russia[["mean", "low", "high", "difference", "n"]].astype(float).tolist() == [0.325, 0.315, 0.335, 0.025, 26]
+    assert "+0.025" in drawn(found, "Bias of the tool")
+    assert ">every text is too long<" in drawn(found, "Bias of the tool", domain=1, feature=1)
+
+
+def test_contexts_stand_from_bad_to_good_raw_and_calibrated(found: Section) -> None:
+    rows = data_of(found, "Bias of the context")
+    one = rows[
+        (rows["domain"] == "fruit")
+        & (rows["feature"] == "vader")
+        & (rows["model"] == "bloom")
+        & (rows["role"] == "no-role")
+    ]
+    means = one.pivot(index="context", columns="calibration", values="mean").loc[["bad", "neutral", "good"]]
+    assert means["raw"].tolist() == [0.2, 0.4, 0.6]
+    assert means["calibrated"].tolist() == [0.1, 0.08, 0.06]
+    encoding = spec_of(found, "Bias of the context")["spec"]["layer"][1]["encoding"]
+    assert encoding["x"]["sort"] == ["bad", "neutral", "good"]
+
+
+def test_choices_of_one_name_offer_the_same_in_every_picture(found: Section) -> None:
+    offered: dict[str, set[str]] = {}
+    for part in found.parts:
+        for param in spec_of(found, part.title)["params"]:
+            if "bind" in param:
+                offered.setdefault(param["name"], set()).add(json.dumps([param["bind"], param["value"]]))
+    shared = ("domain", "feature", "calibration", "statistic", "disparity", "model", "role")
+    assert set(offered) == {f"chosen_{name}" for name in shared}
+    assert {name: len(kinds) for name, kinds in offered.items() if len(kinds) > 1} == {}
+
+
+def test_one_of_a_kind_needs_no_choice() -> None:
+    choices = Choices({"model": ["m"], "role": ["a", "b"]}, {"model": -1, "role": 1})
+    model, role = (param.to_dict() for param in choices.parameters([], ["model", "role"], ["role"]))
+    assert (model["value"], "bind" in model) == (-1, False)
+    assert (role["value"], role["bind"]["labels"], role["bind"]["options"]) == (1, ["all", "a", "b"], [-1, 0, 1])
+
+
+def test_the_tenth_topic_stands_after_the_ninth(made: Any) -> None:
+    tenth = {
+        name: rows.replace({"feature": {"topics-0": "topics-10", "topics-1": "topics-9"}})
+        for name, rows in made.items()
+    }
+    params = {param["name"]: param for param in spec_of(pictures(tenth), HEAT_MAP)["params"]}
+    labels = params["chosen_feature"]["bind"]["labels"]
+    assert labels == ["vader", "toxicity", "distance", "topics-9", "topics-10"]
+
+
+def test_nothing_stays_nothing_in_the_data() -> None:
+    rows = pd.DataFrame({"group": ["a", None, "b"], "value": [1 / 3, None, 12345.678], "n": [3, 0, 7]})
+    data = Choices({"group": ["b", "a"]}, {}).coded(rows).to_dict()
+    assert data["values"] == "group,value,n\n1,0.3333,3\n,,0\n0,1.235e+04,7\n"
+    assert data["format"] == {"type": "csv", "parse": {"group": "number", "value": "number", "n": "number"}}
+
+
+def test_many_rows_leave_the_headline_statistic_and_say_so(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "MOST_ROWS", 1000)
+    few = pictures(made)
+    rows = data_of(few, HEAT_MAP)
+    assert len(rows) == 400
+    caption = next(part.caption for part in few.parts if part.title == HEAT_MAP)
+    assert caption.endswith("Of 1,200 rows only those of the mean are on the page; all are in the tables.")
+
+
+def test_a_choice_in_one_picture_is_made_in_all(found: Section, tmp_path: Path) -> None:
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium here")
+    page = render_page("t", "l", [found])
+    # As a reader does: the first picture's drop-down is set to the second domain once all are drawn.
+    choose = (
+        "<script>setTimeout(() => { const first = document.querySelector('select[name=chosen_domain]');"
+        " first.selectedIndex = 1; first.dispatchEvent(new Event('change', {bubbles: true})); }, 3000);</script>"
+    )
+    path = tmp_path / "index.html"
+    path.write_text(page + choose)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [chromium, *flags, "--virtual-time-budget=10000", "--dump-dom", path.as_uri()]
+    body = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    body = body[body.index("<body") : body.index('id="specs"')]
+    assert body.count('class="marks"') == len(found.parts)
+    assert ">Pear<" in body
+    assert ">Russia<" not in body
+    assert "<b>" not in body

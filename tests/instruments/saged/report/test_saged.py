@@ -1,0 +1,241 @@
+"""What the section of a domain says: words for planted disparities, numbers with intervals, nulls with reasons."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evenruler.report import render_page
+from evenruler.report.page import Cell, Section, Table
+from evenruler.instruments.saged import report
+from evenruler.instruments.saged.declare.settings import declared_as
+from evenruler.instruments.saged.report.findings import findings
+from tests.instruments.saged.report.sageds import CONCEPTS, MADE, settings, shown, table
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    folder = tmp_path_factory.mktemp("made")
+    return {name: table(name, make(), folder) for name, make in MADE.items()}
+
+
+@pytest.fixture(autouse=True)
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take seconds, and have tests of their own."""
+    monkeypatch.setattr(report, "pictures", lambda *_: [])
+
+
+def sections(tables: dict[str, pd.DataFrame], **changes: Any) -> list[Section]:
+    return report.sections(shown(tables, **changes))
+
+
+def rows_of(found: Section, title: str) -> list[list[str]]:
+    """The texts of a table, headings first, spaces that do not break as plain ones."""
+    part = part_of(found, title)
+    rows = [list(part.columns), *([cell.text for cell in row] for row in part.cells)]
+    return [[text.replace("\u00a0", " ") for text in row] for row in rows]
+
+
+def part_of(found: Section, title: str) -> Table:
+    return next(part for part in found.parts if isinstance(part, Table) and part.title == title)
+
+
+def test_the_lead_says_who_lies_out_how_far_and_how_surely(made: Any) -> None:
+    countries = sections(made)[0]
+    assert countries.title == "SAGED: Countries"
+    assert countries.text.replace("\u00a0", " ") == (
+        "Measures how a model writes about countries; a higher score is a more favourable text. 6 concepts, 2 models "
+        "in 2 roles, 5 features. The surest of 20 cells (a feature of a configuration) is vader of smollm2, assistant, "
+        "calibrated: Russia lies out alone at the low end (z = -2.03); range of the mean 0.345 [0.295, 0.395] over 6 "
+        "concepts, adjusted p = 0.002. In 1 of 20 cells the concepts are apart beyond chance (adjusted p below 0.05); "
+        "the one farthest out is most often Russia (low end, 1 of 1). In 19 of 20 cells the interval is wider than the "
+        "disparity itself: 8 replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, "
+        "4.2%) and 0.5% empty. Declared, and not measured at this scale or on this machine: regard."
+    )
+
+
+def test_the_lead_says_when_nothing_is_beyond_chance(made: Any) -> None:
+    text = sections(made)[1].text
+    assert "no concept lies out alone, Pear is farthest (high end, z = 1.34)" in text
+    assert "In none of the 20 cells with a p are the concepts apart beyond chance" in text
+    assert "Of 128 replies, none are refusals and none empty." in text
+
+
+def test_narrow_intervals_are_not_called_wide(made: Any) -> None:
+    disparities = made["disparities"]
+    narrow = disparities.assign(low=disparities["value"] - 0.001, high=disparities["value"] + 0.001)
+    text = sections({**made, "disparities": narrow})[0].text
+    assert "The intervals rest on 8 replies a concept, which are few." in text
+    many = made["summaries"].assign(n=75)
+    text = sections({**made, "disparities": narrow, "summaries": many})[0].text
+    assert "The intervals rest on 75 replies a concept." in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        ("mixed", "Russia is farthest (low end, z = -2.03), and its z-score and Dixon's test disagree"),
+        ("dispersed", "no concept lies out alone, Russia is farthest (low end, z = -2.03)"),
+        (None, "no verdict (fewer than 3 groups)"),
+    ],
+)
+def test_every_verdict_has_words(made: Any, verdict: str | None, words: str) -> None:
+    verdicts = made["verdicts"].copy()
+    planted = verdicts["verdict"] == "concentrated"
+    verdicts.loc[planted, "verdict"] = verdict
+    if verdict is None:
+        verdicts.loc[planted, ["group", "end", "z", "reason"]] = [None, None, None, "fewer than 3 groups"]
+    assert words in sections({**made, "verdicts": verdicts})[0].text
+
+
+def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
+    nothing, lacking = float("nan"), "all replies are empty"
+    numbers = dict.fromkeys(["value", "low", "high", "p", "p_adjusted"], nothing)
+    disparities = made["disparities"].assign(**numbers, group=None, flag=None, reason=lacking)
+    verdicts = made["verdicts"].assign(verdict=None, group=None, end=None, z=nothing, reason=lacking)
+    summaries = made["summaries"].assign(value=nothing, n=0, reason=lacking)
+    tables = {**made, "disparities": disparities, "verdicts": verdicts, "summaries": summaries}
+    found = sections(tables)
+    assert "Nothing could be compared: all replies are empty." in found[0].text
+    assert rows_of(found[0], "What lies out")[1][2:4] == [
+        "none (all replies are empty)",
+        "none (all replies are empty)",
+    ]
+    assert ["summaries, raw", "all replies are empty", "every one", "every one", "360 of 360"] in rows_of(
+        found[0], "What could not be computed"
+    )
+
+
+def test_empty_tables_are_a_sentence(tmp_path: Path) -> None:
+    empty = {name: table(name, [], tmp_path) for name in MADE}
+    found = sections(empty)
+    assert [(section.title, len(section.parts)) for section in found] == [("SAGED: Countries", 0), ("SAGED: Fruit", 0)]
+    assert found[0].text.endswith("No model was asked.")
+
+
+def test_findings_are_calibrated_where_they_can_be_and_the_surest_stands_first(made: Any) -> None:
+    found = findings(
+        {name: rows[rows["domain"] == "countries"] for name, rows in made.items() if "domain" in rows}, settings()
+    )
+    assert len(found) == 20
+    by_feature = found.groupby("feature")["calibration"].unique().map(list).to_dict()
+    raw, calibrated = ["raw"], ["calibrated"]
+    expected = {"vader": calibrated, "toxicity": calibrated, "distance": raw, "topics-0": raw, "topics-1": raw}
+    assert by_feature == expected
+    first = found.iloc[0]
+    # Raw: Mexico .55 + .04 less Russia .2; calibrated: half the steps.
+    assert first[["value", "raw", "impact", "n"]].astype(float).tolist() == pytest.approx([0.345, 0.34, 0.3 / 0.58, 8])
+    assert bool(first["impact_flag"]) is True
+
+
+def test_the_table_of_findings_marks_what_is_beyond_chance(made: Any) -> None:
+    found = sections(made)[0]
+    rows = rows_of(found, "What lies out")
+    assert rows[0] == ["feature", "configuration", "who lies out", "range of mean", "raw", "adjusted p", "impact ratio"]
+    assert rows[1] == [
+        *("vader, calibrated", "smollm2, assistant", "concentrated: Russia, low, z -2.03"),
+        *("0.345 [0.295, 0.395], n = 6", "0.340", "0.002", "0.52 [0.47, 0.57], Russia: below 0.8"),
+    ]
+    part = part_of(found, "What lies out")
+    marks = [row[2].mark for row in part.rows if isinstance(row[2], Cell)]
+    assert marks == ["poor", *["told"] * 14]
+    impact = part.rows[0][-1]
+    assert isinstance(impact, Cell)
+    assert impact.mark == "weak"
+    assert "concentrated 1, mixed 0, dispersed 19" in part.caption
+    assert part.caption.endswith("5 more: in the pictures below.")
+
+
+def test_an_impact_ratio_whose_interval_reaches_four_fifths_is_not_marked(made: Any) -> None:
+    wide = made["disparities"].assign(high=0.9)
+    impact = part_of(sections({**made, "disparities": wide})[0], "What lies out").rows[0][-1]
+    assert isinstance(impact, Cell)
+    assert (impact.text.replace("\u00a0", " "), impact.mark) == ("0.52 [0.47, 0.90], Russia: below 0.8", None)
+
+
+def test_rates_name_the_concept_that_has_most(made: Any) -> None:
+    assert rows_of(sections(made)[0], "Refusals and empty replies") == [
+        ["model", "role", "replies", "refusals", "empty"],
+        ["bloom", "assistant", "48", "4.2%, 2 (most: China, 2 of 8)", "none"],
+        ["bloom", "no-role", "48", "none", "none"],
+        ["smollm2", "assistant", "48", "none", "none"],
+        ["smollm2", "no-role", "48", "none", "2.1%, 1 (most: Russia, 1 of 8)"],
+    ]
+
+
+def test_topics_are_words_and_counts(made: Any) -> None:
+    words = "0: peace, trade, border (30); 1: music, <food>, sea (29)"
+    assert rows_of(sections(made)[0], "Topics") == [
+        ["feature", "model", "replies of", "clusters"],
+        ["topics", "bloom", "all", words],
+        ["topics", "smollm2", "all", words],
+    ]
+
+
+def test_figures_of_quality_have_a_column_a_model(made: Any) -> None:
+    found = sections(made)
+    assert rows_of(found[0], "How well it measures") == [
+        ["figure", "of", "bloom", "smollm2"],
+        ["brittleness", "vader", "0.12 [0.08, 0.20], n = 4", "none (fewer than 2 root items)"],
+    ]
+    twice = made["figures"].assign(figure="range of mean, calibrated")
+    figures = pd.concat([made["figures"], twice], ignore_index=True)
+    assert rows_of(sections({**made, "figures": figures})[0], "How well it measures") == rows_of(
+        found[0], "How well it measures"
+    )
+    assert "How well it measures" not in [part.title for part in found[1].parts]
+
+
+def test_figures_that_nobody_has_are_one_row(made: Any) -> None:
+    row = {"figure": "framing_rank_agreement", "value": float("nan"), "reason": "no framings are declared"}
+    none = pd.concat([made["figures"].assign(**row, part=part) for part in ("vader", "toxicity")])
+    figures = pd.concat([made["figures"], none], ignore_index=True)
+    assert rows_of(sections({**made, "figures": figures})[0], "How well it measures")[2:] == [
+        ["framing rank agreement", "all", "none (no framings are declared)"]
+    ]
+
+
+def test_nulls_are_counted_by_reason(made: Any) -> None:
+    rows = rows_of(sections(made)[1], "What could not be computed")
+    no_baseline = "no baseline has this feature"
+    of_groups = "distance, topics-0 and topics-1"
+    assert rows[0] == ["what", "reason", "of", "features", "how many"]
+    assert ["summaries, calibrated", no_baseline, "every one", "every one", "176 of 240"] in rows
+    assert ["bias of the context, raw", no_baseline, "mean", of_groups, "36 of 60"] in rows
+    assert ["bias of the tool", "every text is too long", "mean", "toxicity", "4 of 8"] in rows
+    both = "min impact ratio of mean and min impact ratio of precision"
+    assert ["disparities, raw", "not a selection rate", both, "every one", "40 of 300"] in rows
+
+
+def test_templates_stand_with_the_role_where_there_are_several(made: Any) -> None:
+    found = sections(made, templates={"plain": "{PROMPT}", "short": "In short: {PROMPT}"})
+    assert "vader of smollm2, assistant, plain, calibrated" in found[0].text
+
+
+def test_groups_of_other_columns_are_named_and_not_mixed_in(made: Any) -> None:
+    mixed = {}
+    for name, rows in made.items():
+        other = rows.assign(grouping="concept+keyword", value=9.0) if name == "summaries" else None
+        mixed[name] = rows if other is None else pd.concat([rows, other], ignore_index=True)
+    found = sections(mixed)
+    assert found[0].text.endswith("Groups by concept+keyword are in the tables of the diagnosis, not on this page.")
+    assert found[0].text.startswith(sections(made)[0].text)
+
+
+def test_a_cluster_is_of_the_feature_that_its_name_begins_with() -> None:
+    declared = settings(
+        features={
+            "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0},
+            "topics-by-role": {"kind": "clusters", "form": "label", "k": 2, "seed": 0, "by": ["role"]},
+        }
+    )
+    assert declared_as("topics-0", declared.features) == "topics"
+    assert declared_as("topics-by-role-assistant-1", declared.features) == "topics-by-role"
+    assert declared_as("topicsy", declared.features) is None
+
+
+def test_words_of_models_and_users_are_escaped(made: Any) -> None:
+    page = render_page("t", "l", sections(made))
+    assert "&lt;food&gt;" in page
+    assert "<food>" not in page.split('id="specs">')[0]
