@@ -8,9 +8,10 @@ from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.registry import room
 from evenruler.tables import write_whole
+from stages.files import SOURCE, SOURCES
 from stages.running import run
 
-EVOLVED, SOURCE = Path("data/evolved"), "source.yaml"
+EVOLVED = Path("data/evolved")
 
 
 def main(name: str) -> None:
@@ -22,7 +23,7 @@ def main(name: str) -> None:
     entry, settings = params.active.evolve[name], params.settings(name)
     declare = room(entry.family, "declare")
     declare.require_able(settings, params.catalogue, f"{params.path}: instruments.{name}")
-    source = declare.load(Path(entry.source), settings, Path(entry.shared))
+    source = declare.load(Path(entry.source), settings, SOURCES / entry.family / "shared")
 
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
     from evenruler.models.store import cache_root

@@ -5,6 +5,7 @@ from pathlib import Path
 from evenruler.declared import Declared
 from evenruler.instruments.saged.declare import load
 from evenruler.instruments.saged.scrape.made import make
+from stages.files import SOURCES
 from stages.running import run
 
 SCRAPED = Path("data/scraped")
@@ -15,7 +16,7 @@ def main(domain: str) -> None:
     params = Declared()
     entry = params.active.scrape[domain]
     path = Path(entry.source)
-    source = load(path, params.settings(domain), Path(entry.shared))
+    source = load(path, params.settings(domain), SOURCES / entry.family / "shared")
     made = make(domain, source, path, SCRAPED / domain)
     for concept in made.without:
         print(f"{domain}: no sentence about {concept}")

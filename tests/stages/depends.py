@@ -23,7 +23,7 @@ ROOMS = {
     "card": ("declare", "card"),
     "report": ("declare", "report"),
     "scrape": ("declare",),
-    "evolve": ("declare",),
+    "evolve": ("declare", "evolve"),
 }
 """The rooms of a family that a stage goes into, by its module."""
 

@@ -22,7 +22,7 @@ from evenruler.instruments.saged.report.panels import (
     spread,
     width_of,
 )
-from evenruler.report.charts.choices import Choices
+from evenruler.report.choices import Choices
 
 FOUR_FIFTHS = 0.8
 FARTHEST = 2.5

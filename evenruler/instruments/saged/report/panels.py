@@ -6,7 +6,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.report.charts.choices import Choices
+from evenruler.report.choices import Choices
 
 ONE_HUE, QUIET, INK, PALE = "#1b5e7a", "#8a979d", "#1d2529", "#eceff1"
 DIVERGING: Final = "blueorange"

@@ -7,7 +7,7 @@ import pandas as pd
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
 from evenruler.instruments.saged.report.findings import CELL, IMPACT, metric_in_words
-from evenruler.report.charts import EVERY, Choices
+from evenruler.report.choices import EVERY, Choices
 from evenruler.report.page import Picture, Section
 
 Tables = Mapping[str, pd.DataFrame]

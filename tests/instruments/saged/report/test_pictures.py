@@ -13,7 +13,7 @@ import pytest
 import vl_convert as vlc
 
 from evenruler.report import render_page
-from evenruler.report.charts import Choices
+from evenruler.report.choices import Choices
 from evenruler.report.page import Picture, Section
 from evenruler.instruments.saged import report
 from tests.instruments.saged.report.sageds import CONCEPTS, MADE, settings, shown, table

@@ -1,1 +1,0 @@
-"""What charts of several families share."""
