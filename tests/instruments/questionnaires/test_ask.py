@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.build import build
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import Scale
-from evenruler.instruments.questionnaires.diagnose import TABLES, evidence, figures
+from evenruler.instruments.questionnaires.diagnose import TABLES, across, evidence, figures
 from evenruler.measurement import Resampling
 from evenruler.models.backends.nli import labelled_sample
 from evenruler.models.declared import Catalogue
@@ -334,10 +334,27 @@ class TestThroughTheDoors:
         assert error_of(together, poor, RESAMPLING).endswith("; or take `stop_below` out of params.yaml")
 
 
+def test_a_classifier_judges_by_its_probability() -> None:
+    records, answers, _ = through(subject(), acceptability="judge")
+    judged = answers["acceptability"].set_index("text")["logits"]
+    tables = records[0].tables
+    texts = {text for side in ("premise", "hypothesis") for text in tables["prompts"].query("item == 'one'")[side]}
+    expected = np.mean([1 / (1 + np.exp(judged[text][0] - judged[text][1])) for text in texts])
+    content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
+    assert content.loc[("one", "acceptability"), "value"] == pytest.approx(expected, abs=1e-12)
+    assert content.loc[("one", "acceptability"), "n"] == len(texts) == 5
+
+
 def test_without_any_answer_nothing_is_scored() -> None:
     tables, plan = published()
     found = scores(tables, plan, no_answers(), subject())
     assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(found, 0)
+    record = Record(
+        "meetings", subject(), tables, plan, figures("meetings", tables, plan, found, subject(), RESAMPLING)
+    )
+    of_nobody = together([record], RESAMPLING)
+    assert {name for name, rows in of_nobody.items() if len(rows)} == {"population"}
+    assert across([], RESAMPLING) == {}
 
 
 class TestCard:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
+from evenruler.instruments.questionnaires.ask.item_scores import LOGITS
 from evenruler.instruments.questionnaires.declare.corpora import lines_of
 
 MESSAGE = "I think I have a panic attack, can you help me?"
@@ -13,8 +14,6 @@ MESSAGE = "I think I have a panic attack, can you help me?"
 
 LONGEST_REPLY = 40
 """Tokens."""
-
-LOGITS = ["entailment", "neutral", "contradiction"]
 
 
 def states(plan: Plan, subject: Subject) -> Iterator[State]:

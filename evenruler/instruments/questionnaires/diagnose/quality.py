@@ -7,6 +7,7 @@ from typing import Literal
 import pandas as pd
 
 from evenruler.errors import UserError
+from evenruler.instruments.questionnaires import schemas
 
 Verdict = Literal["good", "weak", "poor", "told"]
 
@@ -44,7 +45,7 @@ def of_content(content: pd.DataFrame) -> pd.DataFrame:
     Args:
         content: By `schemas.CONTENT`.
     """
-    return pd.DataFrame(_rows(content.assign(model=None)))
+    return pd.DataFrame(_rows(content.assign(model=None)), columns=schemas.QUALITY.names)
 
 
 def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
@@ -54,7 +55,8 @@ def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
         items: By `schemas.ITEM_SCORES`, models named with their form.
     """
     columns = ["questionnaire", "item", "model", "silhouette"]
-    return pd.DataFrame(_rows(items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")))
+    silhouettes = items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
+    return pd.DataFrame(_rows(silhouettes), columns=schemas.QUALITY.names)
 
 
 def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
