@@ -2,7 +2,6 @@
 
 from evenruler.report.charts.choices import EVERY, Choices
 from evenruler.report.charts.framing import effects, metrics, replications, shift_probability, shifts
-from evenruler.report.charts.probes import correlations, distributions, validity
 from evenruler.report.charts.questionnaires import heat_maps, scatter, trajectories
 from evenruler.report.charts.saged import (
     by_role,
@@ -22,9 +21,7 @@ __all__ = [
     "composition",
     "concepts",
     "context_bias",
-    "correlations",
     "disparities",
-    "distributions",
     "effects",
     "heat_maps",
     "metrics",
@@ -34,5 +31,4 @@ __all__ = [
     "shifts",
     "tool_bias",
     "trajectories",
-    "validity",
 ]

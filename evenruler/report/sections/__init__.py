@@ -1,10 +1,8 @@
 """What the page says of each family: sections out of the tables of its diagnosis."""
 
-from evenruler.report.sections.evolution import of_evolution
 from evenruler.report.sections.framing import of_framing
 from evenruler.report.sections.interventions import of_interventions
-from evenruler.report.sections.probes import of_probes
 from evenruler.report.sections.questionnaires import of_questionnaires
 from evenruler.report.sections.saged import of_saged
 
-__all__ = ["of_evolution", "of_framing", "of_interventions", "of_probes", "of_questionnaires", "of_saged"]
+__all__ = ["of_framing", "of_interventions", "of_questionnaires", "of_saged"]

@@ -1,1 +1,5 @@
 """Evolving a set of templates (PMPO, section 3.2): measure, select, reword, check, again."""
+
+from evenruler.instruments.probes.evolve.evolving import Evolved, evolve
+
+__all__ = ["Evolved", "evolve"]

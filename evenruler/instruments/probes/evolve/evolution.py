@@ -8,20 +8,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.instrument import Scale
+from evenruler.instruments.probes.declare import Evolve
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.operators import Operator
-from evenruler.instruments.probes.evolve.population import GUIDED, Generation, Measured, Operation, Template, Try, Wish
+from evenruler.instruments.probes.evolve.population import Generation, Measured, Operation, Template, Try, Wish
 from evenruler.instruments.probes.evolve.selection import guided_share, ranked, tournament
-from evenruler.instruments.probes.evolve.settings import EvolveSettings
 from evenruler.instruments.probes.evolve.validation import LONGEST, fold, read_reply, refusal
+from evenruler.instruments.probes.schemas import FILLED, GUIDED
 from evenruler.progress import note
 from evenruler.text import words
 
 VERSION = "evolution/2"
 """Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""
 
-FILLED = "not needed: another sample had the place"
 LESS_ACCEPTABLE = "less acceptable than its parent"
 
 
@@ -55,8 +54,7 @@ class Evolution:
         ruler: Measure,
         operator: Operator,
         embed: Callable[[list[str]], NDArray[np.float32]],
-        settings: EvolveSettings,
-        scale: Scale,
+        settings: Evolve,
         run: str = GUIDED,
     ) -> None:
         """Take what measures, rewords and embeds.
@@ -66,11 +64,10 @@ class Evolution:
             operator: Rewords them.
             embed: [texts, dimensions] of texts of templates (slots as "someone"), for semantic diversity.
             settings: How templates evolve.
-            scale: Which numbers of the settings hold.
             run: `GUIDED` or `RANDOM`.
         """
         self._ruler, self._operator, self._embed = ruler, operator, embed
-        self._settings, self._scale, self._run = settings, scale, run
+        self._settings, self._run = settings, run
         self.elites = settings.elites
         """How many of a population are kept as they are."""
         self.operator = operator.name
@@ -91,7 +88,7 @@ class Evolution:
         if not done:
             done.append(self._first(start))
             yield done[-1]
-        last = self._settings.generations[self._scale]
+        last = self._settings.generations
         for number in range(len(done), last + 1):
             done.append(self._next(done, number))
             yield done[-1]
@@ -145,7 +142,7 @@ class Evolution:
         tries = list(self._fill(places, number, seen))
         children = {place.child: place.acceptability for place in places if place.child is not None}
         note(
-            f"{self._run} run, generation {number} of {self._settings.generations[self._scale]}: {len(children)} new "
+            f"{self._run} run, generation {number} of {self._settings.generations}: {len(children)} new "
             f"templates of {len(places)} wanted, from {len(tries)} replies"
         )
         measured = {t: m for g in done for t, m in zip(g.population, g.measured, strict=True)}
@@ -165,7 +162,7 @@ class Evolution:
         """The places that elites leave open, each with a parent and with what is done to it."""
         settings = self._settings
         draw = np.random.default_rng([settings.seed, number])
-        share = guided_share(number, settings.generations[self._scale], settings.guided)
+        share = guided_share(number, settings.generations, settings.guided)
         for place in range(len(last.population) - self.elites):
             index = tournament(order, settings.tournament, draw)
             own = np.random.default_rng([settings.seed, number, place])
@@ -195,7 +192,7 @@ class Evolution:
         Yields:
             Every reply, with why it was not taken.
         """
-        samples = self._settings.samples[self._scale]
+        samples = self._settings.samples
         for attempt in range(1, self._settings.tries + 1):
             empty = [place for place in places if place.child is None]
             asked = [(place, sample) for place in empty for sample in range(1, samples + 1)]
@@ -223,7 +220,7 @@ class Evolution:
                 if one.reason is not None:
                     continue
                 assert one.text is not None
-                reason = FILLED if place.child else refusal(one.text, wish, seen, self._settings.max_words[self._scale])
+                reason = FILLED if place.child else refusal(one.text, wish, seen, self._settings.max_words)
                 tries[index] = replace(one, reason=reason)
                 if reason is None:
                     seen.add(fold(one.text))

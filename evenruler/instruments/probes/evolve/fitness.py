@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from evenruler.instruments.probes.declare import FitnessWeights
 from evenruler.instruments.probes.evolve.population import WordGradient
-from evenruler.instruments.probes.evolve.settings import FitnessWeights
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 
 DECIMALS = 12

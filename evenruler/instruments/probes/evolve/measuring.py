@@ -7,11 +7,9 @@ from itertools import chain, product
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.biases import bias
+from evenruler.instruments.probes.declare import Article, ProbeSource, bias
 from evenruler.instruments.probes.evolve.population import Measured, Template, WordGradient
 from evenruler.instruments.probes.evolve.words import without, words_of
-from evenruler.instruments.probes.settings import Article
-from evenruler.instruments.probes.source import ProbeSource
 from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread
 from evenruler.text import ATTRIBUTE, TARGET, fill

@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-GUIDED, RANDOM = "guided", "random"
-"""Runs: which words are replaced, the hotspots or any (ablation)."""
-
 Operation = Literal["hotspot", "random-word", "reword"]
 """How a template came about: its most telling word replaced, or any word (ablation), or the whole reworded."""
 

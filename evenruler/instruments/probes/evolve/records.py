@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.fitness import hotspot
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Try
-from evenruler.instruments.probes.evolve.schemas import GRADIENTS
+from evenruler.instruments.probes.schemas import GRADIENTS
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.rounding import without_last_bits
 from evenruler.tables.schemas import BARE
@@ -112,7 +112,7 @@ def gradients(run: Run) -> pd.DataFrame:
 
 
 def biases(run: Run, attributes: Sequence[str]) -> pd.DataFrame:
-    """Every template and attribute, by `schemas.BIASES`."""
+    """Every template and attribute, by `schemas.OWN_BIASES`."""
     rows = [
         {"run": run.name, "template": slug, "attribute": attribute, "bias": bias}
         for slug, measured in run.measured()

@@ -1,9 +1,10 @@
 """From a template set to templates that evolve, and from what evolved to a probe domain."""
 
+from evenruler.instruments.probes.declare import ProbeSource
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.evolve.records import Run
-from evenruler.instruments.probes.evolve.sets import ELITES, POPULATION, with_sets
-from evenruler.instruments.probes.source import ProbeSource
+from evenruler.instruments.probes.evolve.sets import with_sets
+from evenruler.instruments.probes.schemas import ELITES, POPULATION
 
 
 def starting(source: ProbeSource, start: str) -> list[Template]:

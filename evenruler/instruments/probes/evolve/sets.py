@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenruler.instruments.probes.source import ProbeSource, TemplateEntry, TemplateSet
+from evenruler.instruments.probes.declare import EVOLVED, ProbeSource, TemplateEntry, TemplateSet
+from evenruler.instruments.probes.schemas import ELITES, POPULATION
 
-ELITES, POPULATION = "evolved", "population"
 TITLES = {
     ELITES: "The best templates of the last population",
     POPULATION: "The whole last population",
@@ -26,4 +26,4 @@ def with_sets(source: ProbeSource, templates: Iterable[Mapping[str, Any]]) -> Pr
         entry = TemplateEntry(text=row["text"], keying=row["keying"])
         found.setdefault(row["set"], own)["templates"][row["template"]] = entry
     sets = {name: TemplateSet(**given) for name, given in found.items()}
-    return source.model_copy(update={"sets": sets, "title": f"{source.title}, evolved"})
+    return source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})

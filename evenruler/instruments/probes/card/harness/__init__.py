@@ -6,7 +6,7 @@ from importlib import resources
 
 import jinja2
 
-from evenruler.instruments.probes.source import ProbeSource
+from evenruler.instruments.probes.declare import ProbeSource
 
 _ROWS = '''"""Which rows each task takes."""
 

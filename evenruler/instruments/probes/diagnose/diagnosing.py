@@ -1,30 +1,27 @@
 """How models associate, and how well each set of templates measures it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.errors import UserError
-from evenruler.instruments.probes import figures, framed, schemas
-from evenruler.instruments.probes.biases import CELL, likelihoods_of, signed_biases
-from evenruler.instruments.probes.source import without_slots
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.diagnose import figuring, prefixed
+from evenruler.instruments.probes.diagnose.biases import CELL, likelihoods_of, signed_biases
 from evenruler.measurement import Resampling
 from evenruler.progress import note
-from evenruler.text import words
 
-DIVERSITY = ["semantic_diversity", "lexical_diversity"]
-"""Of a template, whatever model is asked."""
+DIVERSITY, OF_TEMPLATE = [schemas.SEMANTIC, schemas.LEXICAL], ["benchmark", "set", "template"]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `schemas`."""
+    """The tables of the diagnosis, by their schemas in `schemas`; figures with `set` for `part`."""
 
     biases: pd.DataFrame
     associations: pd.DataFrame
@@ -38,7 +35,7 @@ def diagnose(
     templates: pd.DataFrame,
     attributes: pd.DataFrame,
     scores: pd.DataFrame,
-    embeddings: Mapping[str, NDArray[np.float32]],
+    diversity: pd.DataFrame,
     resampling: Resampling,
     framed_probes: pd.DataFrame | None = None,
 ) -> Diagnosis:
@@ -48,12 +45,11 @@ def diagnose(
         probes: Sentences, with a column `benchmark`.
         templates: Templates, with a column `benchmark`.
         attributes: Attributes and criteria, with a column `benchmark`.
-        scores: Log-likelihoods of the sentences, also of framed ones; none where no model can say them, and then
-            there are only figures that depend on no model.
-        embeddings: By text of a template (slots as "someone"), for semantic diversity.
+        scores: Log-likelihoods of the sentences, also of framed ones; none where no model can say them.
+        diversity: By `schemas.DIVERSITY`, of sets, less `model`.
         resampling: How intervals are computed.
-        framed_probes: The sentences after framings, with a column `benchmark`; only figures of brittleness rest on
-            them.
+        framed_probes: The sentences that were asked after prefixes, with a column `benchmark`; only figures of
+            brittleness rest on them.
 
     Raises:
         ValueError: A model lacks the score of a sentence.
@@ -61,10 +57,10 @@ def diagnose(
     """
     biases = _biases(probes, templates, scores)
     framed_probes = probes.head(0) if framed_probes is None else framed_probes
-    under_framings = dict(iter(framed.framed_biases(framed_probes, scores).groupby(framed.OF_SET)))
-    diversity = _diversity(templates, embeddings)
+    under_framings = dict(iter(prefixed.framed_biases(framed_probes, scores).groupby(prefixed.OF_SET)))
     associations, items = [_none_of(schemas.ASSOCIATIONS)], [_none_of(schemas.ITEMS).drop(columns=DIVERSITY)]
-    correlations, found = [_none_of(schemas.CORRELATIONS)], []
+    correlations = [_none_of(schemas.CORRELATIONS)]
+    found = [_none_of(schemas.FIGURES).rename(columns={"part": "set"})]
     for cell, rows in biases.groupby(CELL, sort=True):
         key: dict[str, Any] = dict(zip(CELL, cell, strict=True))
         matrix = _matrix(rows, key, templates, attributes)
@@ -72,16 +68,15 @@ def diagnose(
         associations.append(_associations(matrix, of_benchmark, resampling).assign(**key))
         items.append(_items(matrix).assign(**key))
         correlations.append(_correlations(matrix).assign(**key))
-        found.append(figures.of_model(matrix, of_benchmark, resampling).assign(**key))
-        under = under_framings.get(tuple(key[name] for name in framed.OF_SET), biases.head(0))
-        found.append(framed.of_set(matrix, under, resampling).assign(**key))
-    found.append(figures.of_sets(diversity))
+        found.append(figuring.of_model(matrix, of_benchmark, resampling).assign(**key))
+        under = under_framings.get(tuple(key[name] for name in prefixed.OF_SET), biases.head(0))
+        found.append(prefixed.of_set(matrix, under, resampling).assign(**key))
     return Diagnosis(
         biases,
         _joined(associations),
-        _joined(items).merge(diversity, on=["benchmark", "set", "template"], validate="m:1"),
+        _joined(items).merge(diversity[[*OF_TEMPLATE, *DIVERSITY]], on=OF_TEMPLATE, validate="m:1"),
         _joined(correlations),
-        pd.concat(found, ignore_index=True),
+        _joined(found),
     )
 
 
@@ -154,7 +149,7 @@ def _associations(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Re
             "match": attributes.loc[matrix.index, "match"].to_numpy(),
         }
     )
-    intervals = [figures.mean_interval(row, resampling) for row in matrix.to_numpy()]
+    intervals = [figuring.mean_interval(row, resampling) for row in matrix.to_numpy()]
     return frame.assign(low=[i.low for i in intervals], high=[i.high for i in intervals])
 
 
@@ -171,24 +166,3 @@ def _items(matrix: pd.DataFrame) -> pd.DataFrame:
 def _correlations(matrix: pd.DataFrame) -> pd.DataFrame:
     table = matrix.corr().rename_axis(index="template", columns="other")
     return table.reset_index().melt(id_vars="template", var_name="other", value_name="correlation")
-
-
-def _diversity(templates: pd.DataFrame, embeddings: Mapping[str, NDArray[np.float32]]) -> pd.DataFrame:
-    """SD(t) and LD(t) of every template within its set (PMPO, section 3.2.1)."""
-
-    def parts() -> Iterator[pd.DataFrame]:
-        for (benchmark, set_name), rows in templates.groupby(["benchmark", "set"], sort=True):
-            texts = rows["text"].tolist()
-            yield pd.DataFrame(
-                {
-                    "benchmark": benchmark,
-                    "set": set_name,
-                    "template": rows["template"].to_numpy(),
-                    "semantic_diversity": measurement.semantic_diversity(
-                        np.stack([embeddings[without_slots(text)] for text in texts])
-                    ),
-                    "lexical_diversity": measurement.lexical_diversity([words(text) for text in texts]),
-                }
-            )
-
-    return pd.concat(list(parts()), ignore_index=True)

@@ -3,14 +3,27 @@
 import csv
 import io
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.source import CriterionEntry, ProbeSource
+from evenruler.strict import Strict, Text
 from evenruler.text.slots import slug_of
 
 MATCHES = ("exact", "group", "none")
+
+
+class CriterionEntry(Strict):
+    """A published number per attribute to validate against."""
+
+    file: Text
+    """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and the named one."""
+    column: Text
+    complement_of: float | None = None
+    """The criterion is this minus the column (100 turns percent of women into percent of men)."""
+    label: Text
+    """What the criterion counts after that, for axes and cards."""
 
 
 @dataclass(frozen=True)
@@ -24,30 +37,30 @@ class Criterion:
     """By attribute slug: `exact` (one title), `group` (several, weighted) or `none`."""
 
 
-def read_criterion(source: ProbeSource, folder: Path) -> Criterion | None:
-    """The criterion of a probe source, or None where it names none.
+def read_criterion(entry: CriterionEntry | None, attributes: Mapping[str, str], folder: Path) -> Criterion | None:
+    """The criterion that a source names, or None where it names none.
 
     Args:
-        source: The domain.
-        folder: `data/sources/criteria`.
+        entry: What the source says of it.
+        attributes: Of the source, by slug.
+        folder: Where criteria lie.
 
     Raises:
         UserError: A column is missing, a value is no number, or an attribute of the domain has no row.
     """
-    entry = source.criterion
     if entry is None:
         return None
     path = folder / entry.file
     rows = _rows(path, entry)
-    missing = [word for slug, word in source.attributes.items() if slug not in rows]
+    missing = [word for slug, word in attributes.items() if slug not in rows]
     if missing:
         raise UserError(
             f"no row for {len(missing)} attributes that the set has: {', '.join(missing)}",
             where=str(path),
             remedy="add a row for each (with an empty figure and match `none` if nothing is published)",
         )
-    values = {slug: _value(rows[slug], entry, path) for slug in source.attributes}
-    return Criterion(entry.label, values, {slug: rows[slug]["match"] for slug in source.attributes})
+    values = {slug: _value(rows[slug], entry, path) for slug in attributes}
+    return Criterion(entry.label, values, {slug: rows[slug]["match"] for slug in attributes})
 
 
 def _rows(path: Path, entry: CriterionEntry) -> dict[str, dict[str, str]]:

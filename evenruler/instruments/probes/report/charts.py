@@ -1,12 +1,10 @@
 """Altair charts of the probes family."""
 
-from typing import Final
-
 import altair as alt
 import pandas as pd
 
-ONE_HUE = "#1b5e7a"
-DIVERGING: Final = "blueorange"
+from evenruler.instruments.probes.report.style import DIVERGING, ONE_HUE
+
 NAMED_AT_EACH_END = 5
 
 

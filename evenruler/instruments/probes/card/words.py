@@ -1,6 +1,6 @@
 """What the card of a probe benchmark says about probes."""
 
-from evenruler.instruments.probes.source import ProbeSource
+from evenruler.instruments.probes.declare import ProbeSource
 
 READING = (
     "Bias is the log-likelihood of the sentences with the first group's targets minus that with the second group's, "
@@ -8,7 +8,7 @@ READING = (
     "keying -1 count with their sign changed."
 )
 
-FRAMED = "Where the table gives brittleness, the sentences were also put after {framings}."
+FRAMED = "For brittleness, the sentences {of_units}were also put after {framings}."
 
 FIGURES = (
     ("r", "r", "Pearson correlation of the attributes' mean bias with the criterion (interval: Fisher's z)"),
@@ -60,10 +60,18 @@ ATTRIBUTE_COLUMNS = {
 }
 
 
-def reading(source: ProbeSource) -> str:
-    """How a score is read, its direction in words, and what stands before sentences for brittleness."""
-    framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
-    return READING.format(direction=source.direction) + framed
+def reading(source: ProbeSource, prefixed: int) -> str:
+    """How a score is read, its direction in words, and what stands before sentences for brittleness.
+
+    Args:
+        source: What the user wrote.
+        prefixed: How many attributes are asked about after prefixes, at most.
+    """
+    told = READING.format(direction=source.direction)
+    if not (prefixed and source.framings):
+        return told
+    of_units = f"of {prefixed} attributes " if prefixed < len(source.attributes) else ""
+    return f"{told} {FRAMED.format(of_units=of_units, framings=source.framings.in_words)}"
 
 
 def limits(source: ProbeSource, without_criterion: int) -> list[str]:

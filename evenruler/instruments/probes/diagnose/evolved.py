@@ -1,8 +1,7 @@
 """What an evolution achieved: figures by generation, evolved sets against others, and what became of replies.
 
-The figures are those of any set of templates (`evenruler.instruments.probes.figures`). An evolved set was
-chosen for its figures on the model that it evolved on, so they flatter it there; what it is worth shows on other models
-(`transfer`).
+The figures are those of any set of templates (`figuring`). An evolved set was chosen for its figures on the model that
+it evolved on, so they flatter it there; what it is worth shows on other models (`transfer`).
 """
 
 from collections.abc import Sequence
@@ -11,19 +10,17 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.probes import figures
-from evenruler.instruments.probes.evolve.comparing import (
-    STATISTICS,
-    Embeddings,
-    Pair,
-    compared,
-    diversities,
-    diversities_compared,
+from evenruler.instruments.probes.diagnose import figuring
+from evenruler.instruments.probes.diagnose.comparing import STATISTICS, Pair, compared, diversities_compared
+from evenruler.instruments.probes.schemas import (
+    COMPARISONS,
+    FILLED,
+    GENERATIONS,
+    GUIDED,
+    POPULATION,
+    RANDOM,
+    REWORDINGS,
 )
-from evenruler.instruments.probes.evolve.evolution import FILLED
-from evenruler.instruments.probes.evolve.population import GUIDED, RANDOM
-from evenruler.instruments.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
-from evenruler.instruments.probes.evolve.sets import POPULATION
 from evenruler.measurement import Resampling
 
 Address = tuple[str, str]
@@ -33,7 +30,7 @@ Address = tuple[str, str]
 def by_generation(
     history: pd.DataFrame,
     biases: pd.DataFrame,
-    embeddings: Embeddings,
+    diversity: pd.DataFrame,
     benchmark: str,
     model: str,
     resampling: Resampling,
@@ -42,8 +39,8 @@ def by_generation(
 
     Args:
         history: By `schemas.HISTORY`.
-        biases: By `schemas.BIASES`.
-        embeddings: For semantic diversity.
+        biases: By `schemas.OWN_BIASES`.
+        diversity: By `schemas.DIVERSITY`, of generations.
         benchmark: Whose evolution it is.
         model: That it evolved on.
         resampling: Of the intervals, which are over attributes.
@@ -58,8 +55,9 @@ def by_generation(
     rows = []
     for (run, generation), population in history.groupby(["run", "generation"], sort=True):
         x = _of_population(population, biases).to_numpy()
-        found = {figure.figure: figure for figure in figures.reliability(x, resampling)}
-        told = [*(found[name] for name in STATISTICS), *diversities(population["text"].tolist(), embeddings)]
+        found = {figure.figure: figure for figure in figuring.reliability(x, resampling)}
+        of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
+        told = [*(found[name] for name in STATISTICS), *figuring.mean_diversities(of_it)]
         key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
         rows += [{**key, **asdict(figure)} for figure in told]
     return pd.DataFrame(rows, columns=GENERATIONS.names)
@@ -67,8 +65,7 @@ def by_generation(
 
 def comparisons(
     biases: pd.DataFrame,
-    templates: pd.DataFrame,
-    embeddings: Embeddings,
+    diversity: pd.DataFrame,
     evolved_on: str,
     pairs: Sequence[tuple[Address, Address]],
     resampling: Resampling,
@@ -80,9 +77,8 @@ def comparisons(
     Of sets of different length, `comparing.OF_LENGTH` stands side by side without a difference.
 
     Args:
-        biases: By `evenruler.instruments.probes.schemas.BIASES`, of all models.
-        templates: By `evenruler.instruments.probes.schemas.TEMPLATES`, with a column `benchmark`.
-        embeddings: For semantic diversity.
+        biases: By `schemas.BIASES`, of all models.
+        diversity: By `schemas.DIVERSITY`, of sets.
         evolved_on: The model whose answers chose the templates.
         pairs: An evolved set, and the one that it is held against.
         resampling: Of the intervals.
@@ -104,8 +100,7 @@ def comparisons(
             one, other = (_matrix(_rows_of(of_model, address, f"{model}: no biases")) for address in addresses)
             found = compared(Pair(set_name, against, one, other), criterion, resampling)
             rows += [{**key, "model": model, "transfer": model != evolved_on, **asdict(row)} for row in found]
-        texts, other_texts = (_rows_of(templates, address, "no templates")["text"] for address in addresses)
-        found = diversities_compared(texts.tolist(), other_texts.tolist(), embeddings)
+        found = diversities_compared(*(_rows_of(diversity, address, "no templates") for address in addresses))
         rows += [{**key, "model": evolved_on, "transfer": False, **asdict(row)} for row in found]
     return pd.DataFrame(rows, columns=COMPARISONS.names)
 
@@ -113,7 +108,7 @@ def comparisons(
 def guidance(
     history: pd.DataFrame,
     biases: pd.DataFrame,
-    embeddings: Embeddings,
+    diversity: pd.DataFrame,
     benchmark: str,
     model: str,
     resampling: Resampling,
@@ -124,8 +119,8 @@ def guidance(
 
     Args:
         history: By `schemas.HISTORY`.
-        biases: By `schemas.BIASES`.
-        embeddings: For semantic diversity.
+        biases: By `schemas.OWN_BIASES`.
+        diversity: By `schemas.DIVERSITY`, of generations.
         benchmark: Whose evolution it is.
         model: That it evolved on.
         resampling: Of the intervals.
@@ -143,10 +138,16 @@ def guidance(
     one, other = (_of_population(last[run], biases) for run in (GUIDED, RANDOM))
     found = [
         *compared(Pair(POPULATION, RANDOM, one, other), None, resampling),
-        *diversities_compared(last[GUIDED]["text"].tolist(), last[RANDOM]["text"].tolist(), embeddings),
+        *diversities_compared(*(_of_last(diversity, run) for run in (GUIDED, RANDOM))),
     ]
     key = {"benchmark": benchmark, "set": POPULATION, "against": RANDOM, "model": model, "transfer": False}
     return pd.DataFrame([{**key, **asdict(row)} for row in found], columns=COMPARISONS.names)
+
+
+def _of_last(diversity: pd.DataFrame, run: str) -> pd.DataFrame:
+    """Of the last generation of a run."""
+    own = diversity[diversity["run"] == run]
+    return own[own["generation"] == own["generation"].max()]
 
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
@@ -162,7 +163,7 @@ def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     Returns:
         By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that
         kind's judged replies. Those that were taken stand first, without a reason, also where there are none; those
-        that were not judged stand last, with `evolution.FILLED` for a reason and without a share. The n of a kind add
+        that were not judged stand last, with `schemas.FILLED` for a reason and without a share. The n of a kind add
         up to its replies.
     """
     kind = ["run", "operator", "operation", "voice"]

@@ -1,12 +1,12 @@
-"""Brittleness of probes: how far their biases move when something stands before the sentences."""
+"""Brittleness of probes: how far their biases move when a prefix stands before the sentences."""
 
 from dataclasses import asdict
 
 import pandas as pd
 
 from evenruler import measurement
-from evenruler.instruments.probes.biases import likelihoods_of, signed_biases
-from evenruler.instruments.probes.figures import UNIT
+from evenruler.instruments.probes.diagnose.biases import likelihoods_of, signed_biases
+from evenruler.instruments.probes.diagnose.figuring import UNIT
 from evenruler.measurement import Resampling
 from evenruler.tables import asked_units
 
@@ -18,7 +18,7 @@ def framed_biases(framed: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Biases of the framed sentences that were asked.
 
     Args:
-        framed: By `schemas.FRAMED`, with a column `benchmark`.
+        framed: By `evenruler.instruments.probes.ask.after_prefixes`, with a column `benchmark`.
         scores: Of bare and framed sentences.
 
     Returns:

@@ -5,9 +5,8 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.report.charts.evolution_layout import ancestry
-from evenruler.report.charts.probes import ONE_HUE
-from evenruler.report.charts.saged_panels import INK, LEGEND, PALE, QUIET, Panels
+from evenruler.instruments.probes.report.evolution_layout import ancestry
+from evenruler.instruments.probes.report.style import INK, LEGEND, ONE_HUE, PALE, QUIET, Panels
 
 GREY = "#c9d1d5"
 ORANGE, PURPLE = "#f58518", "#b279a2"
@@ -31,7 +30,7 @@ def family_tree(history: pd.DataFrame) -> Panels:
     """The last population and all that led to it, from left to right; what left no descendant in it is left out.
 
     Args:
-        history: One run, by `HISTORY` of `evenruler.instruments.probes.evolve.schemas`.
+        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
     """
     tree = ancestry(history)
     last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1

@@ -1,19 +1,31 @@
-"""`data/sources/probes/*.yaml`: one domain of probes."""
+"""`data/sources/probes/*.yaml`: templates, attributes and targets of one domain; and what evolved of one."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import Instrument, Words
+from evenruler.instruments.instrument import Source, Words
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.instruments.probes.declare.criterion import Criterion, CriterionEntry, read_criterion
+from evenruler.instruments.probes.declare.evolving import Evolve
+from evenruler.instruments.probes.declare.settings import Settings
+from evenruler.instruments.probes.schemas import ELITES, POPULATION
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.text.slots import ATTRIBUTE, TARGET, slots
 
 SLOTS = (ATTRIBUTE, TARGET)
+
+EVOLVED = ", evolved"
+"""What the title of a source says that evolved."""
+
+_MADE = "source.yaml"
+"""The file of what evolved; the folder has the instrument's name."""
+
+_OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
 
 
 class TemplateEntry(Strict):
@@ -67,19 +79,7 @@ class TemplateSet(Strict):
         return self
 
 
-class CriterionEntry(Strict):
-    """A published number per attribute to validate against."""
-
-    file: Text
-    """A CSV under `data/sources/criteria/` with the columns `attribute`, `match` and the named one."""
-    column: Text
-    complement_of: float | None = None
-    """The criterion is this minus the column (100 turns percent of women into percent of men)."""
-    label: Text
-    """What the criterion counts after that, for axes and cards."""
-
-
-class ProbeSource(Instrument):
+class ProbeSource(Source):
     """One domain: its groups of targets, its attributes, its template sets and its criterion."""
 
     targets: dict[Slug, Words]
@@ -88,6 +88,18 @@ class ProbeSource(Instrument):
     framings: Framings | None = None
     """What sentences are also put after, for brittleness."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
+    _published: Criterion | None = PrivateAttr(default=None)
+
+    @property
+    def published(self) -> Criterion | None:
+        """The numbers of the criterion, once `load` has read them; None where there is none."""
+        return self._published
+
+    def with_published(self, criterion: Criterion | None) -> "ProbeSource":
+        """The same with the numbers of its criterion."""
+        found = self.model_copy()
+        found._published = criterion
+        return found
 
     @field_validator("targets")
     @classmethod
@@ -100,28 +112,60 @@ class ProbeSource(Instrument):
         return targets
 
 
-def load_probe_source(path: Path, settings: ProbeSettings) -> ProbeSource:
-    """Read and check the source of one probe domain, and that its settings name sets that it has.
+def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
+    """Read and check a source, also against the settings that speak of it, and its criterion.
+
+    Args:
+        path: A file that users write, or `source.yaml` of what evolved of one.
+        settings: Of the instrument.
+        shared: The folder of criteria.
 
     Raises:
-        UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
+        UserError: Something in a file is wrong; where a file of that name is missing, the nearest one is named.
     """
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
         raise UserError(
-            f"no source for the probe domain {path.stem!r}; {nearest(path.stem, others)}",
+            f"no source for the probes {path.stem!r}; {nearest(path.stem, others)}",
             where=str(path),
-            remedy="write the file or mend the name under `probes` in params.yaml",
+            remedy="write the file or mend the name in params.yaml",
         )
     source = validate(ProbeSource, read_yaml(path), path)
+    if not _has_evolved(path, source):
+        _require_sets(path, source, settings)
+        if settings.evolve:
+            _require_start(path, source, settings.evolve)
+    return source.with_published(read_criterion(source.criterion, source.attributes, shared))
+
+
+def _has_evolved(path: Path, source: ProbeSource) -> bool:
+    return path.name == _MADE and set(source.sets) == {ELITES, POPULATION}
+
+
+def _require_sets(path: Path, source: ProbeSource, settings: Settings) -> None:
+    """The settings name template sets that the source has."""
     for name in settings.article if isinstance(settings.article, dict) else ():
         if name not in source.sets:
             raise UserError(
-                f"no template set {name!r} in {path}; {nearest(name, source.sets)}",
-                where=f"params.yaml: probes.{path.stem}.article",
-                remedy="mend the name",
+                f"no template set {name!r} for `article`; {nearest(name, source.sets)}",
+                where=str(path),
+                remedy="mend the name in params.yaml",
             )
-    return source
+
+
+def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
+    """The set that evolution starts with is there, is long enough to select from, and has no names of what evolves."""
+    if evolve.start not in source.sets:
+        what = f"no template set {evolve.start!r} for `evolve.start`; {nearest(evolve.start, source.sets)}"
+        raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
+    templates = source.sets[evolve.start].templates
+    if len(templates) <= max(evolve.elites, 2):
+        what = f"{len(templates)} templates of {evolve.start} to start with, of which {evolve.elites} are elites"
+        raise UserError(what, where=str(path), remedy="write more templates, or keep fewer (`evolve.elites`)")
+    for slug in templates:
+        if _OF_WHAT_EVOLVES.fullmatch(slug):
+            what = f"a template of {evolve.start} is called {slug!r}, as those that evolve are"
+            raise UserError(what, where=str(path), remedy="rename it")
 
 
 def without_slots(template: str) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
+from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import bootstrapped, correlated, finite
@@ -41,16 +42,27 @@ def of_model(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampl
 
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
-    """Mean diversity of every set; the same whatever model is measured."""
-    rows = []
-    for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True):
-        for figure in ("semantic_diversity", "lexical_diversity"):
-            values = templates[figure].to_numpy()
-            mean = float(values.mean())
-            reason = "a set of one template" if len(values) == 1 else None
-            row = asdict(Figure(figure, finite(mean), len(values), "templates", reason=reason))
-            rows.append({"benchmark": benchmark, "set": set_name, "model": None, **row})
-    return pd.DataFrame(rows)
+    """Mean diversity of every set; the same whatever model is measured.
+
+    Args:
+        diversity: By `schemas.DIVERSITY`, of sets.
+    """
+    return pd.DataFrame(
+        [
+            {"benchmark": benchmark, "set": set_name, "model": None, **asdict(figure)}
+            for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True)
+            for figure in mean_diversities(templates)
+        ]
+    )
+
+
+def mean_diversities(templates: pd.DataFrame) -> list[Figure]:
+    """Mean SD(t) and mean LD(t) of templates (PMPO, section 3.2.1), 0 (all alike) upwards; null for a single one."""
+    reason = "a set of one template" if len(templates) == 1 else None
+    return [
+        Figure(figure, finite(float(templates[figure].mean())), len(templates), "templates", reason=reason)
+        for figure in (SEMANTIC, LEXICAL)
+    ]
 
 
 def mean_interval(values: NDArray[np.float64], resampling: Resampling) -> Interval:

@@ -1,11 +1,11 @@
-"""Sections of the probes family."""
+"""Sections of sets of templates that users wrote."""
 
 from collections.abc import Mapping
 
 import pandas as pd
 
-from evenruler.instruments.probes.source import ProbeSource
-from evenruler.report import charts
+from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.report import charts
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import figure
 
@@ -30,7 +30,7 @@ def of_probes(sources: Mapping[str, ProbeSource], tables: Mapping[str, pd.DataFr
     """A section for every set of templates.
 
     Args:
-        sources: By domain.
+        sources: By instrument.
         tables: `associations`, `biases`, `correlations` and `figures` of `evenruler.instruments.probes.schemas`.
     """
     return [
@@ -39,7 +39,7 @@ def of_probes(sources: Mapping[str, ProbeSource], tables: Mapping[str, pd.DataFr
 
 
 def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[str, pd.DataFrame]) -> Section:
-    here = {name: table[(table["benchmark"] == domain) & (table["set"] == set_name)] for name, table in tables.items()}
+    here = {name: _of(table, domain, set_name) for name, table in tables.items()}
     text = f"Measures the {source.construct_}; {source.direction}. {source.sets[set_name].title}."
     title = f"{source.title}: {set_name}"
     if here["biases"].empty:
@@ -73,6 +73,11 @@ def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[st
             ),
         )
     return Section(title, text, [_table(here["figures"]), *pictures])
+
+
+def _of(table: pd.DataFrame, domain: str, set_name: str) -> pd.DataFrame:
+    part = "part" if "part" in table else "set"
+    return table[(table["benchmark"] == domain) & (table[part] == set_name)]
 
 
 def _table(figures: pd.DataFrame) -> Table:

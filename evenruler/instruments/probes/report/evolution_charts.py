@@ -6,11 +6,9 @@ from typing import Final
 import altair as alt
 import pandas as pd
 
-from evenruler.report.charts.evolution_layout import COLUMNS, Piece, pieces, said
-from evenruler.report.charts.evolution_tree import ORANGE
-from evenruler.report.charts.probes import ONE_HUE
-from evenruler.report.charts.questionnaires import CATEGORIES, SEQUENTIAL
-from evenruler.report.charts.saged_panels import INK, LEGEND, QUIET, Panels
+from evenruler.instruments.probes.report.evolution_layout import COLUMNS, Piece, pieces, said
+from evenruler.instruments.probes.report.evolution_tree import ORANGE
+from evenruler.instruments.probes.report.style import CATEGORIES, INK, LEGEND, ONE_HUE, QUIET, SEQUENTIAL, Panels
 
 RUNS: Final = {"guided": ONE_HUE, "random": ORANGE}
 PARTS: Final = {
@@ -37,7 +35,7 @@ def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.FacetCh
     """Quality of whole populations by generation, a panel a figure, a line a run, bands where there are intervals.
 
     Args:
-        figures: By `GENERATIONS` of `evenruler.instruments.probes.evolve.schemas`; a line breaks where there is no
+        figures: By `GENERATIONS` of `evenruler.instruments.probes.schemas`; a line breaks where there is no
             value.
         labels: What figures are called, by their names, in order; those without any value have no panel.
     """
@@ -97,7 +95,7 @@ def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
 
     Args:
         templates: `template`, `text`, `place`, `elite`; in the order in which they are to stand.
-        gradients: By `GRADIENTS` of `evenruler.instruments.probes.evolve.schemas`, of one run.
+        gradients: By `GRADIENTS` of `evenruler.instruments.probes.schemas`, of one run.
     """
     words, starts = _placed(templates, gradients)
     deep = float(words["line"].max()) + 1
@@ -161,7 +159,7 @@ def fitness_parts(templates: pd.DataFrame) -> Panels:
     """What each part of the fitness adds for each template, the parts one after the other.
 
     Args:
-        templates: By `HISTORY` of `evenruler.instruments.probes.evolve.schemas`, one population, in the order in
+        templates: By `HISTORY` of `evenruler.instruments.probes.schemas`, one population, in the order in
             which they are to stand.
     """
     named = templates.assign(said=templates["place"].astype(str) + ". " + templates["text"])

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from evenruler.instruments.probes.criterion import Criterion
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import ProbeSource, TemplateSet
+from evenruler.instruments.probes.declare import ProbeSource, Settings, TemplateSet
+from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text import ATTRIBUTE, TARGET, fill
@@ -23,10 +22,9 @@ class Compiled:
     templates: list[Row]
     attributes: list[Row]
     rejected: list[Row]
-    framed: list[Row]
 
 
-def compile_domain(name: str, source: ProbeSource, settings: ProbeSettings, criterion: Criterion | None) -> Compiled:
+def compile_domain(name: str, source: ProbeSource, settings: Settings) -> Compiled:
     """Fill every template with every attribute and target.
 
     A sentence that an earlier row of the same set already has is rejected, not repeated: it would be paid for and
@@ -36,7 +34,6 @@ def compile_domain(name: str, source: ProbeSource, settings: ProbeSettings, crit
         name: Slug of the domain.
         source: What the user wrote.
         settings: How it is built.
-        criterion: The published numbers, if the domain has any.
 
     Returns:
         Rows of the four tables.
@@ -53,13 +50,12 @@ def compile_domain(name: str, source: ProbeSource, settings: ProbeSettings, crit
     return Compiled(
         probes,
         list(_templates(name, source, settings)),
-        list(_attributes(name, source, criterion)),
+        list(_attributes(name, source)),
         rejected,
-        list(_framed(name, source, probes)),
     )
 
 
-def _sentences(name: str, source: ProbeSource, settings: ProbeSettings) -> Iterator[Row]:
+def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
     groups = [
         (group, pole, target, word)
         for (group, targets), pole in zip(source.targets.items(), (1, -1), strict=True)
@@ -73,30 +69,12 @@ def _sentences(name: str, source: ProbeSource, settings: ProbeSettings) -> Itera
             row = {**template, "attribute": attribute, "group": group, "pole": pole, "target": target, "text": text}
             yield {
                 **row,
-                "id": _sentence_id(name, row, BARE),
+                "id": sentence_id(name, row, BARE),
                 "content_sha256": content_sha256(text, template["keying"], group, pole),
             }
 
 
-def _sentence_id(name: str, row: Row, framing: str) -> str:
-    identity = {key: row[key] for key in ("set", "template", "attribute", "target", "variant")}
-    return row_id(family="probes", benchmark=name, framing=framing, **identity)
-
-
-def _framed(name: str, source: ProbeSource, probes: list[Row]) -> Iterator[Row]:
-    """Every sentence after every framing; the sentence itself is the same."""
-    for framing, before in (source.framings.prefixes if source.framings else {}).items():
-        for row in probes:
-            yield {
-                **row,
-                "id": _sentence_id(name, row, framing),
-                "content_sha256": content_sha256(before, row["text"], row["keying"], row["group"], row["pole"]),
-                "framing": framing,
-                "before": before,
-            }
-
-
-def _templates(name: str, source: ProbeSource, settings: ProbeSettings) -> Iterator[Row]:
+def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
     for set_name, template_set in source.sets.items():
         variant = settings.article_of(set_name)
         for slug, entry in template_set.templates.items():
@@ -124,7 +102,8 @@ def _provenance(source: ProbeSource, template_set: TemplateSet) -> Row:
     return {"source": template_set.source or source.source, "licence": template_set.licence or source.licence}
 
 
-def _attributes(name: str, source: ProbeSource, criterion: Criterion | None) -> Iterator[Row]:
+def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
+    criterion = source.published
     for slug, word in source.attributes.items():
         value = criterion.values[slug] if criterion else None
         match = criterion.matches[slug] if criterion else "none"

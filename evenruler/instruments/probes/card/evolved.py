@@ -1,7 +1,6 @@
 """What the card of an evolved benchmark says about its evolution."""
 
-from evenruler.instruments.instrument import Scale
-from evenruler.instruments.probes.evolve.settings import EvolveSettings
+from evenruler.instruments.probes.declare import Evolve
 
 READING = (
     "The templates evolved from the set `{start}` over {generations} generations: in each, the {elites} best stayed, "
@@ -37,6 +36,14 @@ LINEAGE_COLUMNS = {
     "sentences": "asked of the model for it in that generation",
 }
 
+GRADIENT_COLUMNS = {
+    "place": "of the word among those that may be taken out, from 1",
+    "begin": "where the word begins in the template",
+    "gradient": "how far the bias moves without the word, nats, mean over attributes",
+}
+
+BIAS_COLUMNS = {"bias": "on the model that the templates evolved on, signed by keying, nats"}
+
 TRY_COLUMNS = {
     "attempt": "from 1; several samples are asked for at once",
     "prompt": "what the operator was asked",
@@ -47,26 +54,26 @@ TRY_COLUMNS = {
 }
 
 
-def reading(settings: EvolveSettings, scale: Scale) -> str:
+def reading(settings: Evolve) -> str:
     """How the templates came about."""
-    return READING.format(**_words(settings, scale))
+    return READING.format(**_words(settings))
 
 
-def limits(settings: EvolveSettings, scale: Scale) -> list[str]:
+def limits(settings: Evolve) -> list[str]:
     """What an evolved set does not show."""
-    return [limit.format(**_words(settings, scale)) for limit in LIMITS]
+    return [limit.format(**_words(settings)) for limit in LIMITS]
 
 
-def _words(settings: EvolveSettings, scale: Scale) -> dict[str, object]:
+def _words(settings: Evolve) -> dict[str, object]:
     weights = settings.weights
     total = sum(dict(weights).values())
     return {
         "start": settings.start,
-        "generations": settings.generations[scale],
+        "generations": settings.generations,
         "elites": settings.elites,
         "tournament": settings.tournament,
-        "operator": settings.operator[scale],
-        "model": settings.model[scale],
+        "operator": settings.operator,
+        "model": settings.model,
         "weights": weights,
         "diversity": (weights.semantic_diversity + weights.lexical_diversity) / total,
         "consistency": weights.alpha / total,

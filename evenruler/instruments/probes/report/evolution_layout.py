@@ -20,7 +20,7 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
     line of a tree drawn from generation (x) to generation crosses another.
 
     Args:
-        history: One run, by `HISTORY` of `evenruler.instruments.probes.evolve.schemas`.
+        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
 
     Returns:
         `text`, `born`, `last` (generation that it lived in), `parent`, `operation`, `voice`, `word`, `fitness` (in

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from evenruler.instruments.probes.source import ProbeSource
-from evenruler.report.charts import evolution as charts
-from evenruler.report.charts.evolution_tree import family_tree
+from evenruler.instruments.probes.declare import EVOLVED, ProbeSource
+from evenruler.instruments.probes.report import evolution_charts as charts
+from evenruler.instruments.probes.report import evolution_tables
+from evenruler.instruments.probes.report.evolution_tree import family_tree
+from evenruler.instruments.probes.schemas import GUIDED, RANDOM
 from evenruler.report.page import Picture, Section, Table
-from evenruler.report.sections import evolution_tables
 from evenruler.report.words import listed
 
 Tables = Mapping[str, pd.DataFrame]
 
-GUIDED, RANDOM = "guided", "random"
 PANELS = {
     "alpha_at_8": "alpha at 8 templates",
     "inter_item_correlation": "mean inter-item r",
@@ -49,12 +49,12 @@ FITNESS = (
 
 
 def of_evolution(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
-    """A section for every domain that has evolved.
+    """A section for every instrument that has evolved.
 
     Args:
-        sources: By domain; those without a history have no section.
+        sources: By instrument; those without a history have no section.
         tables: `comparisons`, `generations`, `gradients`, `history` and `rewordings` by the schemas of
-            `evenruler.instruments.probes.evolve.schemas`, all with the domain as `benchmark`.
+            `evenruler.instruments.probes.schemas`, all with the instrument as `benchmark`.
     """
     evolved = set(tables["history"]["benchmark"])
     return [_section(domain, source, tables) for domain, source in sources.items() if domain in evolved]
@@ -75,7 +75,7 @@ def _section(domain: str, source: ProbeSource, tables: Tables) -> Section:
         Picture("What makes a template fit", f"{FITNESS}{of_run}", charts.fitness_parts(last)),
         *evolution_tables.rewordings(here["rewordings"]),
     ]
-    return Section(f"{source.title}: how it evolved", _told(source, history, here), parts)
+    return Section(f"{source.title.removesuffix(EVOLVED)}: how it evolved", _told(source, history, here), parts)
 
 
 def _told(source: ProbeSource, history: pd.DataFrame, here: Tables) -> str:

@@ -8,22 +8,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.probes import figures
-from evenruler.instruments.probes.source import without_slots
-from evenruler.measurement import Figure, Resampling
+from evenruler.instruments.probes.diagnose import figuring
+from evenruler.measurement import Resampling
 from evenruler.measurement.checks import correlation_matrix
 from evenruler.measurement.figures import FEWEST_PAIRS, finite
-from evenruler.text import words
 
 Matrix = NDArray[np.float64]
-Embeddings = Mapping[str, NDArray[np.float32]]
-"""By text of a template, slots as "someone"."""
-
-AT_COMMON_LENGTH = f"alpha_at_{figures.COMMON_LENGTH}"
+AT_COMMON_LENGTH = f"alpha_at_{figuring.COMMON_LENGTH}"
 
 STATISTICS: Mapping[str, Callable[[Matrix], float]] = {
     "alpha": measurement.cronbach_alpha,
-    AT_COMMON_LENGTH: figures.alpha_at_common_length,
+    AT_COMMON_LENGTH: figuring.alpha_at_common_length,
     "inter_item_correlation": measurement.mean_inter_item_correlation,
     "omega": measurement.omega_total,
     "first_component_share": measurement.first_component_share,
@@ -75,7 +70,7 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
     shared = pair.one.index.intersection(pair.other.index).sort_values()
     both = [matrix.loc[shared] for matrix in (pair.one, pair.other)]
     x, y = (matrix.to_numpy() for matrix in both)
-    why = [figures.why_no_reliability(matrix) for matrix in (x, y)]
+    why = [figuring.why_no_reliability(matrix) for matrix in (x, y)]
     apart = f"{x.shape[1]} templates against {y.shape[1]}" if x.shape[1] != y.shape[1] else None
     for figure, statistic in STATISTICS.items():
         row = _of_both(pair, figure, statistic, (x, y), why)
@@ -88,7 +83,7 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
     if criterion is not None and criterion.notna().any():
         known = criterion.reindex(shared).dropna()
         x, y = (np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both)
-        few = f"fewer than {FEWEST_PAIRS} {figures.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
+        few = f"fewer than {FEWEST_PAIRS} {figuring.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
         row = _of_both(pair, "r", _correlation, (x, y), [few, few])
         yield _with_interval(row, _correlation, (x, y), resampling)
 
@@ -102,13 +97,13 @@ def _of_both(
 ) -> Comparison:
     """A figure of each set, and the difference if both have it; `why` says, for each, why it has none."""
     values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
-    undefined = figures.NO_FACTOR if figure == "omega" else "undefined for these values"
+    undefined = figuring.NO_FACTOR if figure == "omega" else "undefined for these values"
     reasons = [
         f"{name}: {reason or undefined}"
         for name, value, reason in zip((pair.set, pair.against), values, why, strict=True)
         if value is None
     ]
-    return _row(figure, values[0], values[1], len(matrices[0]), figures.UNIT, "; ".join(reasons) or None)
+    return _row(figure, values[0], values[1], len(matrices[0]), figuring.UNIT, "; ".join(reasons) or None)
 
 
 def _row(figure: str, value: float | None, other: float | None, n: int, unit: str, reason: str | None) -> Comparison:
@@ -141,20 +136,8 @@ def _correlation(pairs: Matrix) -> float:
     return float(correlation_matrix(pairs)[0, 1])
 
 
-def diversities(texts: Sequence[str], embeddings: Embeddings) -> list[Figure]:
-    """Mean SD(t) and mean LD(t) of a set (PMPO, section 3.2.1), 0 (all alike) upwards; null for a single template."""
-    vectors = np.stack([embeddings[without_slots(text)] for text in texts])
-    reason = "a set of one template" if len(texts) == 1 else None
-    return [
-        Figure(figure, finite(float(values.mean())), len(texts), "templates", reason=reason)
-        for figure, values in (
-            ("semantic_diversity", measurement.semantic_diversity(vectors)),
-            ("lexical_diversity", measurement.lexical_diversity([words(text) for text in texts])),
-        )
-    ]
-
-
-def diversities_compared(texts: Sequence[str], other: Sequence[str], embeddings: Embeddings) -> Iterator[Comparison]:
-    """Diversity of both sets; n counts the templates of the first."""
-    for one, against in zip(diversities(texts, embeddings), diversities(other, embeddings), strict=True):
+def diversities_compared(templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Comparison]:
+    """Diversity of both sets, given that of their templates; n counts the templates of the first."""
+    both = zip(figuring.mean_diversities(templates), figuring.mean_diversities(other), strict=True)
+    for one, against in both:
         yield _row(one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)

@@ -5,10 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.report.charts.evolution_layout import lineage, parents_of
+from evenruler.instruments.probes.report.evolution_layout import lineage, parents_of
+from evenruler.instruments.probes.report.sets import FIGURES, OF_ANY_MODEL
 from evenruler.report.page import Cell, Table
-from evenruler.report.sections.framing_tables import as_figure
-from evenruler.report.sections.probes import FIGURES, OF_ANY_MODEL
 from evenruler.report.words import figure, missing, number
 
 COMPARED = {"alpha_at_8": "alpha at 8 templates", **FIGURES, **OF_ANY_MODEL}
@@ -26,7 +25,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
     """A table per pair of sets, a row per figure and model.
 
     Args:
-        comparisons: By `COMPARISONS` of `evenruler.instruments.probes.evolve.schemas`, of one domain.
+        comparisons: By `COMPARISONS` of `evenruler.instruments.probes.schemas`, of one domain.
     """
     names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
     ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
@@ -54,7 +53,7 @@ def _against(name: str) -> str:
 
 
 def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
-    difference = figure(as_figure(record, "difference"))
+    difference = figure({**record, "value": record["difference"]})
     if not missing(record["difference"]):
         lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
         difference = f"{difference}\u00a0{record['unit']}{lacking}"
@@ -71,7 +70,7 @@ def pairs(history: pd.DataFrame) -> Table:
     """Every elite of the last population with the template that its line began with.
 
     Args:
-        history: One run, by `HISTORY` of `evenruler.instruments.probes.evolve.schemas`.
+        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
     """
     known = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
@@ -104,7 +103,7 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
     """Share of rewordings that were taken, and why others were not, by operation and voice.
 
     Args:
-        shares: By `REWORDINGS` of `evenruler.instruments.probes.evolve.schemas`, of one domain.
+        shares: By `REWORDINGS` of `evenruler.instruments.probes.schemas`, of one domain.
     """
     by = ["run", "operation", "voice"]
     rows: list[list[str | Cell]] = [

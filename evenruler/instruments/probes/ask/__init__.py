@@ -1,0 +1,83 @@
+"""What models are asked of probes: how likely every sentence is, and vectors of templates."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.probes.ask.diversities import diversities, texts_of
+from evenruler.instruments.probes.ask.prefixing import after_prefixes
+from evenruler.tables.schemas import required
+
+__all__ = ["ANSWERS", "after_prefixes", "diversities", "requests", "scores"]
+
+ANSWERS = {
+    "likelihoods": pa.schema(
+        [
+            required("id", pa.string()),
+            required("framing", pa.string()),
+            required("nats", pa.float64()),
+            required("tokens", pa.int64()),
+        ]
+    ),
+    "embeddings": pa.schema([required("text", pa.string()), required("vector", pa.list_(pa.float32()))]),
+}
+"""`likelihoods`: of sentences, bare and after prefixes; `embeddings`: of templates, slots as "someone"."""
+
+CONFIGURATION, MEASURE = "bare", "loglikelihood"
+
+
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+    """What to ask next: all at once.
+
+    Args:
+        tables: The published rows.
+        plan: Of the instrument.
+        answers: What was answered, by `ANSWERS`.
+        subject: The model that is asked.
+    """
+    found = []
+    if "likelihoods" not in answers and subject.can("loglikelihood"):
+        sentences = _sentences(tables, plan)
+        found.append(_request("likelihoods", "loglikelihood", sentences, ["id", "framing"], ["text", "before"]))
+    if "embeddings" not in answers:
+        texts = pd.DataFrame({"text": texts_of(tables)})
+        found.append(_request("embeddings", "embed", texts, ["text"], ["text"], by=plan["embedder"]))
+    return [request for request in found if len(request.rows)]
+
+
+def _request(
+    table: str, operation: str, asked: pd.DataFrame, rows: Sequence[str], inputs: Sequence[str], **how: str
+) -> Request:
+    given = {name: asked[name].tolist() for name in inputs}
+    return Request(table, operation, asked[list(rows)], given, **how)  # type: ignore[arg-type]
+
+
+def _sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """Every sentence as it is, and for some attributes also after prefixes; `before` is what it stands after."""
+    columns = ["id", "framing", "text", "before"]
+    bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
+    return pd.concat([bare[columns], prefixed[columns]] if len(prefixed) else [bare[columns]], ignore_index=True)
+
+
+def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
+    """Numbers made of answers.
+
+    Args:
+        tables: The published rows.
+        plan: Of the instrument.
+        answers: What was answered, by `ANSWERS`.
+        subject: The model that was asked.
+
+    Returns:
+        `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `diversity`: by `schemas.DIVERSITY`, less
+        `benchmark`, of templates in their sets and of generations.
+    """
+    likelihoods = answers["likelihoods"].rename(columns={"nats": "value", "tokens": "n_tokens"})
+    of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": CONFIGURATION}
+    embeddings = dict(zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True))
+    return {
+        "scores": likelihoods.assign(**of_subject, measure=MEASURE),
+        "diversity": diversities(tables, embeddings).assign(model=subject.name),
+    }

@@ -1,0 +1,40 @@
+"""What users write of probes: settings, and sources with their criterion; and what a bias is."""
+
+from evenruler.instruments.probes.declare.criterion import Criterion
+from evenruler.instruments.probes.declare.equation import bias
+from evenruler.instruments.probes.declare.evolving import Evolve, FitnessWeights
+from evenruler.instruments.probes.declare.settings import Article, Settings, require_able
+from evenruler.instruments.probes.declare.source import (
+    EVOLVED,
+    ProbeSource,
+    TemplateEntry,
+    TemplateSet,
+    load,
+    without_slots,
+)
+from evenruler.models.declared import Catalogue
+
+__all__ = [
+    "EVOLVED",
+    "Article",
+    "Criterion",
+    "Evolve",
+    "FitnessWeights",
+    "ProbeSource",
+    "Settings",
+    "TemplateEntry",
+    "TemplateSet",
+    "bias",
+    "load",
+    "require_able",
+    "takes",
+    "without_slots",
+]
+
+
+def takes(catalogue: Catalogue, model: str) -> bool:
+    """Whether a model of the catalogue is asked: one that says how likely sentences are, or that writes any.
+
+    One that only writes has no figures here; its stage says that it is left out.
+    """
+    return catalogue.can(model, "loglikelihood") or catalogue.can(model, "generate")

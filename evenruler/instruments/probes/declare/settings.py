@@ -1,0 +1,92 @@
+"""How one set of probes is built and asked: its entry under `instruments` in params.yaml."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.probes.declare.evolving import Evolve
+from evenruler.instruments.scaled import Scaled
+from evenruler.models.declared import Catalogue
+from evenruler.strict import Slug
+
+Article = Literal["agree", "literal"]
+ArticleSetting = Annotated[
+    Annotated[Article, Tag("[one]")] | Annotated[dict[Slug, Article], Tag("[by set]")],
+    Discriminator(lambda value: "[by set]" if isinstance(value, dict) else "[one]"),
+]
+"""For all template sets, or by set."""
+
+
+class Settings(BaseSettings):
+    """How probes are built and asked."""
+
+    article: ArticleSetting = "agree"
+    """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has it.
+    For all template sets, or by set (`agree` for those not named). What evolves has that of the set it starts with."""
+    embedder: Slug
+    """The model whose vectors say how far templates lie apart."""
+    prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
+    """At most so many attributes, evenly spread, whose sentences are also asked after what stands in `framings` of the
+    source, for brittleness."""
+    evolve: Evolve | None = None
+    """Makes it a set that evolves of another, and how."""
+
+    @property
+    def made_by(self) -> Literal["evolve"] | None:
+        """The stage that makes what it is built from: templates that evolve."""
+        return "evolve" if self.evolve else None
+
+    def written_as(self, name: str) -> str:
+        """The file that users write, without ending; what evolves has that of what it evolves of."""
+        return self.evolve.of if self.evolve else name
+
+    def uses(self, source: Any) -> list[Use]:
+        """The embedder; and where templates evolve, who measures and who rewords them."""
+        found = [Use(self.embedder, "embed", "embedder")]
+        if self.evolve:
+            found.append(Use(self.evolve.model, "loglikelihood", "evolve.model"))
+            found.append(Use(self.evolve.operator, "generate", "evolve.operator"))
+        return found
+
+    def article_of(self, template_set: str) -> Article:
+        """How slots of one template set are filled.
+
+        Args:
+            template_set: Of a source that users write, or one that evolved.
+        """
+        if isinstance(self.article, str):
+            return self.article
+        return self.article.get(self.evolve.start if self.evolve else template_set, "agree")
+
+
+def require_able(settings: Settings, catalogue: Catalogue, where: str) -> None:
+    """The models that probes name are in the catalogue and can do what is asked of them.
+
+    Args:
+        settings: Of the probes.
+        catalogue: The models.
+        where: Of the settings, for errors: file and keys.
+
+    Raises:
+        UserError: There is no such model, or it cannot.
+    """
+    for use in settings.uses(None):
+        _require_able(use, catalogue, f"{where}.{use.key}")
+    evolve = settings.evolve
+    if evolve and not catalogue.models[evolve.operator].chats:
+        remedy = "name a causal model with `chat: true`"
+        raise UserError(f"{evolve.operator!r} does not chat", where=f"{where}.evolve.operator", remedy=remedy)
+    if evolve and evolve.shots and not catalogue.models[evolve.operator].continues:
+        what = f"{evolve.operator!r} only chats, and goes on with no examples"
+        raise UserError(what, where=f"{where}.evolve.shots", remedy="say false")
+
+
+def _require_able(use: Use, catalogue: Catalogue, where: str) -> None:
+    if use.model not in catalogue.models:
+        remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
+        raise UserError(f"no model {use.model!r}", where=where, remedy=remedy)
+    if not catalogue.can(use.model, use.operation):
+        what = f"{use.model!r} (kind {catalogue.kind(use.model)}) cannot {use.operation}"
+        raise UserError(what, where=where, remedy="name a model that can")

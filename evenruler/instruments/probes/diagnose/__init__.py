@@ -1,0 +1,154 @@
+"""How models associate, how well each set of templates measures it, and what evolution achieved."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.ask import after_prefixes
+from evenruler.instruments.probes.diagnose import evolved, figuring
+from evenruler.instruments.probes.diagnose.diagnosing import diagnose
+from evenruler.instruments.probes.diagnose.metrics import with_items
+from evenruler.measurement import Resampling, as_metrics
+
+__all__ = ["TABLES", "across", "evidence", "figures", "plots"]
+
+TABLES = {
+    "associations": schemas.ASSOCIATIONS,
+    "biases": schemas.BIASES,
+    "comparisons": schemas.COMPARISONS,
+    "correlations": schemas.CORRELATIONS,
+    "diversity": schemas.DIVERSITY,
+    "figures": schemas.FIGURES,
+    "generations": schemas.GENERATIONS,
+    "items": schemas.ITEMS,
+    "rewordings": schemas.REWORDINGS,
+}
+"""`comparisons`, `generations` and `rewordings` are of what evolved."""
+
+Found = dict[str, pd.DataFrame]
+
+
+def figures(
+    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+) -> Found:
+    """What one model associates, and how well every set of templates of one instrument measures it.
+
+    Args:
+        name: Of the instrument.
+        tables: The published rows.
+        plan: Of the instrument.
+        scores: By `ask.scores`.
+        subject: The model.
+        resampling: How intervals are computed.
+
+    Returns:
+        By `TABLES`: `associations`, `biases`, `correlations`, `diversity`, `figures`, `items`.
+
+    Raises:
+        ValueError: The model lacks the score of a sentence.
+        UserError: No attribute has all its sentences in a set.
+    """
+    probes, templates, attributes = (
+        tables[table].assign(benchmark=name) for table in ("probes", "templates", "attributes")
+    )
+    diversity = scores["diversity"].assign(benchmark=name)
+    prefixed = after_prefixes(tables["probes"], plan).assign(benchmark=name)
+    of_sets = diversity[diversity["set"].notna()]
+    found = diagnose(probes, templates, attributes, scores["scores"], of_sets, resampling, prefixed)
+    return {
+        "associations": found.associations,
+        "biases": found.biases,
+        "correlations": found.correlations,
+        "diversity": diversity[schemas.DIVERSITY.names],
+        "figures": _of_parts(found.figures),
+        "items": found.items,
+    }
+
+
+def _of_parts(figures: pd.DataFrame) -> pd.DataFrame:
+    return figures.rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
+
+
+def across(records: Sequence[Record], resampling: Resampling) -> Found:
+    """What depends on no model, and what evolved against what it evolved of, on every model that was asked both.
+
+    Args:
+        records: Every instrument on every model.
+        resampling: How intervals are computed.
+
+    Returns:
+        By `TABLES`: `comparisons`, `figures`, `generations`, `rewordings`; those of nothing are left out.
+    """
+    firsts = {record.instrument: record for record in reversed(records)}
+    found: dict[str, list[pd.DataFrame]] = {}
+    for name in sorted(firsts):
+        for table, rows in _of_instrument(firsts[name], firsts, records, resampling):
+            found.setdefault(table, []).append(rows)
+    return {table: pd.concat(filled, ignore_index=True) for table, rows in found.items() if (filled := _filled(rows))}
+
+
+def _filled(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    return [frame for frame in frames if len(frame)]
+
+
+def _of_instrument(
+    record: Record, firsts: Mapping[str, Record], records: Sequence[Record], resampling: Resampling
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """What is told of an instrument once, whoever was asked."""
+    name, diversity = record.instrument, record.found["diversity"]
+    yield "figures", _of_parts(figuring.of_sets(diversity[diversity["set"].notna()]))
+    if "evolved" not in record.plan:
+        return
+    of, model = record.plan["evolved"]["of"], record.plan["evolved"]["model"]
+    own = (record.tables["history"], record.tables["biases"], diversity, name, model, resampling)
+    yield "generations", evolved.by_generation(*own)
+    yield "rewordings", evolved.rewordings(record.tables["tries"], name)
+    if of in firsts:
+        yield "comparisons", _compared(record, firsts[of], records, resampling)
+    yield "comparisons", evolved.guidance(*own)
+
+
+def _compared(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
+    """What evolved, and the best of it, against every set of what it evolved of."""
+    addresses = (record.instrument, other.instrument)
+    biases = pd.concat([one.found["biases"] for one in records if one.instrument in addresses])
+    of_both = biases.groupby("model")["benchmark"].transform("nunique") == len(addresses)
+    sets = other.tables["templates"]["set"].unique()
+    return evolved.comparisons(
+        biases[of_both],
+        pd.concat([record.found["diversity"], other.found["diversity"]]),
+        record.plan["evolved"]["model"],
+        [
+            ((record.instrument, which), (other.instrument, against))
+            for which in (schemas.POPULATION, schemas.ELITES)
+            for against in sets
+        ],
+        resampling,
+        record.tables["attributes"].set_index("attribute")["criterion"],
+    )
+
+
+def evidence(tables: Tables) -> dict[str, Any]:
+    """What cards show: figures by instrument, set and model, and what every template adds to its set, under `items`.
+
+    Args:
+        tables: By `TABLES`.
+    """
+    return with_items(as_metrics(tables["figures"], "part"), tables["items"])
+
+
+def plots(tables: Tables) -> Found:
+    """What `dvc plots` draws.
+
+    Args:
+        tables: By `TABLES`.
+    """
+    return {
+        "validity": tables["associations"].dropna(subset=["criterion"]),
+        "correlations": tables["correlations"],
+        "distributions": tables["biases"],
+    }
