@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.build import Compiled, compile_domain
-from evenruler.instruments.probes.criterion import Criterion
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import ProbeSource
+from evenruler.instruments.probes.build.compiling import Compiled, compile_domain
+from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
 from evenruler.models import LogLikelihoods
 
 SOURCE: dict[str, Any] = {
@@ -38,6 +36,11 @@ SOURCE: dict[str, Any] = {
 }
 
 
+def settings_of(scale: str = "quick", **keys: Any) -> Settings:
+    """Settings as they are read for a scale."""
+    return Settings.model_validate({"embedder": "minilm", **keys}, context={"scale": scale})
+
+
 @pytest.fixture
 def source() -> Callable[..., ProbeSource]:
     """The source of a small domain, with top-level keys replaced."""
@@ -53,7 +56,7 @@ def compiled(source) -> Callable[..., Compiled]:
     """The tables of that domain."""
 
     def make(article: Any = "agree", criterion: Criterion | None = None, **changes: Any) -> Compiled:
-        return compile_domain("trades", source(**changes), ProbeSettings(article=article), criterion)
+        return compile_domain("trades", source(**changes).with_published(criterion), settings_of(article=article))
 
     return make
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from evenruler.instruments.probes.biases import bias
+from evenruler.instruments.probes.declare import bias
 from tests.instruments.probes.conftest import KnownUnigramModel, frames
 
 GROUPS = ["men", "men", "women", "women", "women"]

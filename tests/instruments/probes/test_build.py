@@ -3,14 +3,12 @@ import hashlib
 
 import pytest
 
+from evenruler.declared import Declared
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.build import compile_domain
-from evenruler.instruments.probes.criterion import Criterion, read_criterion
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import load_probe_source
-from evenruler.project.params import load_params
+from evenruler.instruments.probes.build.compiling import compile_domain
+from evenruler.instruments.probes.declare import Criterion, load
 from tests.conftest import ROOT
-from tests.instruments.probes.conftest import SOURCE
+from tests.instruments.probes.conftest import SOURCE, settings_of
 
 
 def texts(rows: list[dict], **where: str) -> list[str]:
@@ -149,7 +147,7 @@ class TestIds:
     def test_a_row_of_another_domain_set_or_variant_is_another(self, compiled, source) -> None:
         ids = [row["id"] for row in compiled().probes]
         literal = [row["id"] for row in compiled("literal").probes]
-        elsewhere = [row["id"] for row in compile_domain("jobs", source(), ProbeSettings(), None).probes]
+        elsewhere = [row["id"] for row in compile_domain("jobs", source(), settings_of()).probes]
 
         assert len({*ids, *literal, *elsewhere}) == 3 * 24
 
@@ -208,10 +206,9 @@ class TestAttributes:
 
 @pytest.fixture(scope="module")
 def shipped():
-    settings = load_params(ROOT / "params.yaml", in_step=False).probes["occupation-gender"]
-    source = load_probe_source(ROOT / "data/sources/probes/occupation-gender.yaml", settings)
-    criterion = read_criterion(source, ROOT / "data/sources/criteria")
-    return compile_domain("occupation-gender", source, settings, criterion)
+    settings, sources = Declared(ROOT / "params.yaml").settings("occupation-gender"), ROOT / "data/sources/probes"
+    source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
+    return compile_domain("occupation-gender", source, settings)
 
 
 class TestShippedDomain:

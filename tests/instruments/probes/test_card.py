@@ -1,12 +1,13 @@
 """What the card of a probe benchmark says about probes."""
 
-from evenruler.instruments.probes import card, schemas
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.card import words as card
 
 CRITERION = {"file": "trades.csv", "column": "women", "label": "women (%)"}
 
 
 def test_a_score_is_read_with_its_direction_in_words(source) -> None:
-    found = card.reading(source(direction="positive means closer to {men}"))
+    found = card.reading(source(direction="positive means closer to {men}"), 0)
 
     assert (
         "in nats, averaged over targets and templates (PMPO, equation 1): positive means closer to {men}; 0 " in found

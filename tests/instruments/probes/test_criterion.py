@@ -1,8 +1,7 @@
 import pytest
 
-from evenruler.instruments.probes.criterion import Criterion, read_criterion
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import load_probe_source
+from evenruler.instruments.probes.declare import Criterion, load
+from tests.instruments.probes.conftest import settings_of
 
 DOMAIN = """\
 title: Jobs
@@ -41,8 +40,8 @@ def read(file_with):
 
     def read(*changes: tuple[str, str], domain: tuple[tuple[str, str], ...] = ()) -> Criterion | None:
         file_with("figures.csv", FIGURES, *changes)
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN, *domain), ProbeSettings())
-        return read_criterion(source, file_with("jobs.yaml", DOMAIN).parent)
+        path = file_with("jobs.yaml", DOMAIN, *domain)
+        return load(path, settings_of(), path.parent).published
 
     return read
 
@@ -75,7 +74,7 @@ class TestWhatIsRead:
     def test_a_domain_without_a_criterion(self, file_with):
         start, end = DOMAIN.index("criterion:"), DOMAIN.index("sets:")
         path = file_with("jobs.yaml", DOMAIN[:start] + DOMAIN[end:])
-        assert read_criterion(load_probe_source(path, ProbeSettings()), path.parent) is None
+        assert load(path, settings_of(), path.parent).published is None
 
 
 # (change to the figures, where after the file, what else the line holds)
@@ -135,15 +134,15 @@ class TestWhatIsRefused:
         path = file_with(
             "figures.csv", "attribute,match,pct_women\nengineer,exact,14,8\nnurse,exact,1\nCEO,exact,1\npoet,none,\n"
         )
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN), ProbeSettings())
-        assert "engineer" in error_of(read_criterion, source, path.parent)
+        domain = file_with("jobs.yaml", DOMAIN)
+        assert "engineer" in error_of(load, domain, settings_of(), path.parent)
 
     def test_a_row_cut_short_in_the_last_column(self, file_with, error_of):
         path = file_with(
             "figures.csv", "attribute,match,pct_women\nengineer,exact\nnurse,exact,1\nCEO,exact,1\npoet,none,\n"
         )
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN), ProbeSettings())
-        assert "engineer" in error_of(read_criterion, source, path.parent)
+        domain = file_with("jobs.yaml", DOMAIN)
+        assert "engineer" in error_of(load, domain, settings_of(), path.parent)
 
     @pytest.mark.parametrize("text", ["nan", "inf", "-Infinity"])
     def test_a_number_that_is_not_finite(self, read, error_of, text):
@@ -151,10 +150,9 @@ class TestWhatIsRefused:
 
     def test_not_utf_8(self, tmp_path, file_with, error_of):
         (tmp_path / "figures.csv").write_bytes(FIGURES.replace("Judges", "Pr\xe9sident").encode("latin-1"))
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN), ProbeSettings())
-        assert "not UTF-8" in error_of(read_criterion, source, tmp_path)
+        assert "not UTF-8" in error_of(load, file_with("jobs.yaml", DOMAIN), settings_of(), tmp_path)
 
     def test_a_byte_order_mark_is_no_part_of_the_first_column(self, tmp_path, file_with):
         (tmp_path / "figures.csv").write_bytes(b"\xef\xbb\xbf" + FIGURES.encode())
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN), ProbeSettings())
-        assert read_criterion(source, tmp_path).values["engineer"] == 14.8
+        source = load(file_with("jobs.yaml", DOMAIN), settings_of(), tmp_path)
+        assert source.published.values["engineer"] == 14.8

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from evenruler import measurement
-from evenruler.instruments.probes.criterion import Criterion
-from evenruler.instruments.probes.diagnosis import diagnose
-from evenruler.instruments.probes.figures import of_model, of_sets
-from evenruler.instruments.probes.metrics import with_items
+from evenruler.instruments.probes.ask import diversities
+from evenruler.instruments.probes.declare import Criterion, without_slots
+from evenruler.instruments.probes.diagnose.diagnosing import diagnose
+from evenruler.instruments.probes.diagnose.figuring import of_model, of_sets
+from evenruler.instruments.probes.diagnose.metrics import with_items
 from evenruler.instruments.probes.schemas import ASSOCIATIONS, BIASES, CORRELATIONS, FIGURES, ITEMS
-from evenruler.instruments.probes.source import without_slots
 from evenruler.measurement import Resampling, as_metrics, rounded
 from evenruler.tables import write_table
 from tests.instruments.probes.conftest import KnownUnigramModel, frames, scores_of
@@ -60,6 +60,11 @@ def embeddings(templates: pd.DataFrame) -> dict[str, np.ndarray]:
     return dict(zip(texts, np.eye(len(texts), 8, dtype=np.float32), strict=True))
 
 
+def diversity(templates: pd.DataFrame) -> pd.DataFrame:
+    """How far templates of `trades` lie apart."""
+    return diversities({"templates": templates}, embeddings(templates)).assign(benchmark="trades")
+
+
 @pytest.fixture
 def diagnosed(compiled):
     """Diagnoses models whose biases are given; all else as above unless it is given too."""
@@ -76,7 +81,7 @@ def diagnosed(compiled):
             scores = pd.concat([scores_of(probes, values_for(probes, m), name) for name, m in matrices.items()])
         elif callable(scores):
             scores = scores(probes)
-        return diagnose(probes, template_rows, attributes, scores, embeddings(template_rows), RESAMPLING)
+        return diagnose(probes, template_rows, attributes, scores, diversity(template_rows), RESAMPLING)
 
     return make
 
@@ -128,11 +133,10 @@ class TestBiases:
         assert matrix["first"].tolist() == BIAS["first"].tolist()
         assert set(found["keying"]) == {1}
 
-    def test_of_no_model_there_is_only_what_depends_on_none(self, diagnosed) -> None:
+    def test_of_no_model_there_is_nothing(self, diagnosed) -> None:
         found = diagnosed(scores=lambda probes: scores_of(probes, np.zeros(len(probes)), "m").head(0))
         assert len(found.biases) == len(found.associations) == len(found.items) == len(found.correlations) == 0
-        assert set(found.figures["figure"]) == {"semantic_diversity", "lexical_diversity"}
-        assert found.figures["model"].isna().all()
+        assert found.figures.empty
 
     def test_the_order_of_scores_does_not_matter(self, diagnosed) -> None:
         def shuffled(probes: pd.DataFrame) -> pd.DataFrame:
@@ -173,7 +177,7 @@ class TestRejected:
             )
             scores = pd.concat([scores_of(probes, values_for(probes, BIAS), name) for name in models or ("m",)])
             left = probes[[not rejected(row) for row in probes.itertuples()]]
-            return diagnose(left, templates, attributes, scores, embeddings(templates), RESAMPLING)
+            return diagnose(left, templates, attributes, scores, diversity(templates), RESAMPLING)
 
         return make
 
@@ -475,8 +479,6 @@ class TestReliability:
             assert pd.isna(found[figure]["value"])
             assert found[figure]["reason"] == "a set of one template has no internal consistency"
         assert found["mean_bias"]["value"] == BIAS["first"].mean()
-        for figure in ("semantic_diversity", "lexical_diversity"):
-            assert figures(diagnosis, None)[figure]["reason"] == "a set of one template"
 
     def test_the_figures_of_one_template_themselves_are_null_with_the_reason(self) -> None:
         found = of_model(BIAS[["first"]], self.NO_CRITERION, RESAMPLING).set_index("figure")
@@ -521,14 +523,6 @@ class TestOfSets:
         assert pd.isna(found.loc[("other", "semantic_diversity"), "value"])
         assert found.loc[("other", "semantic_diversity"), "reason"] == "a set of one template"
 
-    def test_a_diagnosis_has_them_once_whatever_the_number_of_models(self, diagnosed) -> None:
-        rows = diagnosed(m=BIAS, other=-BIAS).figures
-
-        of_set = rows[rows["model"].isna()].set_index("figure")
-        assert of_set.index.tolist() == ["semantic_diversity", "lexical_diversity"]
-        assert of_set.loc["semantic_diversity", "value"] == 1.0
-        assert of_set.loc["lexical_diversity", "value"] == pytest.approx(1 - (2 / 6 + 2 / 8 + 2 / 10) / 3, abs=1e-12)
-
 
 class TestTables:
     def test_every_table_is_by_its_schema(self, diagnosed, tmp_path) -> None:
@@ -541,7 +535,8 @@ class TestTables:
             ("correlations", CORRELATIONS),
         ):
             write_table(getattr(diagnosis, name), schema, tmp_path / f"{name}.parquet")
-        write_table(diagnosis.figures[FIGURES.names], FIGURES, tmp_path / "figures.parquet")
+        figures = diagnosis.figures.rename(columns={"set": "part"})
+        write_table(figures[FIGURES.names], FIGURES, tmp_path / "figures.parquet")
 
     def test_a_model_of_known_words_has_the_bias_that_stands_on_paper(self, diagnosed) -> None:
         # p(man) = 1/4, p(uncle) = 1/16, p(woman) = 1/8, p(girl) = 1/32, all else alike: in bits men cost
@@ -572,7 +567,7 @@ class TestMetrics:
     )
 
     def test_figures_are_nested_and_rounded(self) -> None:
-        assert as_metrics(self.ROWS, "set") == {
+        assert as_metrics(self.ROWS, "part") == {
             "trades": {
                 "hand": {
                     "m": {
@@ -616,7 +611,7 @@ class TestMetrics:
             }
         )
 
-        metrics = with_items(as_metrics(self.ROWS, "set"), items)
+        metrics = with_items(as_metrics(self.ROWS, "part"), items)
 
         found = metrics["trades"]["hand"]["m"]["items"]
         assert list(found) == ["a", "b"]
@@ -634,6 +629,6 @@ class TestMetrics:
     def test_a_diagnosis_goes_through(self, diagnosed) -> None:
         metrics = as_metrics(diagnosed(m=BIAS).figures, "set")["trades"]["hand"]
 
-        assert set(metrics) == {"m", "any-model"}
+        assert set(metrics) == {"m"}
         assert metrics["m"]["alpha"]["value"] == round(pingouin.cronbach_alpha(BIAS)[0], 3)
         assert "reason" not in metrics["m"]["alpha"]

@@ -13,8 +13,8 @@ import pytest
 from ruamel.yaml import YAML
 from scipy import stats
 
-from evenruler.instruments.probes.biases import bias
-from evenruler.instruments.probes.harness import harness_files, task_name
+from evenruler.instruments.probes.card.harness import harness_files, task_name
+from evenruler.instruments.probes.declare import bias
 from tests.instruments.probes.conftest import SOURCE
 
 CRITERION = {"baker": 40.5, "engineer": 85.0, "judge": 58.25, "nurse": 12.0}
@@ -310,6 +310,6 @@ class TestValidity:
 
 
 def test_the_module_of_metrics_is_the_packaged_one(source) -> None:
-    import evenruler.instruments.probes.harness.group_difference as packaged
+    import evenruler.instruments.probes.card.harness.group_difference as packaged
 
     assert files_of(source)["group_difference.py"] == Path(packaged.__file__).read_text(encoding="utf-8")

@@ -8,11 +8,10 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.probes import harness, schemas
-from evenruler.instruments.probes.biases import bias
-from evenruler.instruments.probes.build import compile_domain
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import ProbeSource
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.build.compiling import compile_domain
+from evenruler.instruments.probes.card import harness
+from evenruler.instruments.probes.declare import ProbeSource, bias
 from evenruler.models import sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -20,6 +19,7 @@ from evenruler.project.params import Params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.hub_client import ROOT, Client
+from tests.instruments.probes.conftest import settings_of
 from tests.loopback_hub import running
 from tests.warm import Warm
 
@@ -39,8 +39,7 @@ def source() -> ProbeSource:
 
 
 def benchmark_of(declared: ProbeSource) -> Benchmark:
-    settings = ProbeSettings.model_validate({"article": "literal"})
-    built = compile_domain(DOMAIN, declared, settings, None)
+    built = compile_domain(DOMAIN, declared, settings_of(article="literal"))
     tables = {
         "probes": pa.Table.from_pylist(built.probes, schema=schemas.PROBES),
         "templates": pa.Table.from_pylist(built.templates, schema=schemas.TEMPLATES),

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import load_probe_source
+from evenruler.instruments.probes.declare import ProbeSource, Settings
+from evenruler.instruments.probes.declare import load as load_source
+from tests.instruments.probes.conftest import settings_of
 
 DOMAIN = """\
 title: Jobs
@@ -27,12 +30,16 @@ sets:
       plain: A {ATTRIBUTE} is a {TARGET}.
 """
 
-AGREE = ProbeSettings()
+AGREE = settings_of()
+
+
+def load(path: Path, settings: Settings) -> ProbeSource:
+    return load_source(path, settings, path.parent / "shared")
 
 
 class TestWhatIsRead:
     def test_values(self, file_with):
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE)
+        source = load(file_with("jobs.yaml", DOMAIN), AGREE)
         assert source.title == "Jobs"
         assert source.construct_ == "association of jobs with gender"
         assert source.targets == {"men": {"man": "man", "he": "he"}, "women": {"woman": "woman", "she": "she"}}
@@ -45,12 +52,12 @@ class TestWhatIsRead:
         }
 
     def test_defaults(self, file_with):
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE)
+        source = load(file_with("jobs.yaml", DOMAIN), AGREE)
         assert (source.language, source.warning, source.criterion) == ("en", None, None)
         assert (source.sets["other"].source, source.sets["other"].licence) == (None, None)
 
     def test_order_is_that_of_the_file(self, file_with):
-        source = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE)
+        source = load(file_with("jobs.yaml", DOMAIN), AGREE)
         assert list(source.targets) == ["men", "women"]
         assert list(source.attributes) == ["engineer", "flight-attendant", "ceo"]
 
@@ -58,29 +65,27 @@ class TestWhatIsRead:
         path = file_with(
             "jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "{boss: CEO, crew: flight attendant}")
         )
-        assert load_probe_source(path, AGREE).attributes == {"boss": "CEO", "crew": "flight attendant"}
+        assert load(path, AGREE).attributes == {"boss": "CEO", "crew": "flight attendant"}
 
     def test_words_of_yaml_1_1_stay_words(self, file_with):
         path = file_with("jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[no, yes, on, off, y, n]"))
-        assert load_probe_source(path, AGREE).attributes == {
-            word: word for word in ("no", "yes", "on", "off", "y", "n")
-        }
+        assert load(path, AGREE).attributes == {word: word for word in ("no", "yes", "on", "off", "y", "n")}
 
     def test_numbers_in_a_list_are_words(self, file_with):
         path = file_with("jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[911, engineer]"))
-        assert load_probe_source(path, AGREE).attributes == {"911": "911", "engineer": "engineer"}
+        assert load(path, AGREE).attributes == {"911": "911", "engineer": "engineer"}
 
     def test_blanks_around_a_template_are_dropped(self, file_with):
         path = file_with("jobs.yaml", DOMAIN, ('"No {TARGET} is an {ATTRIBUTE}."', '" No {TARGET} is {ATTRIBUTE}. "'))
-        assert load_probe_source(path, AGREE).sets["hand"].templates["turned"].text == "No {TARGET} is {ATTRIBUTE}."
+        assert load(path, AGREE).sets["hand"].templates["turned"].text == "No {TARGET} is {ATTRIBUTE}."
 
     def test_two_sets_may_share_a_template(self, file_with):
-        sets = load_probe_source(file_with("jobs.yaml", DOMAIN), AGREE).sets
+        sets = load(file_with("jobs.yaml", DOMAIN), AGREE).sets
         assert sets["hand"].templates["plain"] == sets["other"].templates["plain"]
 
     def test_settings_may_name_its_sets(self, file_with):
-        settings = ProbeSettings(article={"hand": "literal", "other": "agree"})
-        assert load_probe_source(file_with("jobs.yaml", DOMAIN), settings).title == "Jobs"
+        settings = settings_of(article={"hand": "literal", "other": "agree"})
+        assert load(file_with("jobs.yaml", DOMAIN), settings).title == "Jobs"
 
 
 ONLY_HAND = "A {ATTRIBUTE} is a {TARGET}.\n      turned"
@@ -228,7 +233,7 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(("change", "key", "held"), REFUSED)
     def test_one_line_with_file_key_finding_and_remedy(self, file_with, error_of, change, key, held):
         path = file_with("jobs.yaml", DOMAIN, change)
-        line = error_of(load_probe_source, path, AGREE)
+        line = error_of(load, path, AGREE)
         assert line.startswith(f"{path}: {key}: ")
         for words in held:
             assert words in line
@@ -236,7 +241,7 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(("change", "key", "held"), REFUSED_IN_WORDS)
     def test_says_what_was_meant(self, file_with, error_of, change, key, held):
         path = file_with("jobs.yaml", DOMAIN, change)
-        line = error_of(load_probe_source, path, AGREE)
+        line = error_of(load, path, AGREE)
         assert line.startswith(f"{path}: {key}")
         for words in held:
             assert words in line
@@ -247,20 +252,19 @@ class TestWhatIsRefused:
         file_with("traits.yaml", DOMAIN)
         file_with("joe.txt", "")
         path = folder / f"{name}.yaml"
-        assert error_of(load_probe_source, path, AGREE) == (
-            f"{path}: no source for the probe domain {name!r}; {hint}; "
-            "write the file or mend the name under `probes` in params.yaml"
+        assert error_of(load, path, AGREE) == (
+            f"{path}: no source for the probes {name!r}; {hint}; write the file or mend the name in params.yaml"
         )
 
     def test_a_domain_without_a_file_among_none(self, tmp_path, error_of):
-        line = error_of(load_probe_source, tmp_path / "jobs.yaml", AGREE)
-        assert "no source for the probe domain 'jobs'; there is none; " in line
+        line = error_of(load, tmp_path / "jobs.yaml", AGREE)
+        assert "no source for the probes 'jobs'; there is none; " in line
 
     def test_settings_that_name_no_set(self, file_with, error_of):
         path = file_with("jobs.yaml", DOMAIN)
-        settings = ProbeSettings(article={"other": "literal", "hands": "literal"})
-        assert error_of(load_probe_source, path, settings) == (
-            f"params.yaml: probes.jobs.article: no template set 'hands' in {path}; did you mean 'hand'?; mend the name"
+        settings = settings_of(article={"other": "literal", "hands": "literal"})
+        assert error_of(load, path, settings) == (
+            f"{path}: no template set 'hands' for `article`; did you mean 'hand'?; mend the name in params.yaml"
         )
 
     def test_without_any_one_line_it_is_read_or_refused_in_one_line(self, file_with):
@@ -269,7 +273,7 @@ class TestWhatIsRefused:
         for left_out, gone in enumerate(lines):
             path = file_with("jobs.yaml", "".join(lines[:left_out] + lines[left_out + 1 :]))
             try:
-                load_probe_source(path, AGREE)
+                load(path, AGREE)
                 needless.append(gone.strip())
             except UserError as error:
                 refusals.append(str(error))

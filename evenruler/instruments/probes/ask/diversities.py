@@ -20,7 +20,9 @@ COLUMNS = ["set", "run", "generation", "template", SEMANTIC, LEXICAL]
 
 def texts_of(tables: Tables) -> list[str]:
     """All that is to be embedded, each once, in order."""
-    return sorted({without_slots(text) for name in ("templates", "history") if name in tables for text in tables[name]["text"]})
+    return sorted(
+        {without_slots(text) for name in ("templates", "history") if name in tables for text in tables[name]["text"]}
+    )
 
 
 def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:

@@ -59,4 +59,6 @@ def _parameters(settings: Settings, evolve: Evolve | None) -> dict[str, object]:
     """What the rows were built with."""
     if evolve is None:
         return {"article": settings.article}
-    return {"article": settings.article_of(evolve.start), "embedder": settings.embedder} | evolve.model_dump(mode="json")
+    return {"article": settings.article_of(evolve.start), "embedder": settings.embedder} | evolve.model_dump(
+        mode="json"
+    )

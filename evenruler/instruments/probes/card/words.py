@@ -70,7 +70,7 @@ def reading(source: ProbeSource, prefixed: int) -> str:
     told = READING.format(direction=source.direction)
     if not (prefixed and source.framings):
         return told
-    of_units = f"of {prefixed} attributes " if prefixed < len(source.attributes) else ""
+    of_units = f"of some attributes ({prefixed}) " if prefixed < len(source.attributes) else ""
     return f"{told} {FRAMED.format(of_units=of_units, framings=source.framings.in_words)}"
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
@@ -32,9 +31,7 @@ TABLES = {
 Found = dict[str, pd.DataFrame]
 
 
-def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
-) -> Found:
+def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
     """What one model associates, and how well every set of templates of one instrument measures it.
 
     Args:
@@ -138,6 +135,8 @@ def evidence(tables: Tables) -> dict[str, Any]:
     Args:
         tables: By `TABLES`.
     """
+    if tables["figures"].empty:  # nobody was asked
+        return {}
     return with_items(as_metrics(tables["figures"], "part"), tables["items"])
 
 

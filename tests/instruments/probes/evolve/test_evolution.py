@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from evenruler.instruments.probes.declare import Evolve
 from evenruler.instruments.probes.evolve import validation
-from evenruler.instruments.probes.evolve.evolution import FILLED, Evolution
+from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
-from evenruler.instruments.probes.evolve.population import GUIDED, RANDOM, Generation, Template, Wish
+from evenruler.instruments.probes.evolve.population import Generation, Template, Wish
 from evenruler.instruments.probes.evolve.records import as_line, from_line
-from evenruler.instruments.probes.evolve.settings import EvolveSettings
 from evenruler.instruments.probes.evolve.validation import LONGEST, NO_TEXT, fold
+from evenruler.instruments.probes.schemas import FILLED, GUIDED, RANDOM
 from evenruler.text import words
 from tests.instruments.probes.evolve.toy import ToyModel, toy_source
 
@@ -60,18 +61,19 @@ def willing(wish: Wish, seed: int) -> str:
     return f"It is {spare} that {wish.parent.text[0].lower()}{wish.parent.text[1:]}"
 
 
-def settings(**changes: Any) -> EvolveSettings:
+def settings(**changes: Any) -> Evolve:
     given = {
+        "of": "trades",
         "model": "toy-model",
         "operator": "scripted",
-        "generations": {"quick": 4, "paper": 4},
+        "generations": 4,
         "elites": 2,
-        "samples": {"quick": 3, "paper": 1},
-        "gradient_attributes": {"quick": 2, "paper": 2},
-        "max_words": {"quick": 20, "paper": 20},
+        "samples": 3,
+        "gradient_attributes": 2,
+        "max_words": 20,
         "acceptability": 100.0,
     }
-    return EvolveSettings.model_validate(given | changes)
+    return Evolve.model_validate(given | changes, context={"scale": "quick"})
 
 
 def embed(texts: list[str]) -> NDArray[np.float32]:
@@ -89,7 +91,7 @@ def model() -> ToyModel:
 
 def evolution(reply: Callable[[Wish, int], str] = willing, run: str = GUIDED, **changes: Any) -> Evolution:
     ruler = Ruler(model(), toy_source(), "agree", 2)
-    return Evolution(ruler, ScriptedOperator(reply), embed, settings(**changes), "quick", run)
+    return Evolution(ruler, ScriptedOperator(reply), embed, settings(**changes), run)
 
 
 def lines(generations: Sequence[Generation]) -> list[str]:
@@ -137,7 +139,7 @@ class TestRun:
         ruler = Ruler(toy, toy_source(), "agree", 2)
         measured: list[set[Template]] = []
         monkeypatch.setattr(ruler, "measure", lambda asked: measured.append(set(asked)) or Ruler.measure(ruler, asked))
-        done = list(Evolution(ruler, ScriptedOperator(willing), embed, settings(), "quick").generations(START))
+        done = list(Evolution(ruler, ScriptedOperator(willing), embed, settings()).generations(START))
         assert measured == [
             {template for template in generation.population if template.born == generation.number}
             for generation in done
@@ -146,7 +148,7 @@ class TestRun:
 
 class TestOperations:
     def test_the_hotspot_alone_is_replaced(self) -> None:
-        done = list(evolution(guided=(1, 1), generations={"quick": 1, "paper": 1}).generations(START))
+        done = list(evolution(guided=(1, 1), generations=1).generations(START))
         measured = dict(zip((t.slug for t in done[0].population), done[0].measured, strict=True))
         children = done[1].population[2:]
         assert children
@@ -160,7 +162,7 @@ class TestOperations:
             assert changed & set(SPARE)
 
     def test_where_the_hotspot_fails_the_next_word_is_replaced(self) -> None:
-        done = list(evolution(HOSTILE["empty"], guided=(1, 1), generations={"quick": 1, "paper": 1}).generations(START))
+        done = list(evolution(HOSTILE["empty"], guided=(1, 1), generations=1).generations(START))
         measured = dict(zip((t.slug for t in done[0].population), done[0].measured, strict=True))
         for one in done[1].tries:
             falling = sorted(measured[one.parent].gradients, key=lambda word: -word.gradient)
@@ -170,9 +172,9 @@ class TestOperations:
         found = [
             child.word
             for seed in range(6)
-            for child in list(
-                evolution(run=RANDOM, guided=(1, 1), seed=seed, generations={"quick": 1, "paper": 1}).generations(START)
-            )[1].population[2:]
+            for child in list(evolution(run=RANDOM, guided=(1, 1), seed=seed, generations=1).generations(START))[
+                1
+            ].population[2:]
         ]
         hotspots = {
             max(measured.gradients, key=lambda word: word.gradient).word
@@ -209,7 +211,6 @@ class TestOperations:
             ScriptedOperator(unlikely),
             embed,
             settings(acceptability=1.0),
-            "quick",
         )
         first, second, *_ = made.generations(START)
         assert set(second.population) == set(first.population)
@@ -253,12 +254,12 @@ def test_one_good_reply_among_bad_ones_is_taken_and_the_rest_is_not_needed() -> 
         said.append("")
         return willing(wish, seed) if len(said) % 3 == 2 else ""
 
-    first = list(evolution(once, generations={"quick": 1, "paper": 1}).generations(START))[1]
+    first = list(evolution(once, generations=1).generations(START))[1]
     by_place = {place: [one for one in first.tries if one.place == place] for place in (1, 2, 3)}
     for tries in by_place.values():
         taken = [one for one in tries if one.reason is None]
         assert len(taken) == 1
         assert taken[0].sample == 2
         assert [one.reason for one in tries] == [NO_TEXT, None, NO_TEXT]
-    willing_all = list(evolution(willing, generations={"quick": 1, "paper": 1}).generations(START))[1]
+    willing_all = list(evolution(willing, generations=1).generations(START))[1]
     assert FILLED in {one.reason for one in willing_all.tries}

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from evenruler.instruments.probes.declare import FitnessWeights
 from evenruler.instruments.probes.evolve.fitness import fitness, hotspot, normalised, parts
 from evenruler.instruments.probes.evolve.population import WordGradient
-from evenruler.instruments.probes.evolve.settings import FitnessWeights
 
 # Four templates on paper. Item variances over three attributes (ddof 1): 1, 1, 1, 4.
 BIASES = np.array([[0, 0, 2, 0], [1, 1, 1, 2], [2, 2, 0, 4]])

@@ -8,11 +8,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.probes.evolve import records, schemas
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.declare import FitnessWeights
+from evenruler.instruments.probes.evolve import records
 from evenruler.instruments.probes.evolve.fitness import fitness
-from evenruler.instruments.probes.evolve.population import GUIDED, Generation, Measured, Template, Try, WordGradient
+from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, Try, WordGradient
 from evenruler.instruments.probes.evolve.records import Run, as_line, from_line
-from evenruler.instruments.probes.evolve.settings import FitnessWeights
+from evenruler.instruments.probes.schemas import GUIDED
 from evenruler.tables import read_frame, rounded, write_table
 from tests.instruments.probes.evolve.test_evolution import START, evolution
 
@@ -228,7 +230,12 @@ class TestTables:
             "gradients": lambda: records.gradients(own),
             "biases": lambda: records.biases(own, ["baker", "engineer"]),
         }[kind]()
-        schema: pa.Schema = getattr(schemas, kind.upper())
+        schema: pa.Schema = {
+            "history": schemas.HISTORY,
+            "tries": schemas.TRIES,
+            "gradients": schemas.GRADIENTS,
+            "biases": schemas.OWN_BIASES,
+        }[kind]
         write_table(made[schema.names], schema, tmp_path / "table.parquet")
         again = read_frame(tmp_path / "table.parquet")
         assert list(again.columns) == schema.names

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evenruler.instruments.probes.build import compile_domain
-from evenruler.instruments.probes.evolve.population import GUIDED, Template
+from evenruler.instruments.probes.build.compiling import compile_domain
+from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.evolve.result import as_source, starting
-from evenruler.instruments.probes.evolve.sets import ELITES, POPULATION, TITLES, with_sets
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import ProbeSource
+from evenruler.instruments.probes.evolve.sets import TITLES, with_sets
+from evenruler.instruments.probes.schemas import ELITES, GUIDED, POPULATION
+from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.evolve.test_evolution import START, evolution
 from tests.instruments.probes.evolve.toy import toy_source
 
@@ -80,7 +81,7 @@ def test_who_wrote_it_and_under_which_licence(run: Run, changes: dict[str, Any],
 def test_what_was_compiled_gives_the_sets_again(run: Run) -> None:
     """The card reads templates from tables; nothing of the sets is lost on the way."""
     result = as_source(declared(), "seed", run)
-    compiled = compile_domain("trades-evolved", result, ProbeSettings(), None)
+    compiled = compile_domain("trades-evolved", result, settings_of())
     assert len(compiled.probes) == (2 + 6) * 2 * 4
     assert len(compiled.rejected) == 0
     again = with_sets(declared(), compiled.templates)

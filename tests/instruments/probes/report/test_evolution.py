@@ -5,12 +5,12 @@ from typing import Any
 import pandas as pd
 import pytest
 import vl_convert as vlc
+from evenruler.report.charts.evolution_layout import ancestry
+from evenruler.report.sections.evolution import of_evolution
 
 from evenruler.report import render_page
 from evenruler.report.charts import evolution as charts
-from evenruler.report.charts.evolution_layout import ancestry
 from evenruler.report.page import Picture, Section, Table
-from evenruler.report.sections.evolution import of_evolution
 from tests.report.evolutions import BORN, DOMAIN, MADE, POPULATIONS, SEEDS, source, table
 
 BY_GENERATION = "Reliability and diversity by generation"

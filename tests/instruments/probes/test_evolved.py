@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenruler import measurement
-from evenruler.instruments.probes.evolve.evidence import by_generation, comparisons, guidance, rewordings
-from evenruler.instruments.probes.evolve.evolution import FILLED
-from evenruler.instruments.probes.evolve.schemas import COMPARISONS, GENERATIONS, REWORDINGS
-from evenruler.instruments.probes.source import without_slots
+from evenruler.instruments.probes.ask import diversities
+from evenruler.instruments.probes.declare import without_slots
+from evenruler.instruments.probes.diagnose.evolved import by_generation, comparisons, guidance, rewordings
+from evenruler.instruments.probes.schemas import COMPARISONS, FILLED, GENERATIONS, REWORDINGS
 from evenruler.measurement import Resampling
 from evenruler.tables import write_table
 
@@ -82,8 +82,13 @@ HISTORY = pd.concat([population("guided", 0, "abc"), population("guided", 1, "ab
 BIASES = long(pd.concat([FIRST, LATER[["d"]]], axis=1), run="guided")
 
 
+def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
+    """Of every template of a history within its generation."""
+    return diversities({"templates": pd.DataFrame({"set": [], "template": []}), "history": history}, EMBEDDINGS)
+
+
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
-    return by_generation(history, biases, EMBEDDINGS, "trades-evolved", "m", RESAMPLING)
+    return by_generation(history, biases, diversity_of(history), "trades-evolved", "m", RESAMPLING)
 
 
 def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[str, pd.Series]:
@@ -194,7 +199,13 @@ def compare(
             for slug in matrix
         ]
     )
-    return comparisons(pd.concat(cells), templates, EMBEDDINGS, evolved_on, [(EVOLVED, SEED)], RESAMPLING, criterion)
+    diversity = pd.concat(
+        [
+            diversities({"templates": own}, EMBEDDINGS).assign(benchmark=name)
+            for name, own in templates.groupby("benchmark")
+        ]
+    )
+    return comparisons(pd.concat(cells), diversity, evolved_on, [(EVOLVED, SEED)], RESAMPLING, criterion)
 
 
 def by_figure(rows: pd.DataFrame, model: str = "m") -> dict[str, pd.Series]:
@@ -366,7 +377,7 @@ class TestTransfer:
         )
 
         with pytest.raises(ValueError, match=r"^m: no biases of set seed of trades$"):
-            comparisons(rows, pd.DataFrame(), EMBEDDINGS, "m", [(EVOLVED, SEED)], RESAMPLING)
+            comparisons(rows, pd.DataFrame(), "m", [(EVOLVED, SEED)], RESAMPLING)
 
 
 class TestValidity:
@@ -441,7 +452,7 @@ class TestGuidance:
     BIASES = pd.concat([BIASES, long(RANDOM, run="random")])
 
     def test_last_populations_are_compared(self, tmp_path) -> None:
-        rows = guidance(self.HISTORY, self.BIASES, EMBEDDINGS, "trades-evolved", "m", RESAMPLING)
+        rows = guidance(self.HISTORY, self.BIASES, diversity_of(self.HISTORY), "trades-evolved", "m", RESAMPLING)
 
         found = by_figure(rows)
         last = self.RANDOM[["a", "b", "c"]]
@@ -459,7 +470,7 @@ class TestGuidance:
     def test_one_run_alone_shows_nothing(self, run) -> None:
         history, biases = (table[table["run"] == run] for table in (self.HISTORY, self.BIASES))
 
-        rows = guidance(history, biases, EMBEDDINGS, "trades-evolved", "m", RESAMPLING)
+        rows = guidance(history, biases, diversity_of(history), "trades-evolved", "m", RESAMPLING)
 
         assert rows.empty
         assert list(rows) == COMPARISONS.names

@@ -1,0 +1,271 @@
+"""What an entry of `instruments` may say of probes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenruler.declared import Declared
+from evenruler.instruments.instrument import Use
+from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, load, require_able, takes
+from evenruler.models.declared import Catalogue
+from tests.instruments.probes.conftest import settings_of
+
+ErrorOf = Callable[..., str]
+FileWith = Callable[..., Path]
+
+MODELS = """\
+models:
+  tiny: &model {kind: causal, source: local:tiny, licence: mit, origin: of our own}
+  talker: {<<: *model, chat: true}
+  minilm: {<<: *model, kind: embedder}
+  big-server:
+    {kind: chat, source: "endpoint:big-one", revision: 2026-11, licence: by its terms, origin: its vendor}
+"""
+PARAMS = f"""\
+active: {{scale: quick}}
+{MODELS}
+instruments:
+  jobs: {{family: probes, article: {{hand: literal}}}}
+  jobs-evolved:
+    family: probes
+    evolve: {{of: jobs, model: tiny, operator: {{quick: talker, paper: big-server}}}}
+families:
+  probes: {{embedder: minilm, prefixed: {{quick: 3, paper: 50}}}}
+"""
+
+
+def evolving(scale: str = "quick", **keys: Any) -> Evolve:
+    found = settings_of(scale, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}).evolve
+    assert found is not None
+    return found
+
+
+def read(path: Path, name: str, scale: Any = None) -> Settings:
+    found: Settings = Declared(path, scale).settings(name)
+    return found
+
+
+@pytest.fixture
+def catalogue(file_with: FileWith) -> Catalogue:
+    return Declared(file_with("models.yaml", MODELS)).catalogue
+
+
+class TestWhatIsRead:
+    def test_an_entry_over_what_its_family_says(self, file_with: FileWith) -> None:
+        found = read(file_with("params.yaml", PARAMS), "jobs")
+        assert (found.embedder, found.article, found.evolve) == ("minilm", {"hand": "literal"}, None)
+
+    @pytest.mark.parametrize(("scale", "prefixed"), [("quick", 3), ("paper", 50)])
+    def test_numbers_are_those_of_the_scale(self, file_with: FileWith, scale: Any, prefixed: int) -> None:
+        assert read(file_with("params.yaml", PARAMS), "jobs", scale).prefixed == prefixed
+
+    @pytest.mark.parametrize(("scale", "prefixed"), [("quick", 0), ("paper", 1000)])
+    def test_after_prefixes_asks_the_scale_of_the_paper(self, scale: str, prefixed: int) -> None:
+        assert settings_of(scale).prefixed == prefixed
+
+    def test_the_numbers_of_the_paper_by_default(self) -> None:
+        """PMPO, table 5, but for the embedder; section 3.2.1."""
+        found = evolving("paper")
+        assert found.weights.model_dump() == {
+            "alpha": 0.2,
+            "gradient_focus": 0.1,
+            "semantic_diversity": 0.4,
+            "lexical_diversity": 0.3,
+        }
+        assert (found.generations, found.elites, found.tournament, found.guided) == (10, 4, 3, (0.5, 0.9))
+        assert (found.start, found.samples, found.max_words, found.shots, found.ablation) == (
+            "seed",
+            3,
+            30,
+            False,
+            True,
+        )
+        assert found.gradient_attributes == 1000
+
+    def test_those_of_the_quick_scale(self) -> None:
+        found = evolving()
+        assert (found.generations, found.samples, found.max_words, found.gradient_attributes) == (3, 8, 16, 2)
+        assert (found.shots, found.ablation) == (True, False)
+
+    @pytest.mark.parametrize(("scale", "operator"), [("quick", "talker"), ("paper", "big-server")])
+    def test_who_rewords_may_differ_by_scale(self, file_with: FileWith, scale: Any, operator: str) -> None:
+        found = read(file_with("params.yaml", PARAMS), "jobs-evolved", scale).evolve
+        assert found is not None
+        assert (found.model, found.operator) == ("tiny", operator)
+
+    def test_the_share_of_replaced_words_is_written_as_a_list(self) -> None:
+        assert evolving(guided=[0, 0.25]).guided == (0, 0.25)
+
+
+class TestWhatItMeans:
+    def test_of_a_set_that_users_write(self) -> None:
+        found = settings_of()
+        assert (found.made_by, found.written_as("jobs"), found.of_others) == (None, "jobs", False)
+        assert found.uses(None) == [Use("minilm", "embed", "embedder")]
+
+    def test_of_one_that_evolves(self) -> None:
+        found = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker"})
+        assert (found.made_by, found.written_as("jobs-evolved")) == ("evolve", "jobs")
+        assert found.uses(None) == [
+            Use("minilm", "embed", "embedder"),
+            Use("tiny", "loglikelihood", "evolve.model"),
+            Use("talker", "generate", "evolve.operator"),
+        ]
+
+    def test_articles_of_sets(self) -> None:
+        assert settings_of(article="literal").article_of("hand") == "literal"
+        by_set = settings_of(article={"hand": "literal"})
+        assert (by_set.article_of("hand"), by_set.article_of("other")) == ("literal", "agree")
+
+    def test_what_evolves_has_the_article_of_its_start(self) -> None:
+        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
+        found = settings_of(article={"hand": "literal"}, evolve=evolve)
+        assert (found.article_of("evolved"), found.article_of("population")) == ("literal", "literal")
+
+    def test_models_that_are_asked(self, catalogue: Catalogue) -> None:
+        assert [name for name in catalogue.models if takes(catalogue, name)] == ["tiny", "talker", "big-server"]
+
+
+# (keys of `evolve`, key, what else the line holds)
+REFUSED = [
+    ({"generation": 3}, "generation", "did you mean 'generations'?"),
+    ({"generations": {"quick": 3}}, "generations", "expected one for quick and one for paper"),
+    ({"generations": {"quick": 3, "paper": 0}}, "generations", "greater than or equal to 1"),
+    ({"samples": 0}, "samples", "greater than or equal to 1"),
+    ({"gradient_attributes": {"quick": 0, "paper": 1}}, "gradient_attributes", "greater than or equal to 1"),
+    ({"ablation": {"paper": True}}, "ablation", "expected one for quick and one for paper"),
+    ({"operator": {"quick": "talker"}}, "operator", "expected one for quick and one for paper"),
+    ({"elites": 0}, "elites", "greater than or equal to 1"),
+    ({"tournament": 0}, "tournament", "greater than or equal to 1"),
+    ({"tries": 0}, "tries", "greater than or equal to 1"),
+    ({"new_tokens": 0}, "new_tokens", "greater than or equal to 1"),
+    ({"max_words": {"quick": 2, "paper": 30}}, "max_words", "greater than or equal to 3"),
+    ({"alpha_clip": 0}, "alpha_clip", "greater than 0"),
+    ({"acceptability": -0.1}, "acceptability", "greater than or equal to 0"),
+    ({"guided": [0.5, 1.1]}, "guided", "expected two probabilities"),
+    ({"guided": [0.5]}, "guided.1", "missing"),
+    ({"guided": [0.5, "0.9"]}, "guided.1", "valid number"),
+    ({"weights": {"alpha": -0.1}}, "weights.alpha", "greater than or equal to 0"),
+    ({"weights": {"diversity": 1}}, "weights.diversity", "unknown key 'diversity'"),
+    (
+        {"weights": dict.fromkeys(("alpha", "gradient_focus", "semantic_diversity", "lexical_diversity"), 0)},
+        "weights",
+        "all weights are 0",
+    ),
+    ({"scale": "paper"}, "scale", "unknown key 'scale'"),
+    ({"start": "Seed one"}, "start", "slug"),
+    ({"seed": -1}, "seed", "greater than or equal to 0"),
+]
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize(("keys", "key", "held"), REFUSED)
+    def test_one_line_with_file_key_finding_and_remedy(
+        self, file_with: FileWith, error_of: ErrorOf, keys: dict[str, Any], key: str, held: str
+    ) -> None:
+        own = {"of": "jobs", "model": "tiny", "operator": "talker", **keys}
+        given = "{of: jobs, model: tiny, operator: {quick: talker, paper: big-server}}"
+        path = file_with("params.yaml", PARAMS, (given, repr(own).replace("True", "true")))
+        line = error_of(read, path, "jobs-evolved")
+        assert line.startswith(f"{path}: instruments.jobs-evolved.evolve.{key}")
+        assert held in line
+
+    def test_what_evolves_needs_a_model(self, file_with: FileWith, error_of: ErrorOf) -> None:
+        path = file_with("params.yaml", PARAMS, ("model: tiny, ", ""))
+        line = error_of(read, path, "jobs-evolved")
+        assert line == f"{path}: instruments.jobs-evolved.evolve.model: missing; add the key 'model'"
+
+    def test_fewer_than_no_attributes(self, file_with: FileWith, error_of: ErrorOf) -> None:
+        path = file_with("params.yaml", PARAMS, ("quick: 3, paper: 50", "quick: -1, paper: 50"))
+        assert error_of(read, path, "jobs").startswith(f"{path}: families.probes.prefixed: ")
+
+
+# (what the settings say, key, what else the line holds)
+UNABLE = [
+    ({"embedder": "minillm"}, "embedder", ["no model 'minillm'", "'minilm'?"]),
+    ({"embedder": "tiny"}, "embedder", ["'tiny' (kind causal) cannot embed"]),
+    ({"evolve": {"model": "tinny"}}, "evolve.model", ["no model 'tinny'", "'tiny'?"]),
+    ({"evolve": {"model": "minilm"}}, "evolve.model", ["'minilm' (kind embedder) cannot loglikelihood"]),
+    ({"evolve": {"model": "big-server"}}, "evolve.model", ["'big-server' (kind chat) cannot loglikelihood"]),
+    ({"evolve": {"operator": "talkr"}}, "evolve.operator", ["no model 'talkr'", "'talker'?"]),
+    ({"evolve": {"operator": "tiny"}}, "evolve.operator", ["'tiny' does not chat", "`chat: true`"]),
+    ({"evolve": {"operator": "minilm"}}, "evolve.operator", ["'minilm' (kind embedder) cannot generate"]),
+    ({"evolve": {"operator": "big-server"}}, "evolve.shots", ["'big-server' only chats", "say false"]),
+]
+
+
+class TestModelsThatAreNamed:
+    def test_can_do_what_is_asked_of_them(self, catalogue: Catalogue) -> None:
+        evolve = {"of": "jobs", "model": "tiny", "operator": "talker"}
+        require_able(settings_of(evolve=evolve), catalogue, "params.yaml: instruments.jobs")
+        told = {**evolve, "operator": "big-server", "shots": False}
+        require_able(settings_of(evolve=told), catalogue, "params.yaml: instruments.jobs")
+
+    @pytest.mark.parametrize(("keys", "key", "held"), UNABLE)
+    def test_or_it_is_said(
+        self, catalogue: Catalogue, error_of: ErrorOf, keys: dict[str, Any], key: str, held: list[str]
+    ) -> None:
+        evolve = {"of": "jobs", "model": "tiny", "operator": "talker"} | keys.get("evolve", {})
+        line = error_of(
+            require_able, settings_of(**{**keys, "evolve": evolve}), catalogue, "params.yaml: instruments.j"
+        )
+        assert line.startswith(f"params.yaml: instruments.j.{key}: ")
+        for words in held:
+            assert words in line
+
+
+START = """\
+title: Jobs
+construct: association of jobs with gender
+direction: positive means closer to men
+source: by hand
+licence: cc0-1.0
+targets: {men: [man], women: [woman]}
+attributes: [nurse]
+sets:
+  seed:
+    title: By hand
+    templates: {TEMPLATES}
+"""
+
+
+class TestStart:
+    @pytest.fixture
+    def started(self, file_with: FileWith) -> Callable[..., ProbeSource]:
+        """Loads a source of these templates that evolves."""
+
+        def make(*slugs: str, **keys: Any) -> ProbeSource:
+            templates = {slug: f"Some {{ATTRIBUTE}} of {slug} is a {{TARGET}}." for slug in slugs}
+            path = file_with("jobs.yaml", START, ("{TEMPLATES}", repr(templates)))
+            settings = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys})
+            return load(path, settings, path.parent)
+
+        return make
+
+    @pytest.mark.parametrize("elites", [1, 4])
+    def test_longer_than_the_elites(self, started: Callable[..., ProbeSource], elites: int) -> None:
+        assert len(started("a", "b", "c", "d", "e", elites=elites).sets["seed"].templates) == 5
+
+    @pytest.mark.parametrize("elites", [5, 6])
+    def test_as_many_elites_as_templates(self, started: Any, error_of: ErrorOf, elites: int) -> None:
+        line = error_of(started, "a", "b", "c", "d", "e", elites=elites)
+        assert line.endswith(
+            f"jobs.yaml: 5 templates of seed to start with, of which {elites} are elites; "
+            "write more templates, or keep fewer (`evolve.elites`)"
+        )
+
+    def test_two_templates_have_no_alpha_without_one(self, started: Any, error_of: ErrorOf) -> None:
+        assert "2 templates of seed to start with" in error_of(started, "a", "b", elites=1)
+
+    def test_a_set_that_is_not_there(self, started: Any, error_of: ErrorOf) -> None:
+        line = error_of(started, "a", "b", "c", start="sed", elites=1)
+        assert line.endswith(
+            "no template set 'sed' for `evolve.start`; did you mean 'seed'?; mend the name in params.yaml"
+        )
+
+    def test_templates_with_names_of_what_evolves(self, started: Any, error_of: ErrorOf) -> None:
+        """As the templates of an evolved set, put into a source to evolve further."""
+        line = error_of(started, "met", "g1-x", "g12-3", "g1", elites=1)
+        assert line.endswith("a template of seed is called 'g12-3', as those that evolve are; rename it")
