@@ -36,7 +36,7 @@ PROBES = pa.schema(
 """One row a sentence. `pole`: +1 for the group that a positive bias is closer to, -1 for the other."""
 
 
-def sentence_id(name: str, row: Mapping[str, Any], framing: str) -> str:
+def sentence_id(name: str, row: Mapping[Any, Any], framing: str) -> str:
     """The id of a sentence, as it is or after a prefix.
 
     Args:

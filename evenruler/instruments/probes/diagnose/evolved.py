@@ -147,7 +147,8 @@ def guidance(
 def _of_last(diversity: pd.DataFrame, run: str) -> pd.DataFrame:
     """Of the last generation of a run."""
     own = diversity[diversity["run"] == run]
-    return own[own["generation"] == own["generation"].max()]
+    found: pd.DataFrame = own[own["generation"] == own["generation"].max()]
+    return found
 
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:

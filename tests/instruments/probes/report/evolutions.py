@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from evenruler.instruments.probes.source import ProbeSource
 
-from evenruler.instruments.probes.evolve import schemas
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.declare import ProbeSource
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.schemas import required
 

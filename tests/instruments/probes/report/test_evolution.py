@@ -5,13 +5,13 @@ from typing import Any
 import pandas as pd
 import pytest
 import vl_convert as vlc
-from evenruler.report.charts.evolution_layout import ancestry
-from evenruler.report.sections.evolution import of_evolution
 
+from evenruler.instruments.probes.report import evolution_charts as charts
+from evenruler.instruments.probes.report.evolution import of_evolution
+from evenruler.instruments.probes.report.evolution_layout import ancestry
 from evenruler.report import render_page
-from evenruler.report.charts import evolution as charts
 from evenruler.report.page import Picture, Section, Table
-from tests.report.evolutions import BORN, DOMAIN, MADE, POPULATIONS, SEEDS, source, table
+from tests.instruments.probes.report.evolutions import BORN, DOMAIN, MADE, POPULATIONS, SEEDS, source, table
 
 BY_GENERATION = "Reliability and diversity by generation"
 TREE = "Where the evolved templates come from"

@@ -5,9 +5,9 @@ from itertools import combinations, pairwise
 
 import pandas as pd
 import pytest
-from evenruler.report.charts.evolution_layout import COLUMNS, ancestry, lineage, pieces
 
-from tests.report.evolutions import history
+from evenruler.instruments.probes.report.evolution_layout import COLUMNS, ancestry, lineage, pieces
+from tests.instruments.probes.report.evolutions import history
 
 Segment = tuple[tuple[float, float], tuple[float, float]]
 

@@ -1,0 +1,160 @@
+"""Two instruments on toy models, from what users write to figures: a set of probes, and one that evolves of it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evenruler.instruments.asking import Answering, ask
+from evenruler.instruments.instrument import Declaration, Plan, Record, Subject, Tables
+from evenruler.instruments.probes.ask import ANSWERS, requests, scores
+from evenruler.instruments.probes.build import build
+from evenruler.instruments.probes.declare import Settings, load
+from evenruler.instruments.probes.diagnose import TABLES, across, figures
+from evenruler.instruments.probes.evolve import Evolved, evolve
+from evenruler.measurement import Resampling
+from evenruler.models import LogLikelihoods
+from evenruler.models.declared import Catalogue
+from evenruler.models.operations import Operation
+from evenruler.tables import table_of
+from evenruler.tables.schemas import required
+from tests.instruments.probes.conftest import settings_of
+from tests.instruments.probes.evolve.test_evolution import SPARE, START, embed
+from tests.instruments.probes.evolve.test_evolution import model as toy_model
+from tests.instruments.probes.evolve.toy import ToyModel
+
+RESAMPLING = Resampling(level=0.9, resamples=100, seed=3)
+EVOLVE = {"of": "trades", "model": "toy", "operator": "toy", "generations": 2, "elites": 2, "acceptability": 100.0}
+TRADES, EVOLVED = "trades", "trades-evolved"
+
+SOURCE = f"""\
+title: Trades
+construct: association of trades with gender
+direction: positive means closer to men
+source: the file
+licence: cc-by-4.0
+targets: {{men: [man, uncle], women: [woman, girl]}}
+attributes: [baker, engineer, clerk, cook, driver]
+criterion: {{file: trades.csv, column: men, label: men (%)}}
+framings: {{salience: This is a test., instruction: "Complete this:"}}
+sets:
+  other:
+    title: By others
+    templates:
+      plain: The {{ATTRIBUTE}} is a {{TARGET}}.
+      odd: So a {{TARGET}} is an {{ATTRIBUTE}}.
+  seed:
+    title: By hand
+    templates: { ({template.slug: template.text for template in START})!r}
+"""
+CRITERION = "attribute,men,match\nbaker,60,exact\nengineer,90,exact\nclerk,20,group\ncook,45,exact\ndriver,80,exact\n"
+
+
+class Everything:
+    """A model of words whose probabilities are known, that also rewords and embeds, and counts what it is asked."""
+
+    engine = "toy"
+
+    def __init__(self, name: str) -> None:
+        self.name, self.asked = name, 0
+        self._words: ToyModel = toy_model()
+
+    def loglikelihood(self, texts: Sequence[str], before: Sequence[str] | None = None) -> LogLikelihoods:
+        """What stands before a text is read, too, and makes it likelier by nothing."""
+        self.asked += len(texts)
+        return self._words.loglikelihood(texts)
+
+    def generate(self, prompts: Sequence[str], *, seeds: Sequence[int], **how: object) -> list[str]:
+        self.asked += len(prompts)
+        return [_reworded(prompt, SPARE[seed % len(SPARE)]) for prompt, seed in zip(prompts, seeds, strict=True)]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += len(texts)
+        return embed(list(texts))
+
+
+def _reworded(prompt: str, spare: str) -> str:
+    """Another word where synonyms are asked for, else the sentence with something before it."""
+    *_, sentence = re.findall(r"^Sentence: (.*)$", prompt, re.MULTILINE)
+    if "Synonyms of" in prompt.splitlines()[-1]:
+        return spare
+    return f"It is {spare} that {sentence[0].lower()}{sentence[1:]}"
+
+
+def subject(name: str = "toy", *operations: Operation) -> Subject:
+    return Subject(
+        name, "causal", f"{name}-family", frozenset(operations or ("loglikelihood",)), False, True, (), "ours; mit"
+    )
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Both instruments."""
+
+    declared: Mapping[str, Declaration]
+    built: Mapping[str, tuple[Mapping[str, pa.Table], Plan]]
+    evolved: Evolved
+
+    def frames(self, name: str) -> tuple[Tables, Plan]:
+        """The built tables of one, and its plan."""
+        tables, plan = self.built[name]
+        return {table: rows.to_pandas() for table, rows in tables.items()}, plan
+
+
+def declared_in(folder: Path, name: str, **keys: Any) -> Declaration:
+    """What users wrote, for an instrument."""
+    (folder / "trades.yaml").write_text(SOURCE)
+    (folder / "trades.csv").write_text(CRITERION)
+    settings: Settings = settings_of(**keys)
+    return Declaration(name, "probes", settings, load(folder / "trades.yaml", settings, folder))
+
+
+def whole(folder: Path, prefixed: int = 2) -> Whole:
+    """Evolve, and build."""
+    written = declared_in(folder, TRADES, prefixed=prefixed)
+    start = declared_in(folder, EVOLVED, evolve=EVOLVE)
+    found = evolve(start, Everything, folder / "kept")
+    (folder / "source.yaml").write_text(found.as_yaml())
+    source = load(folder / "source.yaml", start.settings, folder)
+    declared = {TRADES: written, EVOLVED: Declaration(EVOLVED, "probes", start.settings, source, found.tables)}
+    built = {name: build(own, Catalogue(models={})) for name, own in declared.items()}
+    return Whole(declared, {name: (own.tables, own.plan) for name, own in built.items()}, found)
+
+
+def answered(made: Mapping[str, tuple[Tables, Plan]], of: Subject) -> dict[str, pd.DataFrame]:
+    """What a subject answers, as a stage keeps it."""
+    answering: Any = Answering(Everything(of.name), Everything)  # type: ignore[arg-type]
+    found = ask(made, requests, of, answering)
+    return {
+        table: table_of(found.get(table, []), pa.schema([required("instrument", pa.string()), *schema])).to_pandas()
+        for table, schema in ANSWERS.items()
+    }
+
+
+def records(made: Mapping[str, tuple[Tables, Plan]], *subjects: Subject) -> list[Record]:
+    """Every instrument on every subject."""
+    found = []
+    for of in subjects:
+        answers = answered(made, of)
+        for name, (tables, plan) in made.items():
+            own = {table: rows[rows["instrument"] == name] for table, rows in answers.items()}
+            numbers = scores(tables, plan, own, of)
+            found.append(Record(name, of, tables, plan, figures(name, tables, plan, numbers, of, RESAMPLING)))
+    return found
+
+
+def diagnosis(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
+    """The tables of the diagnosis."""
+    of_many = across(found, RESAMPLING)
+    parts = {name: [*(one.found[name] for one in found if name in one.found), of_many.get(name)] for name in TABLES}
+    filled = {name: [part for part in own if part is not None and len(part)] for name, own in parts.items()}
+    return {
+        name: pd.concat(own, ignore_index=True) if own else pd.DataFrame(columns=TABLES[name].names)
+        for name, own in filled.items()
+    }
