@@ -298,7 +298,9 @@ class TestDiagnosing:
 
     def test_nobody_has_no_figures(self) -> None:
         assert across([], RESAMPLING) == {}
-        assert evidence({name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()}) == {}
+        nothing = {name: pd.DataFrame() for name in TABLES}
+        assert evidence(nothing) == {}
+        assert all(frame.empty for frame in plots(nothing).values())
 
     def test_evidence_is_by_part_and_model_with_items_beside(self, found: Mapping[str, pd.DataFrame]) -> None:
         shown = evidence(found)[TRADES]["seed"]
@@ -351,6 +353,18 @@ class TestPage:
         titles = [part.title for part in shown[1].parts if isinstance(part, Picture)]
         assert titles == ["Bias against the world", "How the templates go together", "What each template says"]
         assert "5 templates evolved over 2 generations on toy, reworded by toy;" in shown[2].text
+
+    def test_where_nobody_was_asked(self, made: Whole) -> None:
+        shown = sections(
+            Shown(
+                sources={name: own.source for name, own in made.declared.items()},
+                settings={name: own.settings for name, own in made.declared.items()},
+                tables={name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()},
+                built={name: made.frames(name)[0] for name in BOTH},
+            )
+        )
+        assert "No model was asked" in shown[0].text
+        assert shown[2].title == "Trades: how it evolved"
 
     def test_a_family_without_what_evolved(self, made: Whole) -> None:
         found = diagnosis(records({TRADES: made.frames(TRADES)}, subject()))

@@ -1,7 +1,5 @@
 """What models are asked of probes: how likely every sentence is, and vectors of templates."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 import pyarrow as pa
 
@@ -39,19 +37,13 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """
     found = []
     if "likelihoods" not in answers and subject.can("loglikelihood"):
-        sentences = _sentences(tables, plan)
-        found.append(_request("likelihoods", "loglikelihood", sentences, ["id", "framing"], ["text", "before"]))
+        asked = _sentences(tables, plan)
+        inputs = {name: asked[name].tolist() for name in ("text", "before")}
+        found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
     if "embeddings" not in answers:
         texts = pd.DataFrame({"text": texts_of(tables)})
-        found.append(_request("embeddings", "embed", texts, ["text"], ["text"], by=plan["embedder"]))
+        found.append(Request("embeddings", "embed", texts, {"text": texts["text"].tolist()}, by=plan["embedder"]))
     return [request for request in found if len(request.rows)]
-
-
-def _request(
-    table: str, operation: str, asked: pd.DataFrame, rows: Sequence[str], inputs: Sequence[str], **how: str
-) -> Request:
-    given = {name: asked[name].tolist() for name in inputs}
-    return Request(table, operation, asked[list(rows)], given, **how)  # type: ignore[arg-type]
 
 
 def _sentences(tables: Tables, plan: Plan) -> pd.DataFrame:

@@ -146,8 +146,9 @@ def plots(tables: Tables) -> Found:
     Args:
         tables: By `TABLES`.
     """
+    associations = tables["associations"]
     return {
-        "validity": tables["associations"].dropna(subset=["criterion"]),
+        "validity": associations if associations.empty else associations.dropna(subset=["criterion"]),
         "correlations": tables["correlations"],
         "distributions": tables["biases"],
     }

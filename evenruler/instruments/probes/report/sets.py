@@ -89,6 +89,6 @@ def _table(figures: pd.DataFrame) -> Table:
         if len(of_figure):
             rows.append([label, *(figure(of_figure.loc[model], decimals) for model in models)])
     for name, label in OF_ANY_MODEL.items():
-        record = figures[figures["figure"] == name].iloc[0]
-        rows.append([f"{label} (any model)", Cell(figure(record), columns=len(models) or 1)])
+        for _, record in figures[figures["figure"] == name].iterrows():  # one, or none where nobody was asked
+            rows.append([f"{label} (any model)", Cell(figure(record), columns=len(models) or 1)])
     return Table(["figure", *(models or ["value"])], rows)
