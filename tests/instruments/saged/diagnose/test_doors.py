@@ -20,6 +20,7 @@ from tests.instruments.saged.domains import built, declared, subject
 
 FEW = {"permutations": 49, "headline_permutations": 99, "resamples": 100}
 RESAMPLING = Resampling(0.95, 100, 3)
+BASELINES = {"apple": 0.1, "pear": 0.2, "fig": 0.3}
 FEATURES = {
     "vader": {"kind": "lexicon"},
     "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0, "model": "e"},
