@@ -11,7 +11,8 @@ import resource
 import time
 from collections.abc import Iterator
 
-from evenruler.instruments.saged.assemble.branching import Replacements, branches, checked
+from evenruler.instruments.saged.build.branching import branches
+from evenruler.instruments.saged.declare.replacements import Replacements, checked
 
 WORDS = {
     "Aurelia": "{0}",

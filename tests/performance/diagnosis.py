@@ -14,8 +14,9 @@ import time
 import numpy as np
 import pandas as pd
 
+from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose.comparing import adjusted
 from evenruler.instruments.saged.diagnose.diagnosis import diagnose
-from evenruler.instruments.saged.settings import Disparities
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45
 
@@ -61,15 +62,15 @@ def main() -> None:
     parser.add_argument("--all-baselines", action="store_true")
     arguments = parser.parse_args()
     features, replies, prompts = tables(arguments.features, arguments.all_baselines)
-    permutations = {"quick": arguments.headline, "paper": arguments.headline}
-    settings = Disparities(headline_permutations=permutations)
+    settings = Disparities(permutations=1000, headline_permutations=arguments.headline, resamples=1000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.perf_counter(), time.process_time()
-    found = diagnose("countries", features, replies, prompts, pd.DataFrame(), settings, "paper", 0.95, 0)
+    found = diagnose("countries", features, replies, prompts, None, settings, 0.95, 0)
+    disparities = adjusted(found["compared"])
     seconds, own = time.perf_counter() - start[0], time.process_time() - start[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{len(features):,} measurements, {len(found.summaries):,} summaries, {len(found.disparities):,} disparities, "
+        f"{len(features):,} measurements, {len(found['summaries']):,} summaries, {len(disparities):,} disparities, "
         f"{arguments.headline:,} headline permutations"
     )
     print(f"{seconds:.1f} s, {own:.1f} s of processors, peak {peak:,.0f} MB, {before:,.0f} before")

@@ -19,14 +19,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.saged.extract.extracting import extract
-from evenruler.instruments.saged.extract.measuring import FromCatalogue
+from evenruler.declared import Declared
+from evenruler.instruments.saged.ask.extracting import extract
+from evenruler.instruments.saged.ask.measuring import Ask
+from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
-from evenruler.instruments.saged.settings import Feature
 from evenruler.models import load
+from evenruler.models.declared import Catalogue
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params, load_params
 from tests.performance.splitting import sentences
 
 PROMPTS, CONFIGURATIONS, TURNS = 50, 20, 2
@@ -35,22 +36,22 @@ REFUSAL = "I'm sorry, but I can't help with that."
 Single = Callable[[str], np.ndarray]
 
 
-class Opened(FromCatalogue):
+class Opened:
     """Models with an empty store, and the weights of a turn before, if any."""
 
-    def __init__(self, params: Params, folder: Path, classifier: str) -> None:
+    def __init__(self, catalogue: Catalogue, folder: Path, classifier: str) -> None:
         store = RowStore(folder)
-        super().__init__(params, store)
-        self.own = load(classifier, params, store=store)
-        found = super().embedder(None)
-        assert isinstance(found, Model)
-        self.vectors = found
+        self.own = load(classifier, catalogue, store=store)
+        self.vectors = load("all-minilm-l6-v2", catalogue, store=store)
 
     def classifier(self, name: str) -> Model:
         return self.own
 
     def embedder(self, name: str | None) -> Model:
         return self.vectors
+
+    def scorer(self, name: str) -> Ask:
+        raise NotImplementedError
 
 
 def asked(prompts: int, configurations: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -141,13 +142,13 @@ def main() -> None:
     parser.add_argument("--configurations", type=int, default=CONFIGURATIONS)
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
-    params = load_params("params.yaml")
+    catalogue = Declared().catalogue
     tables = asked(arguments.prompts, arguments.configurations)
     distinct = len({*tables[0]["baseline"], *tables[1]["generation"]})
     turns, backends = [], None
     for _ in range(arguments.turns):
         with tempfile.TemporaryDirectory() as folder:
-            models = Opened(params, Path(folder), arguments.classifier)
+            models = Opened(catalogue, Path(folder), arguments.classifier)
             if backends:
                 models.own._backend, models.vectors._backend = backends
             backends = models.own.backend, models.vectors.backend

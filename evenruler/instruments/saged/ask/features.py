@@ -1,6 +1,6 @@
 """The kinds of feature: how each makes numbers of replies and baselines (SAGED, sections 3.2 and A.3, table 2)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 

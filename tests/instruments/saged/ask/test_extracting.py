@@ -10,8 +10,8 @@ import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from evenruler.instruments.saged.ask.extracting import Extracted, extract
-from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue
 from evenruler.models.model import Model
@@ -192,9 +192,7 @@ class TestClassifier:
             ),
         ],
     )
-    def test_weights_that_do_not_fit_the_labels_are_refused(
-        self, score, what, error_of
-    ) -> None:
+    def test_weights_that_do_not_fit_the_labels_are_refused(self, score, what, error_of) -> None:
         models = Doubles(KNOWN)
         wrong = Feature(kind="classifier", model="c", score=score)
         line = error_of(extract, PROMPTS, generations(("p1", "good")), {"s": classifier(), "mood": wrong}, models)

@@ -8,8 +8,8 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.saged.build.branching import Branched, Span
 from evenruler.instruments.saged.build.prompts import _beginning, _outside, counted, rows_of
-from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
 from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
 from evenruler.tables.ids import content_sha256
 
 REPLACEMENTS = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear"}}}
@@ -97,7 +97,9 @@ def test_questions_are_branched_for_themselves() -> None:
 
 
 def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
-    built = rows_of("fruit", domain("question", counterfactual_baseline=False), [sentence("Every apple is sweet.")], asks)
+    built = rows_of(
+        "fruit", domain("question", counterfactual_baseline=False), [sentence("Every apple is sweet.")], asks
+    )
     assert {row["baseline"] for row in built.prompts} == {"Every apple is sweet."}
     assert all(row["baseline_spans"] == [] for row in built.prompts)
 

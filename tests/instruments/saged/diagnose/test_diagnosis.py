@@ -8,10 +8,10 @@ import scipy.stats
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.diagnose.diagnosis import diagnose
-from evenruler.instruments.saged.diagnose.comparing import adjusted
-from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
+from evenruler.instruments.saged.diagnose.comparing import adjusted
+from evenruler.instruments.saged.diagnose.diagnosis import diagnose
+from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 

@@ -6,6 +6,7 @@ import pytest
 import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.disparities import metric_values
 from evenruler.instruments.saged.diagnose.draws import AT_ONCE, as_they_are, resampled, shuffled
@@ -13,7 +14,6 @@ from evenruler.instruments.saged.diagnose.groups import Places
 from evenruler.instruments.saged.diagnose.inference import benjamini_hochberg, intervals, percentiles, permutation_p
 from evenruler.instruments.saged.diagnose.layout import Layout
 from evenruler.instruments.saged.diagnose.summary import Summary
-from evenruler.instruments.saged.declare.settings import Disparities
 from tests.instruments.saged.diagnose import measured
 
 METRIC_NAMES = Disparities(permutations=1, headline_permutations=1, resamples=1).metrics

@@ -4,8 +4,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose import quality
 from evenruler.measurement import Resampling, as_metrics, bootstrap
 from tests.instruments.saged.diagnose import measured
 

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Statistic
 from evenruler.instruments.saged.diagnose.cells import Cells, cells_of
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.instruments.saged.diagnose.verdicts import verdicts
-from evenruler.instruments.saged.declare.settings import Statistic
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 

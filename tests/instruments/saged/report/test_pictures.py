@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 import vl_convert as vlc
 
+from evenruler.instruments.saged import report
 from evenruler.report import render_page
 from evenruler.report.choices import Choices
 from evenruler.report.page import Picture, Section
-from evenruler.instruments.saged import report
-from tests.instruments.saged.report.sageds import CONCEPTS, MADE, settings, shown, table
+from tests.instruments.saged.report.sageds import MADE, shown, table
 
 MODULE = import_module("evenruler.instruments.saged.report.pictures")
 HEAT_MAP = "Summary statistics: concepts by configuration"

@@ -6,12 +6,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.report import render_page
-from evenruler.report.page import Cell, Section, Table
 from evenruler.instruments.saged import report
 from evenruler.instruments.saged.declare.settings import declared_as
 from evenruler.instruments.saged.report.findings import findings
-from tests.instruments.saged.report.sageds import CONCEPTS, MADE, settings, shown, table
+from evenruler.report import render_page
+from evenruler.report.page import Cell, Section, Table
+from tests.instruments.saged.report.sageds import MADE, settings, shown, table
 
 
 @pytest.fixture(scope="module")

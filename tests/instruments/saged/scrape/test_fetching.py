@@ -13,16 +13,16 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.replacements import leaks
 from evenruler.instruments.saged.build.prompts import rows_of
+from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.saged.declare.replacements import leaks
+from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, find, refresh
 from evenruler.instruments.saged.scrape.polite import Clock, Patience
 from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.refreshing import Means
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.declare import Settings, Source
-from evenruler.instruments.saged.declare.source import read_source
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame
 from tests.local_wiki import FaultyProxy, answering

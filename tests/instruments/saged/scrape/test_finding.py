@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from evenruler.instruments.saged.declare.finding import Way
 from evenruler.instruments.saged.scrape.finding import (
     QUESTIONS,
     Findings,
@@ -18,7 +19,6 @@ from evenruler.instruments.saged.scrape.finding import (
     near,
     only_names,
 )
-from evenruler.instruments.saged.declare.finding import Way
 from evenruler.text.pipeline import pipeline
 
 Ways = dict[str, dict[Way, Ranked]]

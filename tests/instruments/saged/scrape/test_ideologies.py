@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from evenruler.instruments.saged.build.prompts import Rows, rows_of
+from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.scraping import Scraped, scrape
-from evenruler.instruments.saged.declare.source import Source, read_source
 
 ROOT = Path(__file__).parents[4]
 

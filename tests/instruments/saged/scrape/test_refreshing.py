@@ -9,7 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
+from evenruler.instruments.saged.declare.finding import Found
+from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
 from evenruler.instruments.saged.scrape.polite import Clock, Patience
@@ -22,9 +23,8 @@ from evenruler.instruments.saged.scrape.refreshing import (
     titles,
     wiki_settings,
 )
-from evenruler.instruments.saged.declare.finding import Found
+from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
-from evenruler.instruments.saged.declare.source import Source, read_source
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"

@@ -3,8 +3,8 @@ import re
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape import sentences as module
 from evenruler.instruments.saged.declare.keywords import place
+from evenruler.instruments.saged.scrape import sentences as module
 from evenruler.instruments.saged.scrape.sentences import Match, matched, sentences
 from evenruler.text import pipeline as pipelines
 from evenruler.text.pipeline import pipeline

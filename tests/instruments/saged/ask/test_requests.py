@@ -1,0 +1,164 @@
+"""What is asked next: replies, then of tools what they say of them; nothing twice, and nothing that nobody can do."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from evenruler.instruments.asking import ask
+from evenruler.instruments.instrument import Request
+from evenruler.instruments.saged.ask import ANSWERS, requests, scores
+from evenruler.tables import table_of
+from tests.instruments.saged.domains import built, declared, subject
+
+FEATURES: dict[str, Any] = {
+    "vader": {"kind": "lexicon"},
+    "mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0, "glad": 1}},
+    "anger": {"kind": "classifier", "model": "moods", "score": {"sad": 1, "glad": 0}},
+    "near": {"kind": "distance", "metric": "cosine"},
+    "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0},
+    "asked": {"kind": "scorer", "model": "judge", "question": "Rate {GENERATION}", "low": 0, "high": 9},
+}
+Domain = tuple[dict[str, pd.DataFrame], dict[str, Any]]
+
+
+class Answers:
+    """A test double of those who answer; what they were asked is kept."""
+
+    def __init__(self, reply: Callable[[str, str | None], str | None]) -> None:
+        self.reply, self.asked = reply, list[Request]()
+
+    def answer(self, request: Request, inputs: dict[str, list[Any]]) -> dict[str, Any]:
+        self.asked.append(request)
+        texts: Sequence[str] = inputs.get("text", inputs.get("prompt", []))
+        assert len(set(texts)) == len(texts) or not request.by, "a tool is asked twice"
+        if request.operation == "embed":
+            return {"vector": [np.array([len(text), 1], dtype=np.float32) for text in texts]}
+        if request.operation == "classify":
+            return {"labels": [["sad", "glad"]] * len(texts), "probabilities": [np.array([0.25, 0.75])] * len(texts)}
+        systems = inputs.get("system", [None] * len(texts))
+        said = ["7" if request.by else self.reply(*each) for each in zip(texts, systems, strict=True)]
+        reasons = [None if text is not None else "content filter" for text in said]
+        return {"reply": pd.array(said, dtype="str"), "reason": pd.array(reasons, dtype="str")}
+
+
+def domain(tmp_path: Path, scale: str = "quick", **said: Any) -> Domain:
+    tables, plan = built(declared(tmp_path, scale, **{"embedder": "e", "features": FEATURES} | said))
+    return {"prompts": tables["prompts"]}, plan
+
+
+def asked_of(own: Domain, answers: Answers, **of: Any) -> dict[str, pd.DataFrame]:
+    found = ask({"fruit": own}, requests, subject(**of), answers)  # type: ignore[arg-type]
+    return {name: found.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names])) for name in ANSWERS}
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers(lambda text, system: f"{text} It is good.")
+
+
+def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path: Path, answers: Answers) -> None:
+    found = asked_of(domain(tmp_path), answers)
+    assert [(request.operation, request.by) for request in answers.asked] == [
+        ("generate", ""),
+        ("classify", "moods"),
+        ("embed", "e"),
+        ("generate", "judge"),
+    ]
+    first, classify, _, judge = answers.asked
+    assert (first.settings, len(first.rows)) == ({"new_tokens": 24}, 9)
+    assert set(first.inputs["system"]) == {None}
+    assert classify.settings == {"whole": True}
+    assert judge.settings == {"new_tokens": 16, "temperature": 0}
+    assert {name: len(rows) for name, rows in found.items()} == {
+        "replies": 9,
+        "embeddings": 18,
+        "classifications": 18,
+        "scored": 18,
+    }
+    for name, schema in ANSWERS.items():
+        table = table_of(found[name].drop(columns="instrument"), schema)
+        assert table.schema == pa.schema(schema)
+
+
+def test_counterfactual_prompts_share_a_seed(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path)
+    (request,) = requests(tables, plan, {}, subject())
+    roots = tables["prompts"].set_index("id")["root_id"]
+    seeds = pd.Series(request.inputs["seed"]).groupby(request.rows["id"].map(roots)).nunique()
+    assert seeds.tolist() == [1, 1, 1]
+
+
+def test_who_cannot_write_is_asked_nothing_and_has_no_scores(tmp_path: Path, answers: Answers) -> None:
+    own, mute = domain(tmp_path), frozenset({"loglikelihood"})
+    found = asked_of(own, answers, operations=mute)
+    assert answers.asked == []
+    numbers = scores(*own, found, subject(operations=mute))
+    assert [len(numbers[name]) for name in ("features", "topics", "generations")] == [0, 0, 0]
+
+
+def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path, roles={"none": "", "mayor": "You are a mayor."})
+    (told,) = requests(tables, plan, {}, subject())
+    (bare,) = requests(tables, plan, {}, subject(chats=False))
+    assert set(zip(told.rows["role"], told.inputs["system"], strict=True)) == {
+        ("none", None),
+        ("mayor", "You are a mayor."),
+    }
+    assert set(zip(bare.rows["role"], bare.inputs["system"], strict=True)) == {("none", None)}
+
+
+def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: Path) -> None:
+    roles = {"none": "", "mayor": "You are a mayor."}
+    tables, plan = domain(tmp_path, prefixed=1, roles=roles)
+    (request,) = requests(tables, plan, {}, subject())
+    after = request.rows["framing"] != "bare"
+    assert request.rows.loc[after, "framing"].value_counts().to_dict() == dict.fromkeys(plan["prefixes"], 3)
+    assert set(request.rows.loc[after, "role"]) == {"none"}
+    prompts = pd.Series(request.inputs["prompt"])
+    assert prompts[after & (request.rows["framing"] == "salience")].str.startswith("This is a test. ").all()
+    assert not set(request.rows.loc[after, "id"]) & set(tables["prompts"]["id"])
+
+
+def test_no_tool_is_asked_where_nobody_measures_with_one(tmp_path: Path, answers: Answers) -> None:
+    asked_of(domain(tmp_path, features={"vader": {"kind": "lexicon"}}), answers)
+    assert len(answers.asked) == 1
+
+
+def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
+    own = domain(tmp_path)
+    answers = Answers(lambda text, system: None if "fig" in text.casefold() else "I am sorry, but I cannot help.")
+    found = asked_of(own, answers)
+    numbers = scores(*own, found, subject("writer"))
+    features, generations = numbers["features"], numbers["generations"]
+    assert set(features["model"]) == {"writer"}
+    assert set(features["lineage"]) == {"lineage of writer"}
+    assert set(features["domain"]) == {"fruit"}
+    concepts = own[0]["prompts"].set_index("id")["concept"]
+    withheld = generations["id"].map(concepts) == "fig"
+    assert set(generations.loc[withheld, "reason"]) == {"content filter"}
+    assert not generations.loc[withheld, ["refusal", "empty"]].any(axis=None)
+    assert generations.loc[~withheld, "refusal"].all()
+    mood = features[features["feature"] == "mood"].set_index("id")
+    assert mood["baseline"].tolist() == [0.75] * 9
+    assert mood.loc[mood.index.map(concepts) == "pear", "value"].tolist() == [0.75] * 3
+    assert set(mood.loc[mood.index.map(concepts) == "fig", "reason"]) == {"no reply"}
+    assert features.loc[features["feature"] == "anger", "baseline"].tolist() == [0.25] * 9
+    assert features.loc[features["feature"] == "asked", "baseline"].tolist() == [7] * 9
+    assert set(numbers["topics"]["feature"]) == {"topics-0"}
+
+
+def test_every_reply_empty(tmp_path: Path) -> None:
+    own = domain(tmp_path)
+    prompts = own[0]["prompts"].assign(baseline="")
+    answers = Answers(lambda text, system: " ")
+    found = asked_of(({"prompts": prompts}, own[1]), answers)
+    assert [request.table for request in answers.asked] == ["replies"]
+    numbers = scores({"prompts": prompts}, own[1], found, subject())
+    assert numbers["generations"]["empty"].all()
+    assert numbers["features"]["value"].isna().all()
+    assert numbers["features"]["reason"].notna().all()

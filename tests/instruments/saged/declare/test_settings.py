@@ -1,0 +1,123 @@
+"""What an entry of `instruments` may say of a domain."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.instruments.instrument import Use
+from evenruler.instruments.saged.declare import Settings, load, takes
+from evenruler.models.declared import Catalogue
+from evenruler.strict import validate
+from tests.instruments.saged.domains import SOURCE, settings
+
+ROLES = {"no-role": "", "mayor": {"text": "You are a mayor.", "scale": "paper"}, "judge": {"text": "You judge."}}
+FEATURES = {
+    "vader": {"kind": "lexicon", "scale": "quick"},
+    "mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0, "glad": 1}, "scale": "paper"},
+    "near": {"kind": "distance", "metric": "cosine"},
+}
+
+
+def refused(**said: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        validate(Settings, said, Path("params.yaml"), under="instruments.fruit", context={"scale": "quick"})
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_numbers_are_those_of_the_scale() -> None:
+    quick, paper = (settings(scale, items={"quick": 2, "paper": 9}, generations=3) for scale in ("quick", "paper"))
+    assert (quick.items, paper.items) == (2, 9)
+    assert (quick.concepts, paper.concepts) == (6, 1000)
+    assert (quick.new_tokens, paper.new_tokens) == (24, 256)
+    assert (quick.prefixed, paper.prefixed) == (0, 1000)
+    assert (quick.generations, paper.generations) == (3, 3)
+    assert (quick.disparities.headline_permutations, paper.disparities.headline_permutations) == (1000, 10000)
+    own = settings("paper", disparities={"resamples": {"quick": 5, "paper": 7}})
+    assert (own.disparities.resamples, own.disparities.permutations) == (7, 1000)
+
+
+def test_roles_and_features_are_those_of_the_scale() -> None:
+    quick, paper = (settings(scale, roles=ROLES, features=FEATURES, embedder="e") for scale in ("quick", "paper"))
+    assert quick.roles == {"no-role": "", "judge": "You judge."}
+    assert list(paper.roles.items())[1] == ("mayor", "You are a mayor.")
+    assert (list(quick.features), list(paper.features)) == (["vader", "near"], ["mood", "near"])
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ({"items": {"quick": 2}}, "instruments.fruit.items: found {'quick': 2}, expected one for quick and one for"),
+        ({"items": {"quick": 2, "paper": 0}}, "instruments.fruit.items: found 0"),
+        ({"concepts": 1}, "instruments.fruit.concepts: found 1"),
+        ({"item": 2}, "unknown key 'item'; did you mean 'items'?"),
+        (
+            {"roles": {"mayor": {"txt": "You are a mayor."}}},
+            "roles: mayor: found {'txt': 'You are a mayor.'}",
+        ),
+        ({"roles": {"mayor": {"text": "You", "scale": "big"}}}, "roles: mayor: no scale 'big', there are quick and"),
+        ({"templates": {"plain": "Say."}}, "the template 'plain' does not hold {PROMPT} once"),
+        ({"features": {"near": {"kind": "distance", "metric": "l2"}}}, "'near' needs a `model`, or the instrument an"),
+        ({"disparities": {"headline": "mode"}}, "headline names 'mode', which is not under `statistics`"),
+        ({"text": "theirs"}, "instruments.fruit.text: found 'theirs'"),
+    ],
+)
+def test_a_mistake_is_one_line(said: dict[str, Any], line: str) -> None:
+    assert line in refused(**said)
+
+
+def written(tmp_path: Path, **changes: Any) -> Path:
+    path = tmp_path / "fruit.yaml"
+    YAML().dump(SOURCE | changes, path)
+    return path
+
+
+def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Path) -> None:
+    judge = {"kind": "scorer", "model": "judge", "question": "{GENERATION}", "low": 0, "high": 1}
+    own = settings(
+        "paper", embedder="e", features={**FEATURES, "asked": judge, "other": FEATURES["near"] | {"model": "f"}}
+    )
+    assemble = {"method": "question", "per_concept": 5, "model": "writer"}
+    branch = {"roots": ["apple"], "replacements": "found"}
+    find = {"by": ["model"], "model": "finder", "replacements": {"model": "replacer"}}
+    (tmp_path / "found").mkdir()
+    found = {"replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}}
+    YAML().dump(found, tmp_path / "found/fruit.yaml")
+    source = load(written(tmp_path, assemble=assemble, branch=branch, find=find), own, tmp_path / "shared")
+    assert own.uses(source) == [
+        Use("e", "embed", "embedder"),
+        Use("moods", "classify", "features.mood.model"),
+        Use("judge", "generate", "features.asked.model"),
+        Use("f", "embed", "features.other.model"),
+        Use("writer", "generate", "assemble.model"),
+        Use("finder", "generate", "find.model"),
+        Use("replacer", "generate", "find.replacements.model"),
+    ]
+    assert [use.model for use in own.uses(source.resolved())] == ["e", "moods", "judge", "f", "writer"]
+
+
+def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
+    path = written(tmp_path, material={"kind": "extracts"})
+    assert settings(text="others").of_others
+    assert not settings().of_others
+    assert settings().made_by == "scrape"
+    assert load(path, settings(text="others"), tmp_path).material.kind == "extracts"
+    with pytest.raises(UserError, match=r"material\.kind: text of the kind extracts was written by others; add `text"):
+        load(path, settings(), tmp_path)
+
+
+def test_replacements_that_cannot_be_are_found_when_the_source_is_read(tmp_path: Path) -> None:
+    maps = {"apple": {"pear": {"apple": "apple pear"}, "fig": {"apple": "fig"}}}
+    path = written(tmp_path, branch={"roots": ["apple"], "replacements": maps})
+    with pytest.raises(UserError, match=r"fruit\.yaml: branch\.replacements\.apple\.pear: 'apple' becomes"):
+        load(path, settings(), tmp_path)
+
+
+def test_who_is_asked() -> None:
+    local = {"source": "local:x", "licence": "cc0-1.0", "origin": "o"}
+    kinds = {"c": "causal", "m": "masked", "e": "embedder"}
+    catalogue = Catalogue.model_validate({"models": {name: {"kind": kind, **local} for name, kind in kinds.items()}})
+    assert [takes(catalogue, name) for name in kinds] == [True, False, False]

@@ -1,0 +1,67 @@
+"""A small domain with its settings, prompts and a subject, for tests of the doors."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from ruamel.yaml import YAML
+
+from evenruler.instruments.instrument import Declaration, Subject
+from evenruler.instruments.saged.build import build
+from evenruler.instruments.saged.declare import Settings, load
+from evenruler.instruments.saged.scrape.made import make
+from evenruler.models.declared import Catalogue
+from evenruler.tables import read_table
+
+TEXT = """# Apples
+
+Every apple grows on a tree in the garden. An apple tastes sweet in the autumn. The apple falls to the ground.
+"""
+SOURCE: dict[str, Any] = {
+    "title": "Fruit",
+    "construct": "praise of fruit",
+    "direction": "more praise",
+    "source": "us",
+    "licence": "cc0-1.0",
+    "concepts": {"apple": "apple", "pear": "pear", "fig": "fig"},
+    "material": {"kind": "local", "path": "articles/fruit.md"},
+    "assemble": {"method": "split", "per_concept": 5},
+    "branch": {"roots": ["apple"], "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}},
+    "framings": {"salience": "This is a test.", "instruction": "Answer."},
+}
+MODELS = Catalogue(models={})
+
+
+def settings(scale: str = "quick", **said: Any) -> Settings:
+    return Settings.model_validate(said, context={"scale": scale})
+
+
+def declared(root: Path, scale: str = "quick", **said: Any) -> Declaration:
+    """The domain as users write it, scraped."""
+    folder = root / "data/sources/saged"
+    (folder / "articles").mkdir(parents=True, exist_ok=True)
+    (folder / "articles/fruit.md").write_text(TEXT)
+    YAML().dump(SOURCE, folder / "fruit.yaml")
+    own, made = settings(scale, **said), root / "made"
+    make("fruit", load(folder / "fruit.yaml", own, folder / "shared"), folder / "fruit.yaml", made, root)
+    tables = {name: read_table(made / f"{name}.parquet") for name in ("sentences", "sources")}
+    return Declaration("fruit", "saged", own, load(made / "source.yaml", own, folder / "shared"), tables)
+
+
+def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Its tables as frames, and the plan."""
+    found = build(declaration, MODELS)
+    return {name: table.to_pandas() for name, table in found.tables.items()}, found.plan
+
+
+def subject(name: str = "m", *, chats: bool = True, operations: frozenset[Any] = frozenset({"generate"})) -> Subject:
+    return Subject(
+        name=name,
+        kind="causal",
+        lineage=f"lineage of {name}",
+        operations=operations,
+        chats=chats,
+        continues=True,
+        forms=(),
+        origin="the test; cc0-1.0",
+    )

@@ -1,0 +1,74 @@
+"""What the stage leaves: sentences, pages, and the source with what was found."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged.declare import Source, load
+from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
+from evenruler.instruments.saged.scrape.made import make
+from evenruler.tables import read_table
+from tests.instruments.saged.domains import SOURCE, TEXT, settings
+
+
+def written(root: Path, found: dict[str, Any] | None = None, **changes: Any) -> Path:
+    folder = root / "data/sources/saged"
+    for below in ("articles", "found"):
+        (folder / below).mkdir(parents=True, exist_ok=True)
+    (folder / "articles/fruit.md").write_text(TEXT)
+    if found:
+        YAML().dump(found, folder / "found/fruit.yaml")
+    YAML().dump(SOURCE | changes, folder / "fruit.yaml")
+    return folder / "fruit.yaml"
+
+
+def made(root: Path, path: Path) -> tuple[Source, Source]:
+    """The source as it was read, and as it was left."""
+    source = load(path, settings(), root)
+    make("fruit", source, path, root / "made", root)
+    return source, load(root / "made/source.yaml", settings(), root)
+
+
+def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path: Path) -> None:
+    source, left = made(tmp_path, written(tmp_path))
+    assert left == source
+    sentences = read_table(tmp_path / "made/sentences.parquet")
+    assert sentences.schema == SENTENCES
+    assert sorted(sentences["sentence"].to_pylist())[0] == "An apple tastes sweet in the autumn."
+    assert read_table(tmp_path / "made/sources.parquet").schema == SOURCES
+
+
+def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
+    maps = {"apple": {"pear": {"apple": "pear", "tree": "bush"}, "fig": {"apple": "fig", "tree": "hedge"}}}
+    found = {"concepts": {"apple": {"keywords": ["apple", "tree"], "pages": ["Apple"]}}, "replacements": maps}
+    changes = {
+        "branch": {"roots": ["apple"], "replacements": "found"},
+        "find": {"by": ["embedding"], "replacements": {"model": "m"}},
+    }
+    source, left = made(tmp_path, written(tmp_path, found, **changes))
+    assert left.keywords_of("apple") == source.keywords_of("apple") == ["apple", "tree"]
+    assert left.pages_of("apple") == ["Apple"]
+    assert left.replacements == source.replacements == maps
+    assert (source.find is None, left.find) == (False, None)
+    first = (tmp_path / "made/source.yaml").read_bytes()
+    made(tmp_path, tmp_path / "data/sources/saged/fruit.yaml")
+    assert (tmp_path / "made/source.yaml").read_bytes() == first
+
+
+def test_a_root_that_no_sentence_is_about_is_told(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, concepts={"apple": {"name": "apple", "keywords": ["quince"]}, "pear": "pear", "fig": "fig"}
+    )
+    with pytest.raises(UserError, match=r"fruit\.yaml: no sentence about apple \(keywords quince\); mend its keywords"):
+        made(tmp_path, path)
+
+
+def test_a_concept_that_no_sentence_is_about_is_counted_where_nothing_is_branched(tmp_path: Path) -> None:
+    changes = {key: value for key, value in SOURCE.items() if key != "branch"}
+    path = written(tmp_path)
+    YAML().dump(changes, path)
+    left = make("fruit", load(path, settings(), tmp_path), path, tmp_path / "made", tmp_path)
+    assert (left.sentences, left.pages, left.missing, left.without) == (3, 1 * 3, 2, ["pear", "fig"])
