@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evenruler.report import charts
+from evenruler.instruments.probes.report import charts
 from evenruler.tables import read_frame
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -10,7 +10,7 @@ PICTURES = Path(__file__).parent / "pictures"
 
 def main() -> None:
     """Bias of the occupations against labour statistics, on the paper's templates."""
-    associations = read_frame(Path("data/diagnosis/probes/associations.parquet"))
+    associations = read_frame(Path("data/diagnosis/probes/tables/associations.parquet"))
     shown = associations[(associations["benchmark"] == "occupation-gender") & (associations["set"] == "validation")]
     PICTURES.mkdir(exist_ok=True)
     chart = charts.validity(shown.dropna(subset=["criterion"]), "men among the employed (%)")

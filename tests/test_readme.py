@@ -4,9 +4,12 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from evenruler.declared import Declared
+from evenruler.instruments.registry import room
 from evenruler.text.numbers import figure_in_words
 
 ROOT = Path(__file__).parents[1]
@@ -37,38 +40,51 @@ def test_its_graph_is_the_pipeline() -> None:
     assert set(re.findall(r"([\w-]+) --> ([\w-]+)", drawn)) == arrows
 
 
-def test_its_domain_passes_the_checks(tmp_path: Path) -> None:
-    from evenruler.instruments.probes.settings import ProbeSettings
-    from evenruler.instruments.probes.source import load_probe_source
-
-    (example,) = re.findall(r"```yaml\n(title: Age and competence.*?)```", README, flags=re.S)
-    path = tmp_path / "my-domain.yaml"
+def loaded(tmp_path: Path, title: str, family: str, **settings: object) -> Any:
+    """An example as its family reads it."""
+    (example,) = re.findall(rf"```yaml\n(title: {title}.*?)```", README, flags=re.S)
+    path = tmp_path / "mine.yaml"
     path.write_text(example)
-    source = load_probe_source(path, ProbeSettings())
+    declare = room(family, "declare")
+    read = declare.Settings.model_validate(settings, context={"scale": "quick"})
+    return declare.load(path, read, ROOT / "data/sources" / family / "shared")
+
+
+def test_its_probes_pass_the_checks(tmp_path: Path) -> None:
+    source = loaded(tmp_path, "Age and competence", "probes", embedder="all-minilm-l6-v2")
     assert source.sets["seed"].templates["doubt"].keying == -1
 
 
 def test_its_questionnaire_passes_the_checks(tmp_path: Path) -> None:
-    from evenruler.instruments.questionnaires.source import load_questionnaire
-
-    (example,) = re.findall(r"```yaml\n(title: Trust.*?)```", README, flags=re.S)
-    path = tmp_path / "my-scale.yaml"
-    path.write_text(example)
-    source, _ = load_questionnaire(path, ROOT / "data/sources/scales")
+    source = loaded(tmp_path, "Trust", "questionnaires", embedder="all-minilm-l6-v2")
     assert source.items["promises"].terms.inverse == {"break": "break", "go-back-on": "go back on"}
 
 
 def test_its_contrast_passes_the_checks(tmp_path: Path) -> None:
-    from evenruler.instruments.framing.settings import ContrastSettings
-    from evenruler.instruments.framing.source import load_contrast
+    source = loaded(tmp_path, "Age in hobbies", "framing")
+    assert list(source.tasks["completion"].cells) == ["- -", "+ -", "- +"]
 
-    (example,) = re.findall(r"```yaml\n(title: Age in hobbies.*?)```", README, flags=re.S)
-    path = tmp_path / "my-contrast.yaml"
-    path.write_text(example)
-    assert list(load_contrast(path, ContrastSettings()).tasks["completion"].cells) == ["- -", "+ -", "- +"]
+
+def test_its_domain_passes_the_checks(tmp_path: Path) -> None:
+    source = loaded(tmp_path, "Trades", "saged", embedder="all-minilm-l6-v2")
+    assert source.replacements == {"baker": {"smith": {"baker": "smith"}, "weaver": {"baker": "weaver"}}}
+
+
+def test_its_instruments_pass_the_checks(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(instruments:.*?)```", README, flags=re.S)
+    (evolving,) = re.findall(r"```yaml\n  my-domain-evolved:.*?\n(.*?)```", README, flags=re.S)
+    path = tmp_path / "params.yaml"
+    path.write_text(example.replace("families:", f"  my-domain-evolved:\n{evolving}families:"))
+    declared = Declared(path, "quick")
+    assert declared.instruments == {"my-domain": "probes", "my-contrast": "framing", "my-domain-evolved": "probes"}
+    assert declared.settings("my-contrast").generations == 0
+    assert Declared(path, "paper").settings("my-contrast").generations == 10
+    assert declared.settings("my-domain").embedder == "all-minilm-l6-v2"
+    evolved = declared.settings("my-domain-evolved")
+    assert (evolved.evolve.of, evolved.evolve.generations, evolved.made_by) == ("my-domain", 3, "evolve")
 
 
 def test_its_bias_is_right() -> None:
-    from evenruler.instruments.probes.biases import bias
+    from evenruler.instruments.probes import bias
 
     assert np.allclose(bias([[-20.1, -21.4, -22.9, -23.0]], ["men", "men", "women", "women"]), [2.2])
