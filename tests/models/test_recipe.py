@@ -125,7 +125,7 @@ training:
   nli: {source: "local:nli.csv", licence: mit, origin: o}
   couples: {source: "local:couples.csv", labels: [sad, glad], licence: mit, origin: o}
 """
-WHOLE = PARAMS.replace("probes:\n", f"{ENCODER}probes:\n") + TRAINING
+WHOLE = PARAMS.replace("instruments:\n", f"{ENCODER}instruments:\n") + TRAINING
 FITTED = "finetune: {data: [moods], validation: moods}"
 
 
@@ -137,16 +137,23 @@ class TestEncoders:
         assert params.labels("moody") == ["glad", "sad"]
         assert params.labels("tiny") == []
         assert (params.entails("moody"), params.lineage("moody")) == (False, "encoder")
-        assert params.entailing("quick") == []
+        assert (params.kind("moody"), params.can("moody", "classify"), params.can("moody", "entail")) == (
+            "classifier",
+            True,
+            False,
+        )
 
     def test_those_fitted_on_pairs_answer_questionnaires(self, file_with) -> None:
-        changes = [
-            (FITTED, "finetune: {data: [nli], validation: nli}"),
-            ("  models: [tiny, shared]\n", "  models: [tiny, shared]\n  entailment: [moody]\n"),
-        ]
-        params = load_params(file_with("params.yaml", WHOLE, *changes))
-        assert params.entails("moody")
-        assert params.entailing("quick") == params.entailing("paper") == ["moody"]
+        change = (FITTED, "finetune: {data: [nli], validation: nli}")
+        params = load_params(file_with("params.yaml", WHOLE, change))
+        assert [name for name in params.models if params.entails(name)] == ["moody"]
+        assert (params.kind("moody"), params.can("moody", "entail")) == ("nli", True)
+
+    def test_one_that_tells_other_labels_apart_does_not_answer_questionnaires(self, file_with, error_of) -> None:
+        path = file_with("params.yaml", WHOLE, (f"    {FITTED}\n", f"    {FITTED}\n    entailment: true\n"))
+        assert error_of(load_params, path) == (
+            f"{path}: models.moody: `entailment: true`, but its head tells sad, glad apart; take it out"
+        )
 
     @pytest.mark.parametrize(
         ("change", "line"),
@@ -196,10 +203,9 @@ class TestEncoders:
 
     def test_params_of_the_tests_are_such(self, file_with) -> None:
         declared = json.dumps(declaration({**MOODS, **PAIRS}, data=["moods"]))
-        path = file_with("params.yaml", declared)
-        # An encoder alone.
-        with pytest.raises(Exception, match="no model that says how likely texts are, or writes, is in use"):
-            load_params(path)
+        params = load_params(file_with("params.yaml", declared))
+        (name,) = [name for name, entry in params.models.items() if entry.finetune is not None]
+        assert (params.kind(name), set(params.training)) == ("classifier", {*MOODS, *PAIRS})
 
 
 RECORD = {

@@ -4,8 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.models.entry import ModelEntry
-from evenruler.project.params import Params
-from tests.tiny import tiny_declaration
+from tests.tiny import tiny_params
 
 
 def entry(**changes: object) -> ModelEntry:
@@ -57,5 +56,5 @@ def test_what_is_refused(changes, message) -> None:
     ],
 )
 def test_who_answers_questionnaires(changes, expected, tmp_path) -> None:
-    params = Params.model_validate(tiny_declaration({"tiny": tmp_path}, **changes))
-    assert params.entailing("quick") == (["tiny"] if expected else [])
+    catalogue = tiny_params({"tiny": tmp_path}, **changes)
+    assert [name for name in catalogue.models if catalogue.entails(name)] == (["tiny"] if expected else [])

@@ -1,16 +1,13 @@
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.questionnaires.settings import corpora_at
-from evenruler.project.params import load_params
+from evenruler.project.params import FIRST_VERSION, Place, load_params
 
 REVISION, SHA256 = "0123456789abcdef" * 2 + "deadbeef", "0a" * 32
 
 PARAMS = f"""\
 active:
   scale: quick
-  models: [tiny, shared]
 models:
   tiny:
     kind: causal
@@ -44,14 +41,18 @@ models:
     licence: bsd
     origin: org/parked
     scale: none
-probes:
+instruments:
   jobs:
-    article: {{hand: literal}}
+    family: framing
+    stimuli: {{quick: 3, paper: 9}}
+  later: {{family: saged, scale: paper}}
+families:
+  framing: {{seed: 2}}
+  saged:
 diagnosis:
-  embedder: minilm
   level: 0.9
   seed: 7
-versions: {{probes-jobs: 1.2.3}}
+versions: {{framing-jobs: 1.2.3}}
 """
 
 
@@ -59,13 +60,16 @@ class TestWhatIsRead:
     def test_values(self, file_with):
         params = load_params(file_with("params.yaml", PARAMS))
         assert params.active.scale == "quick"
-        assert params.active.models == ["tiny", "shared"]
         assert list(params.models) == ["tiny", "minilm", "big", "shared", "parked"]
         assert params.models["big"].revision == REVISION
         assert params.models["tiny"].sha256 == SHA256
-        assert params.probes["jobs"].article == {"hand": "literal"}
-        assert params.versions == {"probes-jobs": "1.2.3"}
-        assert (params.diagnosis.embedder, params.diagnosis.level, params.diagnosis.seed) == ("minilm", 0.9, 7)
+        assert params.instruments == {
+            "jobs": {"family": "framing", "stimuli": {"quick": 3, "paper": 9}},
+            "later": {"family": "saged", "scale": "paper"},
+        }
+        assert params.families == {"framing": {"seed": 2}, "saged": None}
+        assert params.versions == {"framing-jobs": "1.2.3"}
+        assert (params.diagnosis.level, params.diagnosis.seed) == (0.9, 7)
 
     def test_defaults(self, file_with):
         params = load_params(file_with("params.yaml", PARAMS))
@@ -77,10 +81,16 @@ class TestWhatIsRead:
         path = file_with("params.yaml", PARAMS)
         assert load_params(str(path)) == load_params(path)
 
-    @pytest.mark.parametrize(("scale", "expected"), [("quick", ["tiny", "shared"]), ("paper", ["big", "shared"])])
-    def test_in_use(self, file_with, scale, expected):
-        # No scale: in both. `none`: in neither. An embedder: never.
-        assert load_params(file_with("params.yaml", PARAMS)).in_use(scale) == expected
+    def test_benchmarks_are_of_all_instruments_at_whatever_scale(self, file_with):
+        assert load_params(file_with("params.yaml", PARAMS)).benchmarks == {
+            "framing-jobs": Place("framing", "jobs", "1.2.3"),
+            "saged-later": Place("saged", "later", FIRST_VERSION),
+        }
+
+    @pytest.mark.parametrize("written", ["  models: [gone, 1.5]\n", "  uses: {card-probes: 12ab}\n  evolved: []\n"])
+    def test_what_an_older_version_wrote_under_active_is_no_mistake(self, file_with, written):
+        path = file_with("params.yaml", PARAMS, ("  scale: quick\nmodels", f"  scale: quick\n{written}models"))
+        assert load_params(path).active.scale == "quick"
 
     def test_lineage_is_the_name_unless_it_is_given(self, file_with):
         params = load_params(file_with("params.yaml", PARAMS))
@@ -106,23 +116,6 @@ class TestWhatIsRead:
         entry = load_params(file_with("params.yaml", PARAMS)).models[name]
         assert (entry.scheme, entry.locations, entry.is_file) == (scheme, locations, is_file)
 
-    @pytest.mark.parametrize(
-        ("article", "expected"),
-        [
-            ("agree", ["agree", "agree"]),
-            ("literal", ["literal", "literal"]),
-            ({"hand": "literal"}, ["literal", "agree"]),
-            ({"hand": "agree", "other": "literal"}, ["agree", "literal"]),
-        ],
-    )
-    def test_article_of(self, article, expected):
-        settings = ProbeSettings(article=article)
-        assert [settings.article_of(name) for name in ("hand", "other")] == expected
-
-    def test_out_of_step_is_read_when_that_is_allowed(self, file_with):
-        path = file_with("params.yaml", PARAMS, ("[tiny, shared]", "[shared]"))
-        assert load_params(path).active.models == ["shared"]
-
     @pytest.mark.parametrize("word", ["no", "yes", "on", "off", "y", "n"])
     def test_words_of_yaml_1_1_stay_words(self, file_with, word):
         path = file_with("params.yaml", PARAMS, ("origin: org/big", f"origin: {word}"))
@@ -143,17 +136,17 @@ REFUSED = [
         id="unknown-key-of-a-model",
     ),
     pytest.param(
-        "probes:",
-        "1: a\nprobes:",
+        "instruments:",
+        "1: a\ninstruments:",
         "1",
-        ["unknown key '1'", "known: active, brittleness, contrasts, diagnosis, "],
+        ["unknown key '1'", "known: active, diagnosis, families, instruments, models, training, versions"],
         id="unknown-key-that-is-near-none",
     ),
     pytest.param("diagnosis:", '"diag\\nnosis":', "diag nosis", ["'diagnosis'?"], id="unknown-key-with-a-line-break"),
     pytest.param("  seed: 7", "  size: 7", "diagnosis.size", ["'size'", "DVC", "call it something"], id="size"),
-    pytest.param("probes:", "nfiles: 1\nprobes:", "nfiles", ["'nfiles'", "DVC"], id="nfiles-on-top"),
+    pytest.param("instruments:", "nfiles: 1\ninstruments:", "nfiles", ["'nfiles'", "DVC"], id="nfiles-on-top"),
     pytest.param(
-        "    article: {hand: literal}", "    size: {a: 1}", "probes.jobs.size", ["'size'", "DVC"], id="size-of-a-domain"
+        "    stimuli: {", "    size: {", "instruments.jobs.size", ["'size'", "DVC"], id="size-of-an-instrument"
     ),
     pytest.param("  big:", "  size:", "models.size", ["'size'", "DVC"], id="model-called-size"),
     pytest.param(
@@ -166,10 +159,12 @@ REFUSED = [
         ["'embeder'", "'causal', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'"],
         id="kind",
     ),
-    pytest.param("scale: paper", "scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"),
     pytest.param(
-        "scale: quick\n  models",
-        "scale: none\n  models",
+        "    scale: paper", "    scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"
+    ),
+    pytest.param(
+        "active:\n  scale: quick",
+        "active:\n  scale: none",
         "active.scale",
         ["'none'", "'quick' or 'paper'"],
         id="active-scale",
@@ -197,11 +192,10 @@ REFUSED = [
     ),
     pytest.param("hub:org/big", "[]", "models.big.source", ["[]", "hub:org/name"], id="parts-none"),
     pytest.param("  big:", "  big.2b:", "models.big.2b", ["'big.2b'", "slug", "rename"], id="slug-of-a-model"),
-    pytest.param("  jobs:", "  jobs.en:", "probes.jobs.en", ["'jobs.en'", "slug"], id="slug-of-a-domain"),
+    pytest.param("  jobs:", "  jobs.en:", "instruments.jobs.en", ["'jobs.en'", "slug"], id="slug-of-an-instrument"),
     pytest.param("  big:", "  Big:", "models.Big", ["'Big'", "slug"], id="slug-capital"),
     pytest.param("  big:", "  big--one:", "models.big--one", ["'big--one'", "slug"], id="slug-two-hyphens"),
     pytest.param("  big:", "  big/one:", "models.big/one", ["'big/one'", "slug"], id="slug-slash"),
-    pytest.param("[tiny, shared]", "[tiny.1]", "active.models.0", ["'tiny.1'", "slug"], id="slug-in-active"),
     pytest.param(
         "lineage: tiny-family",
         "lineage: tiny family",
@@ -210,36 +204,19 @@ REFUSED = [
         id="slug-lineage",
     ),
     pytest.param(
-        "[tiny, shared]",
-        "[tiny]",
-        "active.models",
-        ["['tiny']", "['tiny', 'shared']", "`evenruler check`"],
-        id="out-of-step",
+        "  jobs:\n    family: framing\n    stimuli: {quick: 3, paper: 9}",
+        "  jobs: framing",
+        "instruments.jobs",
+        ["'framing'", "dictionary"],
+        id="instrument-no-mapping",
     ),
+    pytest.param("  framing: {seed: 2}", "  framing: 2", "families.framing", ["2", "dictionary"], id="family-a-number"),
     pytest.param(
-        "[tiny, shared]",
-        "[shared, tiny]",
-        "active.models",
-        ["['shared', 'tiny']", "`evenruler check`"],
-        id="out-of-order",
-    ),
-    pytest.param(
-        "scale: quick\n  models",
-        "scale: paper\n  models",
-        "active.models",
-        ["'paper'", "['big', 'shared']", "`evenruler check`"],
-        id="out-of-step-with-another-scale",
-    ),
-    pytest.param("[tiny, shared]", "[]", "active.models", ["[]", "at least 1"], id="nothing-active"),
-    pytest.param(
-        "embedder: minilm",
-        "embedder: minilm-2",
-        "diagnosis.embedder",
-        ["'minilm-2'", "kind embedder"],
-        id="embedder-unknown",
-    ),
-    pytest.param(
-        "embedder: minilm", "embedder: tiny", "diagnosis.embedder", ["'tiny'", "kind embedder"], id="embedder-causal"
+        "  framing: {seed: 2}",
+        "  framming: {seed: 2}",
+        "families",
+        ["no family 'framming'", "did you mean 'framing'?", "remove it or mend the name"],
+        id="family-unknown",
     ),
     pytest.param(
         "    licence: gemma\n", "", "models.big.licence", ["missing", "add the key 'licence'"], id="key-missing"
@@ -256,13 +233,17 @@ REFUSED = [
         id="boolean-of-yaml-1.1",
     ),
     pytest.param(
-        "{probes-jobs: 1.2.3}", "{probes-jobs: 1.2}", "versions.probes-jobs", ["1.2", "string"], id="version-a-number"
+        "{framing-jobs: 1.2.3}",
+        "{framing-jobs: 1.2}",
+        "versions.framing-jobs",
+        ["1.2", "string"],
+        id="version-a-number",
     ),
-    pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 44", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
-    pytest.param("{hand: literal}", "{hand: literal", "line 40", ["mend the YAML"], id="yaml-unclosed"),
-    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 42", ["'\\t'", "mend the YAML"], id="yaml-tab"),
-    pytest.param("seed: 7", "seed: *seven", "line 43", ["'seven'", "mend the YAML"], id="yaml-alias"),
-    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 43", ["os.system"], id="yaml-tag"),
+    pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 47", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
+    pytest.param("{quick: 3, paper: 9}", "{quick: 3", "line 40", ["mend the YAML"], id="yaml-unclosed"),
+    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 45", ["'\\t'", "mend the YAML"], id="yaml-tab"),
+    pytest.param("seed: 7", "seed: *seven", "line 46", ["'seven'", "mend the YAML"], id="yaml-alias"),
+    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 46", ["os.system"], id="yaml-tag"),
 ]
 
 
@@ -301,20 +282,12 @@ REFUSED_IN_WORDS = [
         id="scheme-without-a-colon",
     ),
     pytest.param(
-        "{probes-jobs: 1.2.3}",
-        "{probes-jobs: '1.2'}",
-        "versions.probes-jobs",
+        "{framing-jobs: 1.2.3}",
+        "{framing-jobs: '1.2'}",
+        "versions.framing-jobs",
         "'1.2'",
         "slug",
         id="version-of-two-parts",
-    ),
-    pytest.param(
-        "{hand: literal}",
-        "{hand: litral}",
-        "probes.jobs.article",
-        "'litral'",
-        "literal[",
-        id="article-of-a-set",
     ),
 ]
 
@@ -361,18 +334,6 @@ class TestWhatIsRefused:
         path = tmp_path / "parms.yaml"
         assert error_of(load_params, path) == f"{path}: no such file; create it or mend the name"
 
-    def test_a_scale_without_a_model(self, file_with, error_of):
-        path = file_with(
-            "params.yaml",
-            PARAMS,
-            ("    scale: quick\n", "    scale: paper\n"),
-            ("  shared:\n    kind: causal", "  shared:\n    kind: embedder"),
-        )
-        line = error_of(load_params, path)
-        assert line.startswith(
-            f"{path}: models: no model that says how likely texts are, or writes, is in use at the scale 'quick'; "
-        )
-
     def test_how_many_more_mistakes_there_are_is_said(self, file_with, error_of):
         path = file_with("params.yaml", PARAMS, ("level: 0.9", "level: 9"), ("seed: 7", "seed: x"))
         assert "(and 1 more" in error_of(load_params, path)
@@ -388,13 +349,19 @@ class TestWhatIsRefused:
             except UserError as error:
                 refusals.append(str(error))
         assert all(line.startswith(f"{path}: ") and "\n" not in line for line in refusals)
-        # Without `scale: quick` the first model is used at every scale, and so still at this one.
+        # Without `scale` a model is used at every one.
         assert needless == [
             "lineage: tiny-family",
             "scale: quick",
+            "scale: paper",
+            "scale: none",
+            "stimuli: {quick: 3, paper: 9}",
+            "later: {family: saged, scale: paper}",
+            "framing: {seed: 2}",
+            "saged:",
             "level: 0.9",
             "seed: 7",
-            "versions: {probes-jobs: 1.2.3}",
+            "versions: {framing-jobs: 1.2.3}",
         ]
 
 
@@ -407,102 +374,20 @@ NLI = """\
     intervention: every
 """
 ANSWERING = (
-    PARAMS.replace("probes:\n", f"{NLI}probes:\n")
+    PARAMS.replace("instruments:\n", f"{NLI}instruments:\n")
     .replace("    scale: paper\n", "    entailment: true\n    intervention: last\n    scale: paper\n")
     .replace("    lineage: tiny-family\n", "    lineage: tiny-family\n    entailment: true\n")
-    .replace("shared]\n", "shared]\n  entailment: [tiny, head]\n  interventions: [head]\n")
-    + "questionnaires: {fear: {}}\ninterventions: {gloom: {}}\n"
 )
-"""`tiny` (quick), `big` (paper) and `head` (both) answer questionnaires; `big` and `head` are adapted to a corpus."""
+"""`tiny` (quick), `big` (paper) and `head` (both) answer questionnaires; `big` and `head` are adapted to corpora."""
 
 
-class TestInterventions:
-    def test_defaults_of_a_corpus(self, file_with):
-        found = load_params(file_with("params.yaml", ANSWERING)).interventions["gloom"]
-        assert found.epochs == {"quick": 3, "paper": 20}
-        assert (found.learning_rate, found.batch, found.seed) == (2e-5, 8, 0)
-
-    def test_values_of_a_corpus(self, file_with):
-        change = (
-            "{gloom: {}}",
-            "{gloom: {epochs: {quick: 1, paper: 127}, learning_rate: 1e-4, batch: 1, seed: 3}}",
-        )
-        found = load_params(file_with("params.yaml", ANSWERING, change)).interventions["gloom"]
-        assert found.epochs == {"quick": 1, "paper": 127}
-        assert (found.learning_rate, found.batch, found.seed) == (1e-4, 1, 3)
-
-    @pytest.mark.parametrize(("scale", "expected"), [("quick", ["head"]), ("paper", ["big", "head"])])
-    def test_models_that_are_adapted(self, file_with, scale, expected):
-        assert load_params(file_with("params.yaml", ANSWERING)).intervened(scale) == expected
-
-    def test_one_that_answers_no_questionnaire_is_not(self, file_with):
-        changes = [
-            ("    entailment: true\n    intervention: last\n", "    intervention: last\n"),
-            ("    intervention: every\n", "    intervention: every\n    entailment: false\n"),
-            (
-                "  entailment: [tiny, head]\n  interventions: [head]\n",
-                "  entailment: [tiny, more]\n  interventions: [more]\n",
-            ),
-            ("probes:\n", f"{NLI.replace('head', 'more')}probes:\n"),
-        ]
-        params = load_params(file_with("params.yaml", ANSWERING, *changes))
-        assert (params.intervened("quick"), params.intervened("paper")) == (["more"], ["more"])
-
-    def test_without_a_corpus_nobody_is(self, file_with):
-        changes = [("interventions: {gloom: {}}\n", ""), ("  interventions: [head]\n", "")]
-        params = load_params(file_with("params.yaml", ANSWERING, *changes))
-        assert (params.intervened("quick"), params.active.interventions) == ([], [])
-
-    def test_a_corpus_of_one_scale_is_left_out_of_the_other(self, file_with):
-        changes = [("{gloom: {}}", "{gloom: {scale: paper}}"), ("interventions: [head]", "interventions: []")]
-        params = load_params(file_with("params.yaml", ANSWERING, *changes))
-        assert (params.intervened("quick"), params.intervened("paper")) == ([], ["big", "head"])
-        of_scale = [list(corpora_at(params.interventions, scale)) for scale in ("quick", "paper")]
-        assert of_scale == [[], ["gloom"]]
-
-    @pytest.mark.parametrize(
-        ("found", "used"), [("[]", "['head']"), ("[tiny]", "['head']"), ("[head, tiny]", "['head']")]
-    )
-    def test_active_ones_are_kept_in_step(self, file_with, error_of, found, used):
-        path = file_with("params.yaml", ANSWERING, ("interventions: [head]", f"interventions: {found}"))
-        line = error_of(load_params, path)
-        assert line.startswith(f"{path}: active.interventions: ")
-        assert f"what the scale 'quick' uses, {used}; run `evenruler check`" in line
-        assert load_params(path).intervened("quick") == ["head"]
-
-    def test_a_corpus_needs_a_model(self, file_with, error_of):
-        path = file_with("params.yaml", ANSWERING, ("    intervention: every\n", ""))
-        assert error_of(load_params, path) == (
-            f"{path}: models: no model is adapted to corpora at the scale 'quick'; "
-            "give one that answers questionnaires `intervention: every`"
-        )
-
-    def test_a_questionnaire_needs_a_model(self, file_with, error_of):
-        changes = [("    intervention: every\n", "    scale: none\n"), ("family\n    entailment: true\n", "family\n")]
-        line = error_of(load_params, file_with("params.yaml", ANSWERING, *changes))
-        assert "models: no model answers questionnaires at the scale 'quick'; " in line
-
-    @pytest.mark.parametrize(
-        ("settings", "key", "held"),
-        [
-            ("{epochs: 3}", "epochs", "dictionary"),
-            ("{epochs: {quick: 3}}", "epochs", "{'quick': 3}, expected 1 to 127 epochs for quick and for paper"),
-            ("{epochs: {quick: 3, paper: 0}}", "epochs", "'paper': 0}, expected 1 to 127"),
-            ("{epochs: {quick: 3, paper: 128}}", "epochs", "'paper': 128}, expected 1 to 127"),
-            ("{epochs: {quick: 3, paper: 20, huge: 1}}", "epochs.huge", "'quick' or 'paper'"),
-            ("{epochs: {quick: 3.5, paper: 20}}", "epochs.quick", "integer"),
-            ("{learning_rate: 0}", "learning_rate", "greater than 0"),
-            ("{learning_rate: .inf}", "learning_rate", "finite"),
-            ("{batch: 0}", "batch", "greater than or equal to 1"),
-            ("{seed: -1}", "seed", "greater than or equal to 0"),
-            ("{epoch: 3}", "epoch", "did you mean 'epochs'?"),
-        ],
-    )
-    def test_settings_that_are_refused(self, file_with, error_of, settings, key, held):
-        path = file_with("params.yaml", ANSWERING, ("{gloom: {}}", f"{{gloom: {settings}}}"))
-        line = error_of(load_params, path)
-        assert line.startswith(f"{path}: interventions.gloom.{key}")
-        assert held in line
+class TestAdapted:
+    def test_how_often_is_read(self, file_with):
+        params = load_params(file_with("params.yaml", ANSWERING))
+        assert {name: entry.intervention for name, entry in params.models.items() if entry.intervention} == {
+            "big": "last",
+            "head": "every",
+        }
 
     def test_how_often_a_model_is_asked_is_every_or_last(self, file_with, error_of):
         path = file_with("params.yaml", ANSWERING, ("intervention: every", "intervention: always"))
@@ -526,7 +411,7 @@ class TestLabels:
     )
     def test_in_the_models_own_order(self, file_with, kind, labels):
         changes = [("kind: nli\n", f"kind: {kind}\n    labels: {labels}\n"), ("    intervention: every\n", "")]
-        path = file_with("params.yaml", ANSWERING, *changes, ("interventions: {gloom: {}}\n", ""))
+        path = file_with("params.yaml", ANSWERING, *changes)
         assert load_params(path).models["head"].labels == labels.strip("[]").split(", ")
 
     @pytest.mark.parametrize(
@@ -564,11 +449,11 @@ class TestUntrained:
         ],
     )
     def test_what_it_cannot_be_made_of_is_refused_as_it_is_read(self, file_with, error_of, other, held):
-        path = file_with("params.yaml", PARAMS, ("probes:\n", random_model(other)))
+        path = file_with("params.yaml", PARAMS, ("instruments:\n", random_model(other)))
         assert error_of(load_params, path) == f"{path}: models.random.source: {held}"
 
     def test_any_model_with_files_will_do(self, file_with):
-        path = file_with("params.yaml", PARAMS, ("probes:\n", random_model("tiny")))
+        path = file_with("params.yaml", PARAMS, ("instruments:\n", random_model("tiny")))
         assert load_params(path).models["random"].scheme == "untrained"
 
 
@@ -580,61 +465,5 @@ def random_model(other: str) -> str:
             f"  {name}:\n    kind: {kind}\n    source: {source}\n    licence: none\n    origin: x\n    scale: none\n"
             for name, (kind, source) in entries.items()
         )
-        + "probes:\n"
+        + "instruments:\n"
     )
-
-
-class TestAcceptability:
-    @pytest.mark.parametrize("judge", ["tiny", "parked", "big"])
-    def test_a_causal_model_of_the_catalogue_judges(self, file_with, judge):
-        change = ("  seed: 7\n", f"  seed: 7\n  acceptability: {judge}\n")
-        assert load_params(file_with("params.yaml", ANSWERING, change)).diagnosis.acceptability == judge
-
-    def test_a_classifier_does(self, file_with):
-        changes = [
-            ("  seed: 7\n", "  seed: 7\n  acceptability: cola\n"),
-            (
-                "probes:\n",
-                f"{NLI.replace('head', 'cola').replace('nli', 'classifier').rpartition('    int')[0]}probes:\n",
-            ),
-        ]
-        params = load_params(file_with("params.yaml", ANSWERING, *changes))
-        assert (params.diagnosis.acceptability, params.models["cola"].kind) == ("cola", "classifier")
-        assert params.entailing("quick") == ["tiny", "head"]
-
-    def test_nobody_does_by_default(self, file_with):
-        assert load_params(file_with("params.yaml", ANSWERING)).diagnosis.acceptability is None
-
-    @pytest.mark.parametrize("judge", ["head", "minilm", "nobody"])
-    def test_others_do_not(self, file_with, error_of, judge):
-        path = file_with("params.yaml", ANSWERING, ("  seed: 7\n", f"  seed: 7\n  acceptability: {judge}\n"))
-        assert error_of(load_params, path) == (
-            f"{path}: diagnosis.acceptability: {judge!r} is no causal model and no classifier of the catalogue; "
-            "name one"
-        )
-
-
-class TestBrittleness:
-    def test_defaults(self, file_with):
-        found = load_params(file_with("params.yaml", PARAMS)).brittleness
-        assert found.probes == {"quick": 0, "paper": 1000}
-        assert found.questionnaires == {"quick": 0, "paper": 1000}
-
-    def test_values(self, file_with):
-        added = "brittleness: {probes: {quick: 1, paper: 2}}\n"
-        found = load_params(file_with("params.yaml", PARAMS + added)).brittleness
-        assert (found.probes, found.questionnaires) == ({"quick": 1, "paper": 2}, {"quick": 0, "paper": 1000})
-
-    @pytest.mark.parametrize(
-        ("settings", "key", "held"),
-        [
-            ("{probes: {quick: 3}}", "probes", "{'quick': 3}, expected numbers from 0 on for quick and for paper"),
-            ("{questionnaires: {quick: 3, paper: -1}}", "questionnaires", "'paper': -1}, expected numbers from 0 on"),
-            ("{items: {quick: 3, paper: 1}}", "items", "unknown key 'items'"),
-        ],
-    )
-    def test_settings_that_are_refused(self, file_with, error_of, settings, key, held):
-        path = file_with("params.yaml", f"{PARAMS}brittleness: {settings}\n")
-        line = error_of(load_params, path)
-        assert line.startswith(f"{path}: brittleness.{key}: ")
-        assert held in line

@@ -16,6 +16,7 @@ FILES = {
     "lm_eval/probes_jobs.yaml",
     "lm_eval/rows.py",
     "manifest.json",
+    "plan.json",
     "probes/test-00000-of-00001.parquet",
     "templates/test-00000-of-00001.parquet",
 }
@@ -63,6 +64,18 @@ class TestFolder:
     def test_evidence_is_what_was_given(self, benchmark, folder):
         write_benchmark(benchmark, folder)
         assert json.loads((folder / "evidence.json").read_text(encoding="utf-8")) == benchmark.evidence
+
+    def test_the_plan_is_what_was_given(self, benchmark, folder):
+        plan = {"tools": {"models": {"judge": {"kind": "nli"}}}, "asked": ["é", 2, 0.5, None], "mass": "words"}
+        write_benchmark(replace(benchmark, plan=plan), folder)
+        assert json.loads((folder / "plan.json").read_text(encoding="utf-8")) == plan
+        assert manifest_of(folder)["parameters"] == {"article": "agree"}
+
+    def test_another_plan_leaves_the_rows_as_they_were(self, benchmark, folder, tmp_path, contents):
+        write_benchmark(benchmark, folder)
+        write_benchmark(replace(benchmark, plan={"prefixed": 3}), tmp_path / "other")
+        one, other = contents(folder), contents(tmp_path / "other")
+        assert {name for name in one if one[name] != other[name]} == {"plan.json", "manifest.json"}
 
     def test_a_config_that_is_gone_leaves_nothing(self, benchmark, folder, contents):
         write_benchmark(benchmark, folder)
@@ -154,11 +167,12 @@ class TestSameInputSameBytes:
     def test_in_another_order_of_keys(self, benchmark, folder, tmp_path, contents):
         write_benchmark(benchmark, folder)
         parameters = dict(reversed(benchmark.parameters.items()))
+        plan = dict(reversed(benchmark.plan.items()))
         evidence = {
             set_name: {model: dict(reversed(figures.items())) for model, figures in models.items()}
             for set_name, models in benchmark.evidence.items()
         }
-        write_benchmark(replace(benchmark, parameters=parameters, evidence=evidence), tmp_path / "other")
+        write_benchmark(replace(benchmark, parameters=parameters, plan=plan, evidence=evidence), tmp_path / "other")
         assert contents(folder) == contents(tmp_path / "other")
 
 
@@ -186,6 +200,8 @@ class TestFailure:
             pytest.param({"evidence": {"hand": {"any": {"alpha": {1, 2}}}}}, TypeError, id="evidence-no-json"),
             pytest.param({"evidence": {"hand": {"any": {"alpha": math.nan}}}}, ValueError, id="evidence-not-a-number"),
             pytest.param({"parameters": {"a": object()}}, TypeError, id="parameters-no-json"),
+            pytest.param({"plan": {"a": {1, 2}}}, TypeError, id="plan-no-json"),
+            pytest.param({"plan": {"a": math.nan}}, ValueError, id="plan-not-a-number"),
             pytest.param(
                 {"configs": [Config("probes", "a row", pa.table({"id": ["1"], "content_sha256": ["a"]}))]},
                 KeyError,

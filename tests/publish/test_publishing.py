@@ -60,7 +60,7 @@ def more_rows(benchmark: Benchmark) -> list[Config]:
 def test_published_rows_load_by_tag_and_equal_the_local_ones(client, hub, rebuild, benchmark) -> None:
     client.warm = None  # here all start as users start them
     local = benchmark.configs[0].table
-    assert client.run(*PUBLISH).splitlines() == [f"made {REPO}", "committed 8 files", f"published {REPO} v1.2.3"]
+    assert client.run(*PUBLISH).splitlines() == [f"made {REPO}", "committed 9 files", f"published {REPO} v1.2.3"]
     rebuild(version="1.3.0", configs=more_rows(benchmark))
     assert client.run(*PUBLISH).splitlines()[-1] == f"published {REPO} v1.3.0"
     client.forget()

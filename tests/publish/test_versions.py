@@ -130,20 +130,21 @@ class TestChangelog:
 class TestVersionsInParams:
     def test_of_a_benchmark(self, file_with):
         benchmarks = load_params(file_with("params.yaml", PARAMS)).benchmarks
-        assert {name: (found.section, found.key, found.version) for name, found in benchmarks.items()} == {
-            "probes-jobs": ("probes", "jobs", "1.2.3")
+        assert {name: (found.family, found.instrument, found.version) for name, found in benchmarks.items()} == {
+            "framing-jobs": ("framing", "jobs", "1.2.3"),
+            "saged-later": ("saged", "later", "0.1.0"),
         }
 
     @pytest.mark.parametrize("new", ["", "versions: {}\n"])
     def test_one_that_is_not_named_is_at_the_first(self, file_with, new):
-        path = file_with("params.yaml", PARAMS, ("versions: {probes-jobs: 1.2.3}\n", new))
-        assert load_params(path).benchmarks["probes-jobs"].version == FIRST_VERSION == "0.1.0"
+        path = file_with("params.yaml", PARAMS, ("versions: {framing-jobs: 1.2.3}\n", new))
+        assert load_params(path).benchmarks["framing-jobs"].version == FIRST_VERSION == "0.1.0"
 
     @pytest.mark.parametrize(
-        ("name", "hint"), [("probes-job", "did you mean 'probes-jobs'?"), ("xyz", "known: probes-jobs")]
+        ("name", "hint"), [("framing-job", "did you mean 'framing-jobs'?"), ("xyz", "known: framing-jobs, saged-later")]
     )
     def test_of_no_benchmark(self, file_with, error_of, name, hint):
-        path = file_with("params.yaml", PARAMS, ("{probes-jobs: 1.2.3}", f"{{probes-jobs: 1.2.3, {name}: 1.0.0}}"))
+        path = file_with("params.yaml", PARAMS, ("{framing-jobs: 1.2.3}", f"{{framing-jobs: 1.2.3, {name}: 1.0.0}}"))
         assert error_of(load_params, path) == (
             f"{path}: versions: no benchmark {name!r}; {hint}; remove it or mend the name"
         )
@@ -152,5 +153,5 @@ class TestVersionsInParams:
     def test_that_is_none(self, file_with, error_of, version):
         path = file_with("params.yaml", PARAMS, ("1.2.3}", f"'{version}'}}"))
         assert error_of(load_params, path) == (
-            f"{path}: versions.probes-jobs: found {version!r}, expected MAJOR.MINOR.PATCH; mend it"
+            f"{path}: versions.framing-jobs: found {version!r}, expected MAJOR.MINOR.PATCH; mend it"
         )
