@@ -11,6 +11,7 @@ from evenruler.errors import UserError, as_program, nearest
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import check as checking
 from evenruler.project import new as starting
+from evenruler.project.active import SOURCES
 from evenruler.ratings_command import ratings
 
 app = typer.Typer(
@@ -69,17 +70,17 @@ def draft_terms(
     n: Annotated[int, typer.Option("--n", min=1, help="Terms to propose at most, for each side of an item.")] = 5,
 ) -> None:
     """Propose terms for the items of a questionnaire: YAML to read and to paste. Nothing is written into a file."""
+    from evenruler.declared import Declared
     from evenruler.instruments.questionnaires import drafting
-    from evenruler.instruments.questionnaires.source import load_questionnaire
+    from evenruler.instruments.questionnaires.declare.source import load_questionnaire
     from evenruler.models.catalogue import load
-    from evenruler.project.params import load_params
 
-    path = Path("data/sources/questionnaires") / f"{questionnaire}.yaml"
-    source, scale = load_questionnaire(path, Path("data/sources/scales"))
+    path = SOURCES / "questionnaires" / f"{questionnaire}.yaml"
+    source, scale = load_questionnaire(path, SOURCES / "questionnaires/shared/scales")
     items = drafting.chosen(source, item, path)
-    params = load_params()
-    name = model or drafting.first_that_chats(params)
-    drafter = load(name, params)
+    declared = Declared()
+    name = model or drafting.first_that_chats(declared.active.models, declared.catalogue)
+    drafter = load(name, declared.catalogue)
     drafter.require("loglikelihood")
     drafts = drafting.draft(drafter, source, scale, items, n)
     typer.echo(drafting.as_yaml(drafts, source, path, name), nl=False)
@@ -107,10 +108,10 @@ def refresh(
     domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
 ) -> None:
     """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
+    from evenruler.declared import Declared
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
-    from evenruler.project.params import load_params
 
-    for line in fetch(Path(), domain, load_params()):
+    for line in fetch(Path(), domain, Declared().settings(domain, "saged")):
         typer.echo(line)
 
 
@@ -119,10 +120,11 @@ def find(
     domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
 ) -> None:
     """Find keywords, pages and replacements, as a domain's `find` says: data/sources/domains/found/DOMAIN.yaml."""
+    from evenruler.declared import Declared
     from evenruler.instruments.saged.scrape.fetching import find as look
-    from evenruler.project.params import load_params
 
-    for line in look(Path(), domain, load_params()):
+    declared = Declared()
+    for line in look(Path(), domain, declared.settings(domain, "saged"), declared.catalogue):
         typer.echo(line)
 
 

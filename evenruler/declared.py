@@ -149,8 +149,12 @@ class Declared:
         entries: dict[str, Any] = self._data.get("instruments") or {}
         return {name: self._family(name, entry) for name, entry in entries.items() if self._is_used(entry)}
 
-    def settings(self, name: str) -> Any:
+    def settings(self, name: str, of: str | None = None) -> Any:
         """The settings of an instrument: what its family says in `families`, and over it what its own entry says.
+
+        Args:
+            name: Of the instrument.
+            of: The family that it must be of; any by default.
 
         Returns:
             Its family's `Settings`, numbers by scale resolved.
@@ -159,9 +163,12 @@ class Declared:
             UserError: There is no such instrument, or something is wrong: key, what was found, what to do.
         """
         entries: dict[str, Any] = self._data.get("instruments") or {}
+        if of is not None:
+            entries = {key: entry for key, entry in entries.items() if self._family(key, entry) == of}
         if name not in entries:
             remedy = f"mend the name ({nearest(name, entries)})"
-            raise UserError(f"no instrument {name!r}", where=f"{self.path}: instruments", remedy=remedy)
+            what = f"no instrument {name!r}" if of is None else f"no instrument {name!r} of the family {of}"
+            raise UserError(what, where=f"{self.path}: instruments", remedy=remedy)
         family = self._family(name, entries[name])
         own = {key: value for key, value in entries[name].items() if key not in OF_PARAMS}
         shared = (self._data.get("families") or {}).get(family) or {}

@@ -78,19 +78,17 @@ def read(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default that of the key.")] = None,
 ) -> None:
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
+    from evenruler.declared import Declared
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import collect, read_key, statistics
     from evenruler.instruments.probes.ratings.showing import as_markdown
-    from evenruler.measurement import Resampling
-    from evenruler.project.params import load_params
 
     for path in sheets:
         if sheets.count(path) > 1:
             raise UserError("given twice", where=str(path), remedy="give each sheet once")
-    settings = load_params().diagnosis
     sources = read_key(_text(key), str(key))
     rated = collect({str(path): _text(path) for path in sheets}, sources)
-    found = statistics(rated, sources, Resampling(settings.level, settings.resamples, settings.seed))
+    found = statistics(rated, sources, Declared().resampling)
     folder = out or key.parent
     replace(folder / "ratings.csv", rated.to_csv(index=False, lineterminator="\n"))
     replace(folder / "statistics.csv", found.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
@@ -99,14 +97,13 @@ def read(
 
 def _construct(domain: str) -> "Construct":
     """What a domain measures, from its source; an evolved one has that of the domain it came from."""
+    from evenruler.declared import Declared
+    from evenruler.instruments.probes.declare import ProbeSource
     from evenruler.instruments.probes.ratings import Construct
-    from evenruler.instruments.probes.settings import ProbeSettings
-    from evenruler.instruments.probes.source import load_probe_source
+    from evenruler.strict import read_yaml, validate
 
-    path = SOURCES / f"{domain}.yaml"
-    if not path.exists():
-        path = SOURCES / f"{domain.removesuffix('-evolved')}.yaml"
-    source = load_probe_source(path, ProbeSettings())
+    path = SOURCES / f"{Declared().settings(domain, 'probes').written_as(domain)}.yaml"
+    source = validate(ProbeSource, read_yaml(path), path)
     targets = [word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]]
     return Construct(source.construct_, list(source.attributes.values())[:SHOWN_WORDS], targets, source.warning)
 
@@ -139,7 +136,7 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
     """Templates that people wrote, each checked as those of a source are."""
     import pandas as pd
 
-    from evenruler.instruments.probes.source import TemplateEntry
+    from evenruler.instruments.probes.declare import TemplateEntry
     from evenruler.strict import validate
 
     only = domains[0] if len({construct.name for construct in constructs.values()}) == 1 else None

@@ -64,7 +64,7 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
         (request.table, request.operation)
         for tables, plan in asked.values()
         for request in door.requests(tables, plan, {}, able)
-        if request.by == SUBJECT and request.operation not in subject.operations
+        if request.by == SUBJECT and request.state is None and request.operation not in subject.operations
     }
     return [
         f"{subject.name} (kind {subject.kind}) is left out of {table}: it cannot {operation}"

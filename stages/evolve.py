@@ -21,9 +21,8 @@ def main(name: str) -> None:
     """
     params = Declared()
     entry, settings = params.active.evolve[name], params.settings(name)
-    declare = room(entry.family, "declare")
-    declare.require_able(settings, params.catalogue, f"{params.path}: instruments.{name}")
-    source = declare.load(Path(entry.source), settings, SOURCES / entry.family / "shared")
+    source = room(entry.family, "declare").load(Path(entry.source), settings, SOURCES / entry.family / "shared")
+    settings.require_able(source, params.catalogue, f"{params.path}: instruments.{name}")
 
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
     from evenruler.models.store import cache_root

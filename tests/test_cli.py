@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from evenruler import cli
 from evenruler.instruments.probes.source import load_probe_source
 from evenruler.instruments.questionnaires.source import load_questionnaire
+
+from evenruler import cli
 from evenruler.project import check as checking
 from evenruler.project.files import params_yaml
 from evenruler.project.params import load_params

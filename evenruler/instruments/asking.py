@@ -91,12 +91,12 @@ class Answering:
         """How many answers were asked of models, since the store did not have them."""
         return sum(model.asked for model in {id(model): model for model in self._used}.values())
 
-    def answer(self, request: Request, inputs: Inputs) -> Columns:
-        """The columns of answers to a request with these inputs."""
+    def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
+        """The columns of n answers to a request with these inputs."""
         if request.operation == "adaptation_loss":
             assert request.state is not None
             loss = self._way(request.state).loss(request.state.corpus, request.state.epoch)
-            return {"loss": [loss] * len(request.rows)}
+            return {"loss": [loss] * n}
         model = self._model(request)
         self._used.append(model)
         return _ASKED[request.operation](model, inputs, request.settings)
@@ -140,7 +140,9 @@ def ask(
         if not wanted:
             break
         for alike in _alike([request for _, request in wanted]):
-            columns = answering.answer(wanted[alike[0]][1], _joined([wanted[place][1].inputs for place in alike]))
+            requested = [wanted[place][1] for place in alike]
+            n = sum(len(request.rows) for request in requested)
+            columns = answering.answer(requested[0], _joined([request.inputs for request in requested]), n)
             begin = 0
             for place in alike:
                 name, request = wanted[place]

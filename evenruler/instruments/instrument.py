@@ -30,6 +30,8 @@ import pandas as pd
 import pyarrow as pa
 from pydantic import BeforeValidator, Field
 
+from evenruler.errors import UserError, nearest
+from evenruler.models.declared import Catalogue
 from evenruler.models.operations import Operation
 from evenruler.strict import Slug, Strict, Text
 from evenruler.text.slots import slug_of
@@ -92,6 +94,28 @@ class BaseSettings(Strict):
         """
         return []
 
+    def require_able(self, source: Any, catalogue: Catalogue, where: str) -> None:
+        """The models that it names are in the catalogue, and can what they are for.
+
+        Args:
+            source: The family's `Source`.
+            catalogue: The models.
+            where: Where the instrument is declared, for errors.
+
+        Raises:
+            UserError: One is not there, or cannot.
+        """
+        for use in self.uses(source):
+            place = f"{where}.{use.key}"
+            if use.model not in catalogue.models:
+                remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
+                raise UserError(f"no model {use.model!r}", where=place, remedy=remedy)
+            operations = (use.operation,) if isinstance(use.operation, str) else use.operation
+            if not any(catalogue.can(use.model, operation) for operation in operations):
+                wanted = " or ".join(operations)
+                what = f"{use.model!r} (kind {catalogue.kind(use.model)}) cannot {wanted}"
+                raise UserError(what, where=place, remedy=f"name a model that can {wanted}")
+
 
 class Source(Strict):
     """What every source of an instrument says of itself, for its card. Families add what their rows are made of."""
@@ -118,9 +142,12 @@ class Use:
     """A model that an instrument names beside the one that is measured."""
 
     model: str
-    operation: Operation
+    operation: Operation | tuple[Operation, ...]
+    """What it is for; of several, one that it can is enough."""
     key: str
     """Where it is named, for errors: a key of the instrument's settings or of its source."""
+    tool: bool = True
+    """Whether it answers requests; if not, it makes what the instrument is built from."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Making
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Scale, Use
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
@@ -45,9 +45,8 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
         settings = declared.settings(name)
         path = SOURCES / family / f"{settings.written_as(name)}.yaml"
         source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
-        uses = settings.uses(source)
-        _require_able(uses, declared.catalogue, f"{params}: instruments.{name}")
-        found.append(Instrument(name, family, settings, source, uses))
+        settings.require_able(source, declared.catalogue, f"{params}: instruments.{name}")
+        found.append(Instrument(name, family, settings, source, settings.uses(source)))
     return found
 
 
@@ -126,15 +125,3 @@ def _checksum(uses: Iterable[Use], catalogue: Catalogue) -> str:
     """
     models = sorted({use.model for use in uses})
     return content_sha256(*({name: catalogue.models[name].model_dump(mode="json")} for name in models))[:12]
-
-
-def _require_able(uses: Iterable[Use], catalogue: Catalogue, where: str) -> None:
-    """Every model that an instrument names is in the catalogue, and can what it is for."""
-    for use in uses:
-        place = f"{where}.{use.key}"
-        if use.model not in catalogue.models:
-            remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
-            raise UserError(f"no model {use.model!r}", where=place, remedy=remedy)
-        if not catalogue.can(use.model, use.operation):
-            what = f"{use.model!r} (kind {catalogue.kind(use.model)}) cannot {use.operation}"
-            raise UserError(what, where=place, remedy=f"name a model that can {use.operation}")

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-
 from evenruler.instruments.questionnaires.source import load_questionnaire
+
 from evenruler.models.backends.classifier import CAPACITY, packs
 from evenruler.models.backends.nli import Nli
 from evenruler.models.model import Model

@@ -1,7 +1,7 @@
 """What each stage imports, as `deps` of dvc.yaml say it; `python -m tests.stages.depends` writes them there.
 
-A stage of any family finds its rooms by the family's name, which no graph of imports shows. So `deps` name these rooms by
-hand, with `${item.family}`; all else that a stage or one of its rooms imports is written here.
+A stage of any family finds its rooms by the family's name, which no graph of imports shows. So `deps` name these rooms
+by hand, with `${item.family}`; all else that a stage or one of its rooms imports is written here.
 """
 
 import re
@@ -76,7 +76,7 @@ def by_hand(entry: dict, family: str) -> set[str]:
 
 
 def needed(imports: grimp.ImportGraph, entry: dict, family: str) -> set[str]:
-    """The files of code that a stage reads for a family: modules, the packages they lie in, and what lies beside them."""
+    """The files of code that a stage reads for a family: modules, their packages, and what lies beside them."""
     stage = stage_of(entry)
     starts = {f"stages.{stage}", *(f"{FAMILIES[family]}.{room}" for room in ROOMS[stage])}
     files: set[str] = set()

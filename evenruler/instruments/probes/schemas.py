@@ -191,6 +191,7 @@ the model for the template, in the generation that it came in, else 0."""
 
 GRADIENTS = pa.schema(
     [
+        *COMMON,
         required("run", pa.string()),
         required("template", pa.string()),
         required("place", pa.int16()),
@@ -203,6 +204,7 @@ GRADIENTS = pa.schema(
 
 OWN_BIASES = pa.schema(
     [
+        *COMMON,
         required("run", pa.string()),
         required("template", pa.string()),
         required("attribute", pa.string()),

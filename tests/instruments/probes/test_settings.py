@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.declared import Declared
 from evenruler.instruments.instrument import Use
-from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, load, require_able, takes
+from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, load, takes
 from evenruler.models.declared import Catalogue
 from tests.instruments.probes.conftest import settings_of
 
@@ -199,9 +199,9 @@ UNABLE = [
 class TestModelsThatAreNamed:
     def test_can_do_what_is_asked_of_them(self, catalogue: Catalogue) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"}
-        require_able(settings_of(evolve=evolve), catalogue, "params.yaml: instruments.jobs")
+        settings_of(evolve=evolve).require_able(None, catalogue, "params.yaml: instruments.jobs")
         told = {**evolve, "operator": "big-server", "shots": False}
-        require_able(settings_of(evolve=told), catalogue, "params.yaml: instruments.jobs")
+        settings_of(evolve=told).require_able(None, catalogue, "params.yaml: instruments.jobs")
 
     @pytest.mark.parametrize(("keys", "key", "held"), UNABLE)
     def test_or_it_is_said(
@@ -209,7 +209,7 @@ class TestModelsThatAreNamed:
     ) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"} | keys.get("evolve", {})
         line = error_of(
-            require_able, settings_of(**{**keys, "evolve": evolve}), catalogue, "params.yaml: instruments.j"
+            settings_of(**{**keys, "evolve": evolve}).require_able, None, catalogue, "params.yaml: instruments.j"
         )
         assert line.startswith(f"params.yaml: instruments.j.{key}: ")
         for words in held:

@@ -3,7 +3,7 @@
 from evenruler.instruments.probes.declare.criterion import Criterion
 from evenruler.instruments.probes.declare.equation import bias
 from evenruler.instruments.probes.declare.evolving import Evolve, FitnessWeights
-from evenruler.instruments.probes.declare.settings import Article, Settings, require_able
+from evenruler.instruments.probes.declare.settings import Article, Settings
 from evenruler.instruments.probes.declare.source import (
     EVOLVED,
     ProbeSource,
@@ -26,7 +26,6 @@ __all__ = [
     "TemplateSet",
     "bias",
     "load",
-    "require_able",
     "takes",
     "without_slots",
 ]

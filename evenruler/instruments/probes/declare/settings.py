@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Use
 from evenruler.instruments.probes.declare.evolving import Evolve
 from evenruler.instruments.scaled import Scaled
@@ -46,9 +46,22 @@ class Settings(BaseSettings):
         """The embedder; and where templates evolve, who measures and who rewords them."""
         found = [Use(self.embedder, "embed", "embedder")]
         if self.evolve:
-            found.append(Use(self.evolve.model, "loglikelihood", "evolve.model"))
-            found.append(Use(self.evolve.operator, "generate", "evolve.operator"))
+            found.append(Use(self.evolve.model, "loglikelihood", "evolve.model", tool=False))
+            found.append(Use(self.evolve.operator, "generate", "evolve.operator", tool=False))
         return found
+
+    def require_able(self, source: Any, catalogue: Catalogue, where: str) -> None:
+        """As for any instrument; and the operator of what evolves can be asked as it is asked."""
+        super().require_able(source, catalogue, where)
+        if self.evolve is None:
+            return
+        operator, entry = self.evolve.operator, catalogue.models[self.evolve.operator]
+        if not entry.chats:
+            remedy = "name a causal model with `chat: true`"
+            raise UserError(f"{operator!r} does not chat", where=f"{where}.evolve.operator", remedy=remedy)
+        if self.evolve.shots and not entry.continues:
+            what = f"{operator!r} only chats, and goes on with no examples"
+            raise UserError(what, where=f"{where}.evolve.shots", remedy="say false")
 
     def article_of(self, template_set: str) -> Article:
         """How slots of one template set are filled.
@@ -59,34 +72,3 @@ class Settings(BaseSettings):
         if isinstance(self.article, str):
             return self.article
         return self.article.get(self.evolve.start if self.evolve else template_set, "agree")
-
-
-def require_able(settings: Settings, catalogue: Catalogue, where: str) -> None:
-    """The models that probes name are in the catalogue and can do what is asked of them.
-
-    Args:
-        settings: Of the probes.
-        catalogue: The models.
-        where: Of the settings, for errors: file and keys.
-
-    Raises:
-        UserError: There is no such model, or it cannot.
-    """
-    for use in settings.uses(None):
-        _require_able(use, catalogue, f"{where}.{use.key}")
-    evolve = settings.evolve
-    if evolve and not catalogue.models[evolve.operator].chats:
-        remedy = "name a causal model with `chat: true`"
-        raise UserError(f"{evolve.operator!r} does not chat", where=f"{where}.evolve.operator", remedy=remedy)
-    if evolve and evolve.shots and not catalogue.models[evolve.operator].continues:
-        what = f"{evolve.operator!r} only chats, and goes on with no examples"
-        raise UserError(what, where=f"{where}.evolve.shots", remedy="say false")
-
-
-def _require_able(use: Use, catalogue: Catalogue, where: str) -> None:
-    if use.model not in catalogue.models:
-        remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
-        raise UserError(f"no model {use.model!r}", where=where, remedy=remedy)
-    if not catalogue.can(use.model, use.operation):
-        what = f"{use.model!r} (kind {catalogue.kind(use.model)}) cannot {use.operation}"
-        raise UserError(what, where=where, remedy="name a model that can")

@@ -68,8 +68,8 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> 
     frames = {
         "history": (schemas.HISTORY, [records.history(run, declaration.name, shared) for run in runs]),
         "tries": (schemas.TRIES, [records.tries(run, declaration.name, shared) for run in runs]),
-        "gradients": (schemas.GRADIENTS, list(map(records.gradients, runs))),
-        "biases": (schemas.OWN_BIASES, [records.biases(run, attributes) for run in runs]),
+        "gradients": (schemas.GRADIENTS, [records.gradients(run, declaration.name, shared) for run in runs]),
+        "biases": (schemas.OWN_BIASES, [records.biases(run, attributes, declaration.name, shared) for run in runs]),
     }
     return Evolved(
         found,

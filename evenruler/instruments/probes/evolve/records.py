@@ -9,8 +9,7 @@ from pydantic import TypeAdapter
 
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.fitness import hotspot
-from evenruler.instruments.probes.evolve.population import Generation, Measured, Try
-from evenruler.instruments.probes.schemas import GRADIENTS
+from evenruler.instruments.probes.evolve.population import Generation, Measured, Try, WordGradient
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.rounding import without_last_bits
 from evenruler.tables.schemas import BARE
@@ -101,24 +100,26 @@ def tries(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
     return _identified(table, benchmark, identity, ["prompt", "reply", "reason"])
 
 
-def gradients(run: Run) -> pd.DataFrame:
-    """Every word of every template, by `schemas.GRADIENTS`."""
+def gradients(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every word of every template, by `schemas.GRADIENTS`; arguments as for `history`."""
     rows = [
         {"run": run.name, "template": slug, "place": place, **asdict(word)}
         for slug, measured in run.measured()
         for place, word in enumerate(measured.gradients, start=1)
     ]
-    return without_last_bits(pd.DataFrame(rows, columns=GRADIENTS.names))
+    table = pd.DataFrame(rows, columns=["run", "template", "place", *(each.name for each in fields(WordGradient))])
+    return _identified(table.assign(**shared), benchmark, ["run", "template", "place"], ["begin", "word", "gradient"])
 
 
-def biases(run: Run, attributes: Sequence[str]) -> pd.DataFrame:
-    """Every template and attribute, by `schemas.OWN_BIASES`."""
+def biases(run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every template and attribute, by `schemas.OWN_BIASES`; further arguments as for `history`."""
     rows = [
         {"run": run.name, "template": slug, "attribute": attribute, "bias": bias}
         for slug, measured in run.measured()
         for attribute, bias in zip(attributes, measured.biases, strict=True)
     ]
-    return without_last_bits(pd.DataFrame(rows))
+    table = pd.DataFrame(rows).assign(**shared)
+    return _identified(table, benchmark, ["run", "template", "attribute"], ["bias"])
 
 
 def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:

@@ -39,7 +39,7 @@ def _sentences(name: str, corpus: Plan) -> list[str]:
     return found
 
 
-def course_requests(questionnaire: str, state: State, subject: Subject) -> Iterator[Request]:
+def course_requests(state: State, subject: Subject) -> Iterator[Request]:
     """How the adaptation goes: plain pairs, a chat model's reply to a message, and the loss of the epoch."""
     from evenruler.models.backends.nli import labelled_sample
 
@@ -57,9 +57,7 @@ def course_requests(questionnaire: str, state: State, subject: Subject) -> Itera
         yield Request("replies", "generate", pd.DataFrame([here]), {"prompt": [MESSAGE]}, settings, state=state)
     if state.epoch:
         n = len(dict(state.adaptation.corpora)[state.corpus])
-        # The loss takes no input, so that those of two questionnaires cannot be asked in one.
-        apart = {"questionnaire": questionnaire}
-        yield Request("losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, apart, state=state)
+        yield Request("losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state)
 
 
 def course(answers: Tables, model: str) -> pd.DataFrame:

@@ -45,7 +45,7 @@ def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> It
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in states(plan, subject):
         yield from _prompts(tables, subject, state)
-        yield from course_requests(questionnaire, state, subject)
+        yield from course_requests(state, subject)
     yield embedding_request(tables, plan)
     if plan["judge"] is not None:
         yield judge_request(tables, plan)

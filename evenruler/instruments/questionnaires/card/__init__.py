@@ -37,7 +37,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
             source,
             source.responses,
             f"./benchmarks/{declaration.benchmark}",
-            getattr(declaration, "version", "0.1.0"),
+            declaration.version,
             temperature=settings.temperature,
             three_way=settings.three_way,
         ),

@@ -51,5 +51,5 @@ class Settings(BaseSettings):
 
     def uses(self, source: Any) -> list[Use]:
         """The embedder, and the judge of acceptability where one is named."""
-        judge = [] if self.acceptability is None else [Use(self.acceptability, "slor", "acceptability")]
+        judge = [] if self.acceptability is None else [Use(self.acceptability, ("slor", "classify"), "acceptability")]
         return [Use(self.embedder, "embed", "embedder"), *judge]

@@ -246,7 +246,7 @@ class Settings(BaseSettings):
         if source.find is not None:
             writers["find.model"] = source.find.model
             writers["find.replacements.model"] = source.find.replacements.model if source.find.replacements else None
-        return found + [Use(model, "generate", key) for key, model in writers.items() if model is not None]
+        return found + [Use(model, "generate", key, tool=False) for key, model in writers.items() if model is not None]
 
 
 def _at_scale(entries: Any, info: ValidationInfo) -> Any:

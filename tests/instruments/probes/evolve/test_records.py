@@ -178,7 +178,7 @@ class TestTries:
 
 class TestMeasurements:
     def test_gradients_are_those_of_each_word_in_order(self, run: Run) -> None:
-        found = records.gradients(run)
+        found = records.gradients(run, "trades-evolved", SHARED)
         for slug, measured in run.measured():
             rows = found[found["template"] == slug]
             assert list(rows["place"]) == list(range(1, len(measured.gradients) + 1))
@@ -187,7 +187,7 @@ class TestMeasurements:
             assert list(rows["begin"]) == [word.begin for word in measured.gradients]
 
     def test_biases_are_those_of_each_attribute(self, run: Run) -> None:
-        found = records.biases(run, ["baker", "engineer"])
+        found = records.biases(run, ["baker", "engineer"], "trades-evolved", SHARED)
         assert len(found) == 2 * len(run.measured())
         table = found.pivot(index="template", columns="attribute", values="bias")
         for slug, measured in run.measured():
@@ -195,7 +195,7 @@ class TestMeasurements:
 
     def test_an_attribute_too_few_is_no_table(self, run: Run) -> None:
         with pytest.raises(ValueError, match="zip"):
-            records.biases(run, ["baker"])
+            records.biases(run, ["baker"], "trades-evolved", SHARED)
 
 
 class TestTables:
@@ -227,8 +227,8 @@ class TestTables:
         made = {
             "history": lambda: records.history(own, "b", SHARED),
             "tries": lambda: records.tries(own, "b", SHARED),
-            "gradients": lambda: records.gradients(own),
-            "biases": lambda: records.biases(own, ["baker", "engineer"]),
+            "gradients": lambda: records.gradients(own, "b", SHARED),
+            "biases": lambda: records.biases(own, ["baker", "engineer"], "b", SHARED),
         }[kind]()
         schema: pa.Schema = {
             "history": schemas.HISTORY,
@@ -260,6 +260,10 @@ def test_last_bits_are_in_no_table_and_in_no_hash(run: Run, history: pd.DataFram
     other = replace(run, generations=generations)
     assert other.generations != run.generations
     pd.testing.assert_frame_equal(records.history(other, "trades-evolved", SHARED), history, check_exact=True)
-    pd.testing.assert_frame_equal(records.gradients(other), records.gradients(run), check_exact=True)
-    attributes = ["baker", "engineer"]
-    pd.testing.assert_frame_equal(records.biases(other, attributes), records.biases(run, attributes), check_exact=True)
+    pd.testing.assert_frame_equal(
+        records.gradients(other, "trades-evolved", SHARED),
+        records.gradients(run, "trades-evolved", SHARED),
+        check_exact=True,
+    )
+    first, second = (records.biases(each, ["baker", "engineer"], "trades-evolved", SHARED) for each in (other, run))
+    pd.testing.assert_frame_equal(first, second, check_exact=True)
