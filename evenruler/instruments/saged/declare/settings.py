@@ -190,7 +190,7 @@ class Settings(BaseSettings):
     `scale`, the scale that uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
     """What a prompt is put into."""
-    features: dict[Slug, Feature] = Field(default={"vader": Feature(kind="lexicon")})
+    features: dict[Slug, Feature] = Field(default={"vader": Feature(kind="lexicon")}, min_length=1)
     """What is measured of replies; one with a `scale` at that scale alone."""
     disparities: Disparities = Field(default_factory=dict, validate_default=True)
 

@@ -51,8 +51,7 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
         )
     write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
+    yaml = YAML(pure=True)  # which keeps the order of concepts
     yaml.dump(
         source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True), folder / SOURCE
     )

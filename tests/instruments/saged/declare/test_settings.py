@@ -62,6 +62,7 @@ def test_roles_and_features_are_those_of_the_scale() -> None:
         ({"templates": {"plain": "Say."}}, "the template 'plain' does not hold {PROMPT} once"),
         ({"features": {"near": {"kind": "distance", "metric": "l2"}}}, "'near' needs a `model`, or the instrument an"),
         ({"disparities": {"headline": "mode"}}, "headline names 'mode', which is not under `statistics`"),
+        ({"features": {"vader": {"kind": "lexicon", "scale": "paper"}}}, "instruments.fruit.features: found {}"),
         ({"text": "theirs"}, "instruments.fruit.text: found 'theirs'"),
     ],
 )

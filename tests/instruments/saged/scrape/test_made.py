@@ -35,6 +35,7 @@ def made(root: Path, path: Path) -> tuple[Source, Source]:
 def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path: Path) -> None:
     source, left = made(tmp_path, written(tmp_path))
     assert left == source
+    assert list(left.concepts) == list(source.concepts) == ["apple", "pear", "fig"]
     sentences = read_table(tmp_path / "made/sentences.parquet")
     assert sentences.schema == SENTENCES
     assert sorted(sentences["sentence"].to_pylist())[0] == "An apple tastes sweet in the autumn."
