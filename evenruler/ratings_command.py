@@ -102,7 +102,9 @@ def _construct(domain: str) -> "Construct":
     from evenruler.instruments.probes.ratings import Construct
     from evenruler.strict import read_yaml, validate
 
-    path = SOURCES / f"{Declared().settings(domain, 'probes').written_as(domain)}.yaml"
+    path = SOURCES / f"{domain}.yaml"
+    if not path.exists():
+        path = SOURCES / f"{Declared().settings(domain, 'probes').written_as(domain)}.yaml"
     source = validate(ProbeSource, read_yaml(path), path)
     targets = [word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]]
     return Construct(source.construct_, list(source.attributes.values())[:SHOWN_WORDS], targets, source.warning)

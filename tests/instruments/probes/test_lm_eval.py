@@ -60,6 +60,7 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         configs=[Config(config, config, table) for config, table in tables.items()],
         n_rejected=0,
         parameters={},
+        plan={},
         quality=[Quality("r", "r", "correlation")],
         quality_of_any=[Quality("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
         evidence={},

@@ -110,8 +110,8 @@ class TestWhatItMeans:
         assert (found.made_by, found.written_as("jobs-evolved")) == ("evolve", "jobs")
         assert found.uses(None) == [
             Use("minilm", "embed", "embedder"),
-            Use("tiny", "loglikelihood", "evolve.model"),
-            Use("talker", "generate", "evolve.operator"),
+            Use("tiny", "loglikelihood", "evolve.model", tool=False),
+            Use("talker", "generate", "evolve.operator", tool=False),
         ]
 
     def test_articles_of_sets(self) -> None:

@@ -61,6 +61,7 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         ],
         n_rejected=0,
         parameters={},
+        plan={},
         quality=[Quality("answer", "answer", "mean answer")],
         quality_of_any=[Quality("alpha", "alpha", "alpha")],
         evidence={},

@@ -154,7 +154,7 @@ def test_with_two_constructs_a_file_says_what_each_template_is_of(repository, er
 
 
 def test_what_is_not_there_is_named(repository, error_of) -> None:
-    assert "no source for the probe domain 'occupation'" in error_of(run, "sheet", "occupation")
+    assert "no instrument 'occupation' of the family probes" in error_of(run, "sheet", "occupation")
     shutil.rmtree("data/built")
     assert error_of(run, "sheet", "occupation-gender").endswith("not built yet; run `make repro`")
     assert error_of(run, "read", "a.csv", "--key", "key.csv") == "key.csv: no such file; mend the name"
