@@ -127,10 +127,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return ByFile(config, log)
 
 
+BUILT = ("test_from_folder.py", "test_isolation.py", "test_pipeline.py", "test_stale.py", "test_versions.py")
+"""Those that share the clone `built`."""
+
+
 class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
         name = file.rpartition("stages/")[2]
-        if name in ("test_pipeline.py", "test_isolation.py", "test_versions.py"):
+        if name in BUILT:
             return "built"
         return "evolving" if name.startswith("test_evolving") else file

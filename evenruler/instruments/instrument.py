@@ -16,9 +16,9 @@ A family is a package of `evenruler.instruments` with a room for each stage, and
     card      card(declaration, tables, plan) -> Card           words
     report    sections(shown) -> [Section]                      words and pictures
 
-`schemas.py` holds columns, `starter/` what `evenruler new` writes. A room imports of its family only `declare`,
-`schemas` and itself, and `diagnose` also `ask`. The rooms `ask` and `diagnose` are given published tables and the plan
-alone, so that a benchmark can be measured wherever it is; no two rooms hold the same thing.
+Frames that `TABLES` does not name are for `across` alone. `schemas.py` holds columns, `starter/` what `evenruler new`
+writes. A room imports of its family only `declare`, `schemas` and itself, and `diagnose` also `ask`. `ask` and `diagnose`
+are given published tables and the plan alone, so that a benchmark can be measured wherever it lies.
 """
 
 from collections import Counter

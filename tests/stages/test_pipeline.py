@@ -7,13 +7,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.declared import Declared
 from evenruler.project import check as checking
-from evenruler.project.params import load_params
 from tests.stages.conftest import FEW, Clone, entry
 from tests.tiny import save_tiny
 
@@ -30,9 +29,8 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> No
     assert ran(built.run("dvc", "repro")) == []
     probes = pq.read_table(built.folder / BENCHMARK / "probes/test-00000-of-00001.parquet")
     assert probes.num_rows == 12 * 16 * 12
-    scores = pq.read_table(built.folder / "data/scores/probes/tiny-a.parquet")
-    bare = scores.filter(pc.equal(scores["framing"], "bare"))
-    assert set(bare["id"].to_pylist()) == set(probes["id"].to_pylist())
+    answers = pq.read_table(built.folder / "data/answers/probes/tiny-a/likelihoods.parquet")
+    assert set(probes["id"].to_pylist()) <= set(answers["id"].to_pylist())
     assert not [path for path in built.contents("data", "benchmarks") if ".partial" in path or ".gitignore" in path]
 
 
@@ -61,10 +59,10 @@ def test_the_report_needs_no_network(built: Clone) -> None:
 def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
     """Forced from compile to card, each stage started cold: every benchmark file again, byte for byte."""
     before = built.contents("benchmarks")
-    output = built.run("dvc", "repro", "--force", "card-probes@occupation-gender", cold=True)
+    output = built.run("dvc", "repro", "--force", "card@occupation-gender", cold=True)
     assert len(ran(output)) == 6
     assert built.contents("benchmarks") == before
-    assert UP_TO_DATE in built.run("dvc", "status", "card-probes@occupation-gender")
+    assert UP_TO_DATE in built.run("dvc", "status", "card@occupation-gender")
 
 
 @pytest.mark.slow
@@ -75,15 +73,9 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
     built.edit("params.yaml", lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}))
     assert "active is now quick: tiny-a, tiny-b, tiny-c" in built.run("evenruler", "check")
     assert set(ran(built.run("dvc", "repro"))) == {
-        "score@tiny-c",
-        "diagnose-probes",
-        "card-probes@occupation-gender",
-        "diagnose-framing",
-        "card-framing@age",
-        "generate@tiny-c",
-        "extract@tiny-c",
-        "diagnose-saged",
-        "card-saged@fruit",
+        *(f"ask@{family}-tiny-c" for family in ("probes", "framing", "saged")),
+        *(f"diagnose@{family}" for family in ("probes", "framing", "saged")),
+        *(f"card@{name}" for name in ("occupation-gender", "age", "fruit")),
         "report",
     }
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
@@ -91,10 +83,10 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
 
     (built.folder / "params.yaml").write_text(declared)
     checked = built.run("evenruler", "check")
-    assert "removed data/scores/probes/tiny-c.parquet" in checked
-    assert "removed data/scores/framing/tiny-c" in checked
-    assert "removed score@tiny-c from dvc.lock" in checked
-    assert "score@tiny-c" not in "".join(ran(built.run("dvc", "repro")))
+    for family in ("probes", "framing", "saged"):
+        assert f"removed data/answers/{family}/tiny-c" in checked
+        assert f"removed ask@{family}-tiny-c from dvc.lock" in checked
+    assert "tiny-c" not in "".join(ran(built.run("dvc", "repro")))
     assert built.run("git", "status", "--porcelain") == ""
 
     clone = tmp_path / "clone"
@@ -109,19 +101,20 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
 def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) -> None:
     """Its prompts are asked beside the others', which are not asked again; without it everything is as before."""
     declared = (built.folder / "params.yaml").read_text()
-    built.edit("params.yaml", lambda params: params["questionnaires"].update({"trust-in-people": {}}))
+    added = {"trust-in-people": {"family": "questionnaires"}}
+    built.edit("params.yaml", lambda params: params["instruments"].update(added))
     built.run("evenruler", "check")
     output = built.run("dvc", "repro")
-    assert {"translate@trust-in-people", "assess@tiny-a", "card-questionnaires@trust-in-people"} <= set(ran(output))
-    assert "compile@occupation-gender" not in ran(output)
-    assert (built.folder / "benchmarks/nli-trust-in-people/README.md").exists()
-    assert "nli-trust-in-people" in (built.folder / "dvc.yaml").read_text()
+    new = {"build@trust-in-people", "ask@questionnaires-tiny-a", "diagnose@questionnaires", "card@trust-in-people"}
+    assert new <= set(ran(output)) <= {*new, "card@gad-7", "report"}
+    assert (built.folder / "benchmarks/questionnaires-trust-in-people/README.md").exists()
+    assert "questionnaires-trust-in-people" in (built.folder / "dvc.yaml").read_text()
 
     (built.folder / "params.yaml").write_text(declared)
     checked = built.run("evenruler", "check")
-    for gone in ("benchmarks/nli-trust-in-people", "data/built/questionnaires/trust-in-people"):
+    for gone in ("benchmarks/questionnaires-trust-in-people", "data/built/questionnaires/trust-in-people"):
         assert f"removed {gone}" in checked
-    assert "removed translate@trust-in-people from dvc.lock" in checked
+    assert "removed build@trust-in-people from dvc.lock" in checked
     built.run("dvc", "repro")
     assert built.run("git", "status", "--porcelain") == ""
 
@@ -130,12 +123,13 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
 def test_a_second_contrast_is_one_line_and_leaves_no_trace(built: Clone) -> None:
     """As with a questionnaire."""
     declared = (built.folder / "params.yaml").read_text()
-    built.edit("params.yaml", lambda params: params["contrasts"].update({"p-at-gender-7": FEW}))
+    added = {"p-at-gender-7": {"family": "framing", **FEW}}
+    built.edit("params.yaml", lambda params: params["instruments"].update(added))
     built.run("evenruler", "check")
     output = built.run("dvc", "repro")
-    assert {"compose@p-at-gender-7", "score@tiny-a", "card-framing@p-at-gender-7"} <= set(ran(output))
-    assert not {"compile@occupation-gender", "compose@age", "assess@tiny-a"} & set(ran(output))
-    replications = pq.read_table(built.folder / "data/diagnosis/framing/replications.parquet").to_pandas()
+    new = {"build@p-at-gender-7", "ask@framing-tiny-a", "ask@framing-tiny-b", "diagnose@framing", "card@p-at-gender-7"}
+    assert new <= set(ran(output)) <= {*new, "card@age", "report"}
+    replications = pq.read_table(built.folder / "data/diagnosis/framing/tables/replications.parquet").to_pandas()
     assert {"S", "H", "AS"} == set(replications["measure"])
 
     (built.folder / "params.yaml").write_text(declared)
@@ -147,54 +141,54 @@ def test_a_second_contrast_is_one_line_and_leaves_no_trace(built: Clone) -> None
 
 
 def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:
-    metrics = built.folder / "data/diagnosis/probes/metrics.json"
-    before, good = built.contents("benchmarks"), metrics.read_bytes()
-    metrics.write_text("{}")
+    evidence = built.folder / "data/diagnosis/probes/evidence/occupation-gender.json"
+    before, good = built.contents("benchmarks"), evidence.read_bytes()
+    evidence.write_text("{}")
     try:
-        assert "KeyError" in built.run("dvc", "repro", "--single-item", "card-probes@occupation-gender", status=255)
+        assert "KeyError" in built.run("dvc", "repro", "--single-item", "card@occupation-gender", status=255)
         assert built.contents("benchmarks") == before
     finally:
-        metrics.write_bytes(good)
+        evidence.write_bytes(good)
     assert UP_TO_DATE in built.run("dvc", "status")
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "stage", "message"),
     [
-        ("params.yaml", "article:", "artical:", "stages.compile", "unknown key 'artical'; did you mean 'article'?"),
+        ("params.yaml", "article:", "artical:", "stages.build", "unknown key 'artical'; did you mean 'article'?"),
         (
             "data/sources/probes/occupation-gender.yaml",
             "A typical {ATTRIBUTE} is a {TARGET}.",
             "A typical {ATTRIBUTE}.",
-            "stages.compile",
+            "stages.build",
             "holds {TARGET} 0 times, expected once",
         ),
         (
-            "data/sources/criteria/bls-cps-2021.csv",
+            "data/sources/probes/shared/bls-cps-2021.csv",
             "\nengineer,",
             "\nengine,",
-            "stages.compile",
+            "stages.build",
             "that the set has: engineer",
         ),
-        ("params.yaml", "/tiny-a", "/tiny-z", "stages.score", "no such file or folder"),
+        ("params.yaml", "/tiny-a", "/tiny-z", "stages.ask", "no such file or folder"),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_half_written(
     built: Clone, file: str, old: str, new: str, stage: str, message: str
 ) -> None:
     path = built.folder / file
-    good, before = path.read_bytes(), built.contents("data/built", "data/scores", "benchmarks")
+    good, before = path.read_bytes(), built.contents("data/built", "data/answers", "benchmarks")
     path.write_bytes(good.replace(old.encode(), new.encode()))
-    argument = {"stages.compile": "occupation-gender", "stages.score": "tiny-a"}[stage]
+    arguments = {"stages.build": ["occupation-gender"], "stages.ask": ["probes", "tiny-a"]}[stage]
     try:
-        output = built.run("python", "-m", stage, argument, status=2)
+        output = built.run("python", "-m", stage, *arguments, status=2)
     finally:
         path.write_bytes(good)
     (line,) = output.splitlines()
     assert line.startswith("error: ")
     assert message in line
     assert Path(file).name in line
-    assert built.contents("data/built", "data/scores", "benchmarks") == before
+    assert built.contents("data/built", "data/answers", "benchmarks") == before
 
 
 def test_manifest_names_every_file(built: Clone) -> None:
@@ -211,11 +205,12 @@ def test_manifest_names_every_file(built: Clone) -> None:
 def test_scales_rewrite_what_is_in_use_and_keep_the_comments(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "params.yaml").read_text()
     (tmp_path / "params.yaml").write_text(text)
-    shutil.copytree(Path(__file__).parents[2] / "data/sources/domains", tmp_path / "data/sources/domains")
+    shutil.copytree(Path(__file__).parents[2] / "data/sources", tmp_path / "data/sources")
     checking.set_scale(tmp_path, "paper")
-    paper = load_params(tmp_path / "params.yaml")
-    assert len(paper.active.models) == 8
-    assert paper.active.models[0] == "smollm3-3b"
+    paper = Declared(tmp_path / "params.yaml").active
+    assert len(paper.families["probes"].models) == 8
+    assert paper.models[0] == "smollm3-3b"
+    assert list(paper.evolve) == [f"{name}-evolved" for name in paper.families["probes"].instruments[:3]]
     checking.set_scale(tmp_path, "quick")
     assert (tmp_path / "params.yaml").read_text() == text
 
