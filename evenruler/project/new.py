@@ -48,10 +48,10 @@ def start(root: Path, family: str, name: str) -> list[str]:
         document.setdefault("instruments", CommentedMap())[name] = entry
 
     text = edited(params.read_text(encoding="utf-8"), "instruments", declare)
-    written = {folder / path.replace(NAME, name): said for path, said in _starter(family)}
-    for path, said in written.items():
-        if not path.exists():
-            replace(path, said.replace(NAME, name))
+    files_of_it = {folder / path.replace(NAME, name): said for path, said in _starter(family)}
+    written = [path for path in files_of_it if not path.exists()]
+    for path in written:
+        replace(path, files_of_it[path].replace(NAME, name))
     replace(params, text)
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"
