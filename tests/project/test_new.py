@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.declared import Declared
+from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.project.check import check
 from evenruler.project.new import start
@@ -122,7 +123,7 @@ class TestWhatIsRefused:
         told.put(tmp_path)
         (tmp_path / "data/sources/framing/bald.yaml").write_text("a draft")
         before = files_of(tmp_path)
-        with pytest.raises(Exception, match="family|slug|there") as caught:
+        with pytest.raises(UserError) as caught:
             start(tmp_path, family, name)
         assert str(caught.value).endswith(said if name != "a\n" else "digits and single hyphens")
         assert "\n" not in str(caught.value)
