@@ -12,8 +12,11 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.project.check import check, set_scale
 from evenruler.project.params import load_params
+from evenruler.project.pipeline import stage_names
 from evenruler.strict import read_yaml
 from tests.project import told
+
+ROOT = Path(__file__).parents[2]
 
 ACTIVE = """\
 active:
@@ -170,6 +173,23 @@ class TestActive:
         (tmp_path / "dvc.lock").write_text("schema: '2.0'\nstages:\n" + "".join(entries.values()))
         assert "removed build@later from dvc.lock" in check(tmp_path)
         assert (tmp_path / "dvc.lock").read_text() == "schema: '2.0'\nstages:\n" + entries["doctors"]
+
+    def test_the_pipeline_of_the_repository_goes_through_it(self, tmp_path) -> None:
+        """The families that stand in it are found by their names, the fifth as well."""
+        told.put(tmp_path)
+        check(tmp_path)
+        pipeline, params = (ROOT / "dvc.yaml").read_text(), (tmp_path / "params.yaml").read_text()
+        assert set(stage_names(pipeline, params)) == {
+            *(f"build@{name}" for name in ("doctors", "nurses", "found", "bred", "hair")),
+            "scrape@found",
+            "evolve@bred",
+            *(f"ask@framing-{model}" for model in ("tiny", "shared", "writer")),
+            *(f"ask@pairs-{model}" for model in ("tiny", "shared")),
+            *(f"diagnose@{family}" for family in ("framing", "pairs")),
+            *(f"card@{name}" for name in ("doctors", "found", "bred", "hair")),
+            "card-of-others@nurses",
+            "report",
+        }
 
 
 class TestScale:
