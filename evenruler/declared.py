@@ -9,6 +9,7 @@ from pydantic import Field
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale
 from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.scaled import SCALES
 from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml, validate
@@ -144,10 +145,10 @@ class Declared:
         """The family of every instrument of the scale, by its name, in the order of the declaration.
 
         Raises:
-            UserError: One is of no family.
+            UserError: One is of no family or no scale.
         """
         entries: dict[str, Any] = self._data.get("instruments") or {}
-        return {name: self._family(name, entry) for name, entry in entries.items() if self._is_used(entry)}
+        return {name: self._family(name, entry) for name, entry in entries.items() if self._is_used(name, entry)}
 
     def settings(self, name: str, of: str | None = None) -> Any:
         """The settings of an instrument: what its family says in `families`, and over it what its own entry says.
@@ -191,5 +192,9 @@ class Declared:
             raise UserError(what, where=f"{self.path}: instruments.{name}", remedy=remedy)
         return str(family)
 
-    def _is_used(self, entry: Any) -> bool:
-        return not isinstance(entry, dict) or entry.get("scale") in (None, self.scale)
+    def _is_used(self, name: str, entry: Any) -> bool:
+        own = entry.get("scale") if isinstance(entry, dict) else None
+        if own not in (None, *SCALES):
+            remedy = f"name one ({' or '.join(SCALES)}), or leave it out for both"
+            raise UserError(f"no scale {own!r}", where=f"{self.path}: instruments.{name}.scale", remedy=remedy)
+        return own in (None, self.scale)

@@ -6,7 +6,7 @@ from typing import Any
 
 from evenruler.declared import Active
 from evenruler.files import replace
-from evenruler.project.files import params_yaml
+from evenruler.project.files import block, params_yaml
 from evenruler.strict import read_yaml
 
 HEADING = "# Written by `evenruler check`."
@@ -38,21 +38,9 @@ def bring_in_step(root: Path, active: Active) -> list[str]:
     if isinstance(declared, dict) and (declared.get("artifacts") or {}) == entries:
         return []
     lines = text.splitlines(keepends=True)
-    first, last = _block(lines)
+    first, last = block(lines, "artifacts")
     rendered = StringIO()
     params_yaml().dump({"artifacts": entries}, rendered)
     heading = "" if first < len(lines) else f"\n{HEADING}\n"
     replace(path, "".join([*lines[:first], heading, rendered.getvalue(), *lines[last:]]))
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
-
-
-def _block(lines: list[str]) -> tuple[int, int]:
-    """First line of the artifacts and the one after their last; the end of the file twice where there are none."""
-    first = next((i for i, line in enumerate(lines) if line.startswith("artifacts:")), len(lines))
-    last = min(first + 1, len(lines))
-    for i in range(first + 1, len(lines)):
-        if lines[i][0] in " \t":
-            last = i + 1
-        elif lines[i].strip() and not lines[i].startswith("#"):
-            break
-    return first, last

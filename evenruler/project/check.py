@@ -1,6 +1,5 @@
 """What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
 from evenruler.project.active import MADE, SOURCES, in_use, instruments_at
-from evenruler.project.files import params_yaml
+from evenruler.project.files import edited
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
 from evenruler.publish.versions import load_changelog
@@ -109,20 +108,22 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
     content = wanted.model_dump(mode="json")
     if params.active.model_dump(mode="json") == content and not lacking:  # DVC wants every key
         return None
-    yaml = params_yaml()
-    document = yaml.load(path.read_text(encoding="utf-8"))
-    for key in [key for key in document["active"] if key not in content]:
-        del document["active"][key]
-    for place, (key, value) in enumerate(content.items()):
-        if key in document["active"]:
-            document["active"][key] = _laid_out(value)
-        else:
-            document["active"].insert(place, key, _laid_out(value))
-    for family in lacking:
-        document.setdefault("families", CommentedMap())[family] = CommentedMap()
-    text = StringIO()
-    yaml.dump(document, text)
-    return text.getvalue()
+
+    def write_active(document: CommentedMap) -> None:
+        active = document["active"]
+        for key in [key for key in active if key not in content]:
+            del active[key]
+        for place, (key, value) in enumerate(content.items()):
+            if key in active:
+                active[key] = _laid_out(value)
+            else:
+                active.insert(place, key, _laid_out(value))
+
+    def add_families(document: CommentedMap) -> None:
+        document.setdefault("families", CommentedMap()).update({family: CommentedMap() for family in lacking})
+
+    text = edited(path.read_text(encoding="utf-8"), "active", write_active)
+    return edited(text, "families", add_families) if lacking else text
 
 
 def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:

@@ -1,6 +1,11 @@
 """Editing files that people also edit."""
 
+from collections.abc import Callable
+from io import StringIO
+
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
 
 
 def params_yaml() -> YAML:
@@ -10,3 +15,47 @@ def params_yaml() -> YAML:
     yaml.width = 120
     yaml.indent(mapping=2, sequence=4, offset=2)
     return yaml
+
+
+def block(lines: list[str], key: str) -> tuple[int, int]:
+    """First line of a section and the one after its last; the end of the file twice where there is none.
+
+    Empty lines and comments that stand before the next section belong to that.
+    """
+    first = next((i for i, line in enumerate(lines) if line.startswith(f"{key}:")), len(lines))
+    last = min(first + 1, len(lines))
+    for i in range(first + 1, len(lines)):
+        if lines[i][0] in " \t":
+            last = i + 1
+        elif lines[i].strip() and not lines[i].startswith("#"):
+            break
+    return first, last
+
+
+def edited(text: str, key: str, change: Callable[[CommentedMap], None]) -> str:
+    """A document with one of its sections changed; the others stay byte for byte as they are.
+
+    Args:
+        text: The document.
+        key: Of the section.
+        change: Changes the section under its key, which lacks where the document has no such section.
+    """
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    first, last = block(lines, key)
+    try:
+        found = _changed(lines, first, last, change)
+        params_yaml().load(found)
+    except (YAMLError, KeyError):  # an anchor that another section names; keys that begin no line
+        found = _changed(lines, 0, len(lines), change)
+    return found
+
+
+def _changed(lines: list[str], first: int, last: int, change: Callable[[CommentedMap], None]) -> str:
+    yaml, made = params_yaml(), StringIO()
+    document = yaml.load("".join(lines[first:last]))
+    document = CommentedMap() if document is None else document
+    change(document)
+    yaml.dump(document, made)
+    return "".join([*lines[:first], made.getvalue(), *lines[last:]])

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from io import StringIO
 from pathlib import Path
 
 from ruamel.yaml.comments import CommentedMap
@@ -13,7 +12,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project.active import SOURCES
-from evenruler.project.files import params_yaml
+from evenruler.project.files import edited
 from evenruler.project.params import load_params
 
 NAME = "NAME"
@@ -42,17 +41,18 @@ def start(root: Path, family: str, name: str) -> list[str]:
     source = folder / f"{name}.yaml"
     if source.exists() or name in load_params(params).instruments:
         raise UserError(f"the instrument {name!r} is there already", where=str(source), remedy="take another name")
-    document = params_yaml().load(params.read_text(encoding="utf-8"))
     entry = CommentedMap({"family": family})
     entry.fa.set_flow_style()
-    document["instruments"][name] = entry
-    text = StringIO()
-    params_yaml().dump(document, text)
-    written = {folder / path.replace(NAME, name): said for path, said in _starter(family)}
-    for path, said in written.items():
-        if not path.exists():
-            replace(path, said.replace(NAME, name))
-    replace(params, text.getvalue())
+
+    def declare(document: CommentedMap) -> None:
+        document.setdefault("instruments", CommentedMap())[name] = entry
+
+    text = edited(params.read_text(encoding="utf-8"), "instruments", declare)
+    files_of_it = {folder / path.replace(NAME, name): said for path, said in _starter(family)}
+    written = [path for path in files_of_it if not path.exists()]
+    for path in written:
+        replace(path, files_of_it[path].replace(NAME, name))
+    replace(params, text)
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"
     return [f"wrote {listed}; edit {what}, then `make repro`", f"params.yaml: instruments now holds {name}"]

@@ -1,10 +1,7 @@
 import pytest
 
-from evenruler.instruments.probes.evolve.settings import EvolveSettings
-from evenruler.instruments.probes.settings import ProbeSettings
+from evenruler.declared import Active, InUse
 from evenruler.project.artifacts import bring_in_step, expected
-from evenruler.project.params import Params
-from tests.tiny import tiny_declaration
 
 REST = """\
 # A file that people edit.
@@ -42,9 +39,13 @@ JOBS = AGE.replace("probes-age", "probes-jobs")
 BLOCK = HEAD + AGE
 
 
-def params_of(*domains: str) -> Params:
-    declared = Params.model_validate(tiny_declaration({}) | {"active": {"scale": "quick", "models": ["m"]}})
-    return declared.model_copy(update={"probes": {domain: ProbeSettings() for domain in domains}})
+def active_of(*domains: str, **others: str) -> Active:
+    """Probes of these names in use, and others by name, with their family."""
+    families = dict.fromkeys(domains, "probes") | others
+    return Active(
+        scale="quick",
+        instruments={name: InUse(family=family, source="a.yaml", models="0") for name, family in families.items()},
+    )
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def stepped(tmp_path):
     def make(text: str, *domains: str) -> tuple[str, list[str]]:
         path = tmp_path / "dvc.yaml"
         path.write_text(text, encoding="utf-8")
-        lines = bring_in_step(tmp_path, params_of(*domains))
+        lines = bring_in_step(tmp_path, active_of(*domains))
         assert [found.name for found in tmp_path.iterdir()] == ["dvc.yaml"]
         return path.read_text(encoding="utf-8"), lines
 
@@ -62,7 +63,7 @@ def stepped(tmp_path):
 
 
 def test_every_benchmark_has_an_entry() -> None:
-    found = expected(params_of("jobs", "age"))
+    found = expected(active_of("jobs", "age"))
 
     assert list(found) == ["probes-age", "probes-jobs"]
     assert found["probes-jobs"] == {
@@ -73,17 +74,16 @@ def test_every_benchmark_has_an_entry() -> None:
     }
 
 
-@pytest.mark.parametrize(("active", "built"), [([], []), (["age"], ["probes-age-evolved"])])
-def test_what_evolves_has_one_where_the_scale_in_use_builds_it(active: list[str], built: list[str]) -> None:
-    params = params_of("jobs", "age")
-    settings = EvolveSettings.model_validate({"model": "m", "operator": "m"})
-    in_use = params.active.model_copy(update={"evolved": active})
-    params = params.model_copy(update={"evolve": {"jobs": settings, "age": settings}, "active": in_use})
+def test_they_are_of_all_families_and_by_name() -> None:
+    found = expected(active_of("jobs", fruit="saged", age="framing"))
 
-    found = expected(params)
-
-    assert list(found) == sorted(["probes-age", "probes-jobs", *built])
-    assert all(found[name]["labels"][0] == "evolve" for name in built)
+    assert {name: entry["labels"][0] for name, entry in found.items()} == {
+        "framing-age": "framing",
+        "probes-jobs": "probes",
+        "saged-fruit": "saged",
+    }
+    assert list(found) == sorted(found)
+    assert [entry["path"] for entry in found.values()] == [f"benchmarks/{name}" for name in found]
 
 
 def test_a_block_is_added_and_the_rest_stays_byte_for_byte(stepped) -> None:

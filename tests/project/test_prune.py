@@ -5,17 +5,29 @@ from pathlib import Path
 
 import pytest
 
+from evenruler.declared import Active, InFamily, Making
 from evenruler.errors import UserError
+from evenruler.instruments.registry import FAMILIES
 from evenruler.project import lock, prune
-from evenruler.project.params import Params
-from tests.tiny import tiny_declaration
 
-GONE = ["benchmarks/probes-old", "data/scores/probes/old.parquet"]
+GONE = ["benchmarks/probes-old", "data/answers/probes/old"]
+
+BENCHMARKS = ["probes-jobs", "saged-later"]
+"""What is declared; the second at another scale."""
 
 
 @pytest.fixture
-def params() -> Params:
-    return Params.model_validate(tiny_declaration({}) | {"active": {"scale": "quick", "models": ["m"]}})
+def active() -> Active:
+    """An instrument of probes that evolves, and a model that is asked."""
+    return Active(
+        scale="quick",
+        families={"probes": InFamily(instruments=["jobs"], models=["m"])},
+        evolve={"jobs": Making(family="probes", source="a.yaml", models="0")},
+    )
+
+
+def stale(root: Path, active: Active) -> list[str]:
+    return [path.as_posix() for path in prune.stale(root, active, BENCHMARKS)]
 
 
 def put(root: Path, *names: str) -> None:
@@ -31,29 +43,92 @@ def locked(root: Path, *outs: str) -> None:
     (root / lock.NAME).write_text(f"{lock.HEADER}  old:\n    cmd: x\n    outs:\n{made}")
 
 
-def test_what_dvc_knows_goes(tmp_path: Path, params: Params) -> None:
-    put(tmp_path, *GONE, "data/scores/probes/m.parquet")
+KEPT = [
+    "benchmarks/probes-jobs",
+    "benchmarks/saged-later",
+    "data/answers/probes/m",
+    "data/built/probes/jobs",
+    "data/diagnosis/probes/tables",
+    "data/evolved/jobs",
+    "data/scraped/.gitkeep",
+]
+UNDECLARED = [
+    "benchmarks/probes-old",
+    "benchmarks/saged-old",
+    "data/answers/framing",
+    "data/answers/probes/old",
+    "data/built/probes/old",
+    "data/built/saged",
+    "data/diagnosis/saged",
+    "data/evolved/old",
+    "data/scraped/jobs",
+]
+"""By name: another family, instrument or model, or one that no stage makes a source of."""
+
+
+def test_all_that_is_not_declared_is_found_and_nothing_else(tmp_path: Path, active: Active) -> None:
+    put(tmp_path, *KEPT, *UNDECLARED, "data/sources/probes/old", "data/answers/framing/m")
+    locked(tmp_path, *UNDECLARED)
+    found = prune.stale(tmp_path, active, BENCHMARKS)
+    assert [path.as_posix() for path in found] == UNDECLARED
+    prune.remove(tmp_path, found)
+    assert [name for name in [*KEPT, *UNDECLARED] if (tmp_path / name).exists()] == KEPT
+    assert (tmp_path / "data/sources/probes/old").exists()
+
+
+def test_what_belongs_where() -> None:
+    active = Active(
+        scale="paper",
+        families={
+            "framing": InFamily(instruments=["age", "hair"], models=["m"]),
+            "saged": InFamily(instruments=["fruit"], models=["m", "n"]),
+        },
+        scrape={"fruit": Making(family="saged", source="a.yaml", models="0")},
+    )
+    families = {"framing", "saged"}
+    assert prune.made(active) == {
+        "data/built": families,
+        "data/answers": families,
+        "data/diagnosis": families,
+        "data/built/framing": {"age", "hair"},
+        "data/built/saged": {"fruit"},
+        "data/answers/framing": {"m"},
+        "data/answers/saged": {"m", "n"},
+        "data/scraped": {"fruit"},
+        "data/evolved": set(),
+    }
+
+
+def test_what_dvc_knows_goes(tmp_path: Path, active: Active) -> None:
+    put(tmp_path, *GONE, "data/answers/probes/m")
     locked(tmp_path, *GONE)
-    stale = prune.stale(tmp_path, params)
-    assert [str(path) for path in stale] == GONE
-    prune.remove(tmp_path, stale)
+    found = prune.stale(tmp_path, active, BENCHMARKS)
+    assert [path.as_posix() for path in found] == GONE
+    prune.remove(tmp_path, found)
     assert not any((tmp_path / name).exists() for name in GONE)
-    assert (tmp_path / "data/scores/probes/m.parquet").exists()
+    assert (tmp_path / "data/answers/probes/m/README.md").exists()
 
 
-def test_what_git_knows_goes(tmp_path: Path, params: Params) -> None:
+def test_what_dvc_knows_something_in_goes(tmp_path: Path, active: Active) -> None:
+    """As the folder of a family that has no instrument any more."""
+    put(tmp_path, "data/answers/framing/m")
+    locked(tmp_path, "data/answers/framing/m")
+    assert stale(tmp_path, active) == ["data/answers/framing"]
+
+
+def test_what_git_knows_goes(tmp_path: Path, active: Active) -> None:
     put(tmp_path, *GONE)
     for command in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    assert [str(path) for path in prune.stale(tmp_path, params)] == GONE
+    assert stale(tmp_path, active) == GONE
 
 
-@pytest.mark.parametrize("folder", prune.BENCHMARK_PREFIXES)
-def test_a_download_is_named_and_stays(tmp_path: Path, params: Params, folder: str) -> None:
+@pytest.mark.parametrize("folder", FAMILIES)
+def test_a_download_is_named_and_stays(tmp_path: Path, active: Active, folder: str) -> None:
     put(tmp_path, *GONE, f"benchmarks/{folder}-theirs")
     locked(tmp_path, *GONE)
     with pytest.raises(UserError) as raised:
-        prune.stale(tmp_path, params)
+        stale(tmp_path, active)
     assert str(raised.value) == (
         f"benchmarks/{folder}-theirs: not declared, and neither git nor dvc.lock knows it; "
         "declare it, move it away or delete it; nothing was removed"
@@ -61,36 +136,36 @@ def test_a_download_is_named_and_stays(tmp_path: Path, params: Params, folder: s
     assert all((tmp_path / name).exists() for name in GONE)
 
 
-def test_all_that_nobody_knows_is_in_the_line(tmp_path: Path, params: Params) -> None:
-    put(tmp_path, "benchmarks/saged-theirs", "data/features/theirs", "data/generations/theirs.parquet")
-    with pytest.raises(UserError, match=r"knows it \(and data/features/theirs, data/generations/theirs\.parquet\)"):
-        prune.stale(tmp_path, params)
+def test_all_that_nobody_knows_is_in_the_line(tmp_path: Path, active: Active) -> None:
+    put(tmp_path, "benchmarks/saged-theirs", "data/built/theirs", "data/answers/probes/theirs.parquet")
+    with pytest.raises(UserError, match=r"knows it \(and data/answers/probes/theirs\.parquet, data/built/theirs\)"):
+        stale(tmp_path, active)
 
 
-def test_a_link_is_named(tmp_path: Path, params: Params) -> None:
+def test_a_link_is_named(tmp_path: Path, active: Active) -> None:
     put(tmp_path, "elsewhere")
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/saged-theirs").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UserError, match=r"neither git nor dvc\.lock knows it"):
-        prune.stale(tmp_path, params)
+        stale(tmp_path, active)
 
 
-def test_of_a_link_that_dvc_made_only_the_link_goes(tmp_path: Path, params: Params) -> None:
+def test_of_a_link_that_dvc_made_only_the_link_goes(tmp_path: Path, active: Active) -> None:
     put(tmp_path, "elsewhere")
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/saged-old").symlink_to(tmp_path / "elsewhere")
     locked(tmp_path, "benchmarks/saged-old")
-    prune.remove(tmp_path, prune.stale(tmp_path, params))
+    prune.remove(tmp_path, prune.stale(tmp_path, active, BENCHMARKS))
     assert not (tmp_path / "benchmarks/saged-old").is_symlink()
     assert (tmp_path / "elsewhere/README.md").read_text() == "made"
 
 
-def test_what_was_never_finished_and_what_is_empty_goes(tmp_path: Path, params: Params) -> None:
-    put(tmp_path, "data/scores/probes/m.parquet.partial")
-    (tmp_path / "data/features/old").mkdir(parents=True)
-    assert [path.name for path in prune.stale(tmp_path, params)] == ["old", "m.parquet.partial"]
+def test_what_was_never_finished_and_what_is_empty_goes(tmp_path: Path, active: Active) -> None:
+    put(tmp_path, "data/answers/probes/m.parquet.partial")
+    (tmp_path / "data/built/old").mkdir(parents=True)
+    assert stale(tmp_path, active) == ["data/answers/probes/m.parquet.partial", "data/built/old"]
 
 
-def test_what_is_no_benchmark_of_ours_by_its_name_is_nobodys_business(tmp_path: Path, params: Params) -> None:
+def test_what_is_no_benchmark_of_ours_by_its_name_is_nobodys_business(tmp_path: Path, active: Active) -> None:
     put(tmp_path, "benchmarks/mine", "benchmarks/.probes-old.old")
-    assert prune.stale(tmp_path, params) == []
+    assert stale(tmp_path, active) == []

@@ -8,5 +8,5 @@ def _of_set(name: str, rows: Any) -> Any:
     return rows.filter(lambda of_set: [one == name for one in of_set], input_columns="set", batched=True)
 
 
-of_population = partial(_of_set, "population")
 of_evolved = partial(_of_set, "evolved")
+of_population = partial(_of_set, "population")

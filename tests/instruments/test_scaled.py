@@ -1,0 +1,130 @@
+"""Settings that differ by scale."""
+
+from typing import Annotated
+
+import pytest
+from pydantic import Field, ValidationError, field_validator
+
+from evenruler.instruments.scaled import SCALES, Scaled, at_scale
+from evenruler.strict import Strict
+
+BOTH = {"quick": 2, "paper": 30}
+
+
+class Inner(Strict):
+    deep: Scaled[str] = "both"
+
+
+class Settings(Strict):
+    n: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 5, "paper": 1000}, validate_default=True)
+    flag: Scaled[bool] = False
+    name: Scaled[str] | None = None
+    inner: Inner = Field(default_factory=Inner)
+    weights: Scaled[dict[str, float]] = Field(default_factory=lambda: {"a": 1.0})
+
+
+class Entries(Strict):
+    entries: dict[str, Inner]
+
+    @field_validator("entries", mode="before")
+    @classmethod
+    def _of_the_scale(cls, entries: object, info) -> object:
+        return at_scale(entries, info.context["scale"])
+
+
+def read(scale: str, **settings: object) -> Settings:
+    return Settings.model_validate(settings, context={"scale": scale})
+
+
+@pytest.mark.parametrize(("scale", "n"), [("quick", 2), ("paper", 30)])
+class TestValues:
+    def test_of_the_scale_that_is_read(self, scale, n) -> None:
+        assert read(scale, n=BOTH).n == n
+
+    def test_one_for_both(self, scale, n) -> None:
+        found = read(scale, n=n, flag=True, name="x")
+        assert (found.n, found.flag, found.name) == (n, True, "x")
+
+    def test_of_other_types(self, scale, n) -> None:
+        found = read(
+            scale,
+            flag={"quick": False, "paper": True},
+            name={"quick": "small", "paper": "large"},
+            inner={"deep": {"quick": "one", "paper": "other"}},
+        )
+        quick = scale == "quick"
+        assert (found.flag, found.name, found.inner.deep) == (
+            (False, "small", "one") if quick else (True, "large", "other")
+        )
+
+    def test_a_mapping_of_other_keys_is_a_value(self, scale, n) -> None:
+        assert read(scale, weights={"b": 2.0}).weights == {"b": 2.0}
+        assert read(scale, weights={"quick": {"b": 2.0}, "paper": {"b": 30.0}}).weights == {"b": float(n)}
+
+    def test_a_default_is_resolved_too(self, scale, n) -> None:
+        assert read(scale).n == {"quick": 5, "paper": 1000}[scale]
+        assert read(scale).inner.deep == "both"
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize("scale", SCALES)
+    @pytest.mark.parametrize(
+        ("n", "said"),
+        [
+            ({"quick": 2}, "found {'quick': 2}, expected one for quick and one for paper"),
+            ({"paper": 30}, "found {'paper': 30}, expected one for quick and one for paper"),
+            ({**BOTH, "huge": 1}, "'huge': 1}, expected one for quick and one for paper"),
+            ({"quick": 2, "paper": 0}, "greater than or equal to 1"),
+            ({"quick": 0, "paper": 30}, "greater than or equal to 1"),
+            ({"quick": "2", "paper": 30}, "valid integer"),
+            (0, "greater than or equal to 1"),
+            ({}, "valid integer"),
+            ({"qick": 2}, "valid integer"),
+        ],
+    )
+    def test_at_whatever_scale(self, scale, n, said) -> None:
+        """That of the other scale is checked as well."""
+        with pytest.raises(ValidationError) as caught:
+            read(scale, n=n)
+        assert said in str(caught.value)
+        assert caught.value.errors()[0]["loc"][0] == "n"
+
+    def test_without_a_scale_nothing_is_chosen(self) -> None:
+        with pytest.raises(RuntimeError, match="without a scale"):
+            Settings.model_validate({"n": BOTH})
+
+
+ENTRIES = {
+    "always": {"deep": "a"},
+    "small": {"deep": "b", "scale": "quick"},
+    "large": {"scale": "paper", "deep": "c"},
+}
+
+
+class TestAtScale:
+    @pytest.mark.parametrize(
+        ("scale", "kept"),
+        [
+            ("quick", {"always": {"deep": "a"}, "small": {"deep": "b"}}),
+            ("paper", {"always": {"deep": "a"}, "large": {"deep": "c"}}),
+        ],
+    )
+    def test_those_of_the_scale_without_the_key(self, scale, kept) -> None:
+        before = {name: dict(entry) for name, entry in ENTRIES.items()}
+        assert at_scale(ENTRIES, scale) == kept
+        assert list(at_scale(ENTRIES, scale)) == list(kept)
+        assert before == ENTRIES, "what was given stays as it was"
+
+    def test_before_a_model_reads_them(self) -> None:
+        found = Entries.model_validate({"entries": ENTRIES}, context={"scale": "paper"}).entries
+        assert {name: entry.deep for name, entry in found.items()} == {"always": "a", "large": "c"}
+
+    def test_what_is_no_mapping_is_left_to_others(self) -> None:
+        assert at_scale(["a"], "quick") == ["a"]
+        assert at_scale(None, "quick") is None
+        assert at_scale({"role": "You are", "none": None}, "quick") == {"role": "You are", "none": None}
+
+    @pytest.mark.parametrize("scale", SCALES)
+    def test_no_such_scale(self, scale) -> None:
+        with pytest.raises(ValueError, match="small: no scale 'qick', there are quick and paper"):
+            at_scale({"always": {}, "small": {"scale": "qick"}}, scale)

@@ -1,0 +1,414 @@
+"""What `evenruler check` and `evenruler scale` write, and when they write nothing."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenruler.declared import Declared
+from evenruler.errors import UserError
+from evenruler.project.check import check, set_scale
+from evenruler.project.params import load_params
+from evenruler.project.pipeline import stage_names
+from evenruler.strict import read_yaml
+from tests.project import told
+
+ROOT = Path(__file__).parents[2]
+
+ACTIVE = """\
+active:
+  scale: quick # or paper
+  families:
+    framing: {instruments: [hair], models: [tiny, shared, writer]}
+    pairs: {instruments: [doctors, nurses, found, bred], models: [tiny, shared]}
+  instruments:
+    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, models: 4f53cda18c2b}
+    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, models: 4f53cda18c2b}
+    found: {family: pairs, source: data/scraped/found, models: 4f53cda18c2b}
+    bred: {family: pairs, source: data/evolved/bred, models: CHECKSUM}
+    hair: {family: framing, source: data/sources/framing/hair.yaml, models: 4f53cda18c2b}
+  scrape:
+    found: {family: pairs, source: data/sources/pairs/found.yaml, models: 4f53cda18c2b}
+  evolve:
+    bred: {family: pairs, source: data/sources/pairs/doctors.yaml, models: CHECKSUM}
+  ask:
+    framing-tiny: {family: framing, model: tiny}
+    framing-shared: {family: framing, model: shared}
+    framing-writer: {family: framing, model: writer}
+    pairs-tiny: {family: pairs, model: tiny}
+    pairs-shared: {family: pairs, model: shared}
+  card:
+    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, version: 1.2.0}
+    found: {family: pairs, source: data/scraped/found, version: 0.1.0}
+    bred: {family: pairs, source: data/evolved/bred, version: 0.1.0}
+    hair: {family: framing, source: data/sources/framing/hair.yaml, version: 0.1.0}
+  card_of_others:
+    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, version: 0.1.0}
+"""
+
+LACKING = "  pairs: {most: 3}\n"
+WRITTEN = "params.yaml: active is now quick: tiny, shared, writer"
+CHECKED = "checked: scale quick; models tiny, shared, writer; framing hair; pairs doctors, nurses, found, bred"
+NOTHING_OF = {"hair": "  hair: {family: framing}\n", "nurses": "  nurses: {family: pairs, others: true}\n"}
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    told.register(monkeypatch)
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    paths = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
+
+
+def in_step(root: Path) -> str:
+    """What params.yaml of `told` is to be, the checksum of one model taken from it."""
+    checksum = Declared(root / "params.yaml").active.instruments["bred"].models
+    text = told.PARAMS.replace("active:\n  scale: quick # or paper\n", ACTIVE.replace("CHECKSUM", checksum))
+    return text.replace(LACKING, f"{LACKING}  framing: {{}}\n")
+
+
+def edit(path: Path, *changes: tuple[str, str]) -> None:
+    text = path.read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times"
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def track(root: Path) -> None:
+    """Have git know all that is there."""
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+
+
+class TestActive:
+    def test_is_written_and_all_else_stays_byte_for_byte(self, tmp_path) -> None:
+        path = told.put(tmp_path)
+        lines = check(tmp_path)
+        assert path.read_text() == in_step(tmp_path)
+        assert (lines[0], lines[-1]) == (WRITTEN, CHECKED)
+
+    def test_again_changes_nothing(self, tmp_path) -> None:
+        told.put(tmp_path)
+        check(tmp_path)
+        before = files_of(tmp_path)
+        assert check(tmp_path) == [CHECKED]
+        assert files_of(tmp_path) == before
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (
+                "  scale: quick # or paper\n",
+                "  scale: quick # or paper\n  models: [gone]\n  uses: {card-probes: 12ab}\n",
+            ),
+            ("    framing: {instruments: [hair], models: [tiny, shared, writer]}\n", ""),
+            ("models: [tiny, shared]}", "models: [shared, tiny]}"),
+            ("pairs-shared: {family: pairs, model: shared}\n", "pairs-shared: {family: pairs, model: shard}\n"),
+            ("  card_of_others:\n    nurses:", "  card_of_others:\n    nurse:"),
+            ("version: 1.2.0}\n", "version: 1.3.0}\n"),
+        ],
+        ids=["keys-of-an-older-version", "a-family", "order", "a-model", "a-name", "a-version"],
+    )
+    def test_is_brought_in_step_whatever_stood_there(self, tmp_path, old, new) -> None:
+        path = told.put(tmp_path)
+        check(tmp_path)
+        edit(path, (old, new))
+        assert check(tmp_path) == [WRITTEN, CHECKED]
+        assert path.read_text() == in_step(tmp_path)
+
+    def test_keys_that_lack_come_in_their_place(self, tmp_path) -> None:
+        path = told.put(tmp_path)
+        check(tmp_path)
+        text = path.read_text()
+        first, last = text.index("  scrape:\n"), text.index("  ask:\n")
+        path.write_text(text[:first] + text[last:])
+        check(tmp_path)
+        assert path.read_text() == text
+
+    def test_what_nothing_is_of_is_written_too(self, tmp_path) -> None:
+        """DVC wants every key that it goes through."""
+        path = told.put(
+            tmp_path, (NOTHING_OF["nurses"], ""), ("found: {family: pairs, made: scrape}", "found: {family: pairs}")
+        )
+        check(tmp_path)
+        assert "\n  scrape: {}\n" in path.read_text()
+        assert "\n  card_of_others: {}\n\n# Whom we ask.\nmodels:" in path.read_text()
+
+    def test_a_family_in_use_gets_a_key_under_families(self, tmp_path) -> None:
+        """The stages of its instruments depend on it."""
+        path = told.put(tmp_path, ("families:\n  pairs: {most: 3}\n", ""))
+        check(tmp_path)
+        assert path.read_text().endswith(
+            "versions: {pairs-doctors: 1.2.0} # by hand\nfamilies:\n  framing: {}\n  pairs: {}\n"
+        )
+        assert check(tmp_path) == [CHECKED]
+
+    @pytest.mark.parametrize("there", ["  framing: {seed: 3}\n", "  framing:\n", "  framing: {}\n"])
+    def test_and_keeps_the_one_that_it_has(self, tmp_path, there) -> None:
+        path = told.put(tmp_path, (LACKING, LACKING + there))
+        check(tmp_path)
+        assert f"families:\n{LACKING}{there}diagnosis:" in path.read_text()
+
+    def test_a_declaration_in_json_is_brought_in_step(self, tmp_path) -> None:
+        path = told.put(tmp_path)
+        path.write_text(json.dumps(read_yaml(path)))
+        check(tmp_path)
+        assert Declared(path).active.families["pairs"].models == ["tiny", "shared"]
+        assert check(tmp_path) == [CHECKED]
+
+    def test_every_stage_is_found_by_dvc(self, tmp_path) -> None:
+        told.put(tmp_path)
+        (tmp_path / ".dvc").mkdir()
+        entries = {
+            name: f"  build@{name}:\n    cmd: x\n    outs:\n    - path: data/built/pairs/{name}\n      hash: md5\n"
+            "      md5: d41d8cd98f00b204e9800998ecf8427e\n      size: 1\n"
+            for name in ("doctors", "later")
+        }
+        (tmp_path / "dvc.lock").write_text("schema: '2.0'\nstages:\n" + "".join(entries.values()))
+        assert "removed build@later from dvc.lock" in check(tmp_path)
+        assert (tmp_path / "dvc.lock").read_text() == "schema: '2.0'\nstages:\n" + entries["doctors"]
+
+    def test_the_pipeline_of_the_repository_goes_through_it(self, tmp_path) -> None:
+        """The families that stand in it are found by their names, the fifth as well."""
+        told.put(tmp_path)
+        check(tmp_path)
+        pipeline, params = (ROOT / "dvc.yaml").read_text(), (tmp_path / "params.yaml").read_text()
+        assert set(stage_names(pipeline, params)) == {
+            *(f"build@{name}" for name in ("doctors", "nurses", "found", "bred", "hair")),
+            "scrape@found",
+            "evolve@bred",
+            *(f"ask@framing-{model}" for model in ("tiny", "shared", "writer")),
+            *(f"ask@pairs-{model}" for model in ("tiny", "shared")),
+            *(f"diagnose@{family}" for family in ("framing", "pairs")),
+            *(f"card@{name}" for name in ("doctors", "found", "bred", "hair")),
+            "card-of-others@nurses",
+            "report",
+        }
+
+
+class TestScale:
+    def test_of_the_paper_and_back(self, tmp_path) -> None:
+        path = told.put(tmp_path)
+        check(tmp_path)
+        before = path.read_text()
+        assert set_scale(tmp_path, "paper") == ["params.yaml: active is now paper: big, shared, writer"]
+        active = Declared(path).active
+        assert (active.scale, active.families["pairs"].models) == ("paper", ["big", "shared"])
+        assert "later" in active.instruments
+        assert "\n  scale: paper # or paper\n" in path.read_text()
+        assert set_scale(tmp_path, "quick") == [WRITTEN]
+        assert path.read_text() == before
+
+    def test_one_that_is_in_use_changes_nothing(self, tmp_path) -> None:
+        told.put(tmp_path)
+        set_scale(tmp_path, "quick")
+        before = files_of(tmp_path)
+        assert set_scale(tmp_path, "quick") == ["params.yaml is at the scale quick already"]
+        assert files_of(tmp_path) == before
+
+    @pytest.mark.parametrize(
+        ("name", "changes", "said"),
+        [
+            ("qick", [], "no scale 'qick'; did you mean 'quick'?"),
+            (
+                "paper",
+                [("  big: {kind: causal", "  big: {kind: nli"), ("    kind: causal # at every scale", "    kind: nli")],
+                "no model of the scale 'paper' can be asked what instruments of the family pairs ask",
+            ),
+        ],
+    )
+    def test_one_that_cannot_be_is_refused_and_nothing_written(self, tmp_path, name, changes, said) -> None:
+        told.put(tmp_path, *changes)
+        before = files_of(tmp_path)
+        with pytest.raises(UserError) as caught:
+            set_scale(tmp_path, name)
+        assert said in str(caught.value)
+        assert files_of(tmp_path) == before
+
+
+class TestFolders:
+    EMPTY = ("data/evolved", "data/scraped", "data/sources/framing/shared", "data/sources/pairs/shared")
+
+    def test_those_that_stages_depend_on_are_kept(self, tmp_path) -> None:
+        told.put(tmp_path)
+        check(tmp_path)
+        assert {name: [path.name for path in (tmp_path / name).iterdir()] for name in self.EMPTY} == {
+            name: [".gitkeep"] for name in self.EMPTY
+        }
+
+    def test_one_that_holds_something_stays_as_it_is(self, tmp_path) -> None:
+        told.put(tmp_path)
+        shared = tmp_path / "data/sources/pairs/shared/words.yaml"
+        shared.parent.mkdir()
+        shared.write_text("a: b\n")
+        check(tmp_path)
+        assert list(shared.parent.iterdir()) == [shared]
+
+    def test_a_family_that_is_not_in_use_needs_none(self, tmp_path) -> None:
+        told.put(tmp_path, (NOTHING_OF["hair"], ""))
+        check(tmp_path)
+        assert not (tmp_path / "data/sources/framing/shared").exists()
+
+
+class TestTextOfOthers:
+    def test_git_ignores_it(self, tmp_path) -> None:
+        path = told.put(tmp_path)
+        said = "benchmarks/.gitignore: text of others stays out of git: "
+        assert f"{said}pairs-nurses" in check(tmp_path)
+        ignored = tmp_path / "benchmarks/.gitignore"
+        assert ignored.read_text().splitlines()[1:] == ["/pairs-nurses"]
+        edit(path, (", others: true", ""))
+        assert f"{said}none" in check(tmp_path)
+        assert not ignored.exists()
+        assert check(tmp_path) == [CHECKED]
+
+
+class TestPruning:
+    KEPT = (
+        "benchmarks/mine/README.md",
+        "benchmarks/pairs-later/README.md",
+        "data/answers/pairs/tiny/likelihoods.parquet",
+        "data/built/pairs/doctors/pairs.parquet",
+        "data/evolved/bred/source.yaml",
+        "data/scraped/found/source.yaml",
+    )
+    GONE = (
+        "benchmarks/pairs-old/README.md",
+        "data/answers/pairs/big/likelihoods.parquet",
+        "data/answers/pairs/head/likelihoods.parquet",
+        "data/built/pairs/later/pairs.parquet",
+        "data/built/saged/fruit/items.parquet",
+        "data/evolved/doctors/source.yaml",
+    )
+
+    def put(self, root: Path) -> None:
+        told.put(root)
+        for name in self.KEPT + self.GONE:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).touch()
+
+    def test_what_is_declared_no_more_is_removed_and_nothing_else(self, tmp_path) -> None:
+        self.put(tmp_path)
+        track(tmp_path)
+        assert [line for line in check(tmp_path) if line.startswith("removed")] == [
+            "removed benchmarks/pairs-old",
+            "removed data/answers/pairs/big",
+            "removed data/answers/pairs/head",
+            "removed data/built/pairs/later",
+            "removed data/built/saged",
+            "removed data/evolved/doctors",
+        ]
+        assert [name for name in self.KEPT + self.GONE if (tmp_path / name).exists()] == list(self.KEPT)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            ("kind: chat", "kind: chatty"),
+            ("{most: 3}", "{most: three}"),
+            ("later: {family: pairs, scale: paper}", "later: {family: pairs, scale: paper, most: three}"),
+            ("later: {family: pairs, scale: paper}", "gone: {family: pairs, scale: paper}"),
+            ("judge: parked", "judge: nobody"),
+            ("1.2.0}", "1.2}"),
+            ("later: {family: pairs, scale: paper}", "later: {family: pairs, scale: papre}"),
+        ],
+        ids=["catalogue", "family", "other-scale", "source-of-the-other-scale", "tool", "version", "scale"],
+    )
+    def test_a_mistake_anywhere_writes_and_removes_nothing(self, tmp_path, error_of, change) -> None:
+        self.put(tmp_path)
+        edit(tmp_path / "params.yaml", change)
+        track(tmp_path)
+        before = files_of(tmp_path)
+        error_of(check, tmp_path)
+        assert files_of(tmp_path) == before
+
+    def test_nor_does_a_file_that_nobody_knows(self, tmp_path, error_of) -> None:
+        self.put(tmp_path)
+        before = files_of(tmp_path)
+        assert error_of(check, tmp_path).startswith("benchmarks/pairs-old: not declared, and neither git nor dvc.lock")
+        assert files_of(tmp_path) == before
+
+    def test_a_changelog_is_read_too(self, tmp_path, error_of) -> None:
+        told.put(tmp_path)
+        changelog = tmp_path / "data/sources/changelogs/pairs-later.yaml"
+        changelog.parent.mkdir()
+        changelog.write_text("release: {}\n")
+        assert error_of(check, tmp_path).startswith(f"{changelog}: release: unknown key")
+
+
+class TestArtifacts:
+    def test_every_benchmark_of_the_scale_is_one(self, tmp_path) -> None:
+        told.put(tmp_path)
+        assert (
+            "dvc.yaml: artifacts are now framing-hair, pairs-bred, pairs-doctors, pairs-found, pairs-nurses"
+            in check(tmp_path)
+        )
+        text = (tmp_path / "dvc.yaml").read_text()
+        assert text.startswith(told.PIPELINE)
+        assert list(read_yaml(tmp_path / "dvc.yaml")["artifacts"])[-1] == "pairs-nurses"
+
+
+ENCODER = (
+    '  parked: {kind: nli, source: "local:weights/parked"',
+    '  parked: {kind: encoder, lineage: enc, finetune: {data: [nli], validation: nli}, source: "local:weights/parked"',
+)
+DATA = ("diagnosis: {", 'training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\ndiagnosis: {')
+
+
+class TestAdapters:
+    """Of an encoder that an instrument names."""
+
+    def record(self, root: Path, recipe: dict[str, Any]) -> Path:
+        content = {"labels": [], "base": "", "recipe": recipe, "held_out": {"accuracy": 0.7, "n": 40}}
+        path = root / "data/adapters/parked/training.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content))
+        return path.parent
+
+    def put(self, root: Path, *changes: tuple[str, str]) -> Path:
+        path = told.put(root, ENCODER, DATA, *changes)
+        recipe = load_params(path).models["parked"].finetune
+        assert recipe is not None
+        return self.record(root, recipe.model_dump())
+
+    def test_one_that_was_fitted_so(self, tmp_path) -> None:
+        self.put(tmp_path)
+        assert check(tmp_path)[-1] == CHECKED
+
+    def test_one_that_was_never_fitted(self, tmp_path, error_of) -> None:
+        folder = self.put(tmp_path)
+        shutil.rmtree(folder)
+        assert error_of(check, tmp_path) == f"{folder}: parked has no adapter yet; run `evenruler finetune parked`"
+
+    @pytest.mark.parametrize(("key", "value"), [("seed", 17), ("bar", 0.1), ("half", 2), ("data", ["other"])])
+    def test_one_that_was_fitted_by_another_recipe(self, tmp_path, error_of, key, value) -> None:
+        folder = self.put(tmp_path)
+        recipe = load_params(tmp_path / "params.yaml").models["parked"].finetune.model_dump()
+        assert recipe[key] != value
+        self.record(tmp_path, {**recipe, key: value})
+        assert error_of(check, tmp_path) == (
+            f"{folder}: parked was fitted by another recipe than `finetune` gives; "
+            "run `evenruler finetune parked`, or put the recipe back"
+        )
+
+    @pytest.mark.parametrize(
+        "change",
+        [("judge: parked", "judge: head"), ("of: doctors, judge: parked", "of: doctors, judge: parked, scale: paper")],
+    )
+    def test_what_is_not_in_use_need_not_be(self, tmp_path, change) -> None:
+        shutil.rmtree(self.put(tmp_path, change))
+        assert check(tmp_path)[-1].startswith("checked: scale quick")
+
+    def test_a_model_that_is_asked_must_be(self, tmp_path, monkeypatch, error_of) -> None:
+        """Named by no instrument, taken by the family."""
+        monkeypatch.setattr(told.declare, "takes", lambda catalogue, model: model in ("tiny", "big", "fitted"))
+        fitted = (ENCODER[0], f"{ENCODER[1].replace('parked', 'fitted', 1)}, licence: mit, origin: o}}\n{ENCODER[0]}")
+        path = told.put(tmp_path, fitted, DATA)
+        assert "fitted has no adapter yet" in error_of(check, tmp_path)
+        edit(path, ("{kind: encoder, ", "{kind: encoder, scale: none, "))
+        assert check(tmp_path)[-1].startswith("checked: scale quick")

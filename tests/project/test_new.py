@@ -1,0 +1,130 @@
+"""What `evenruler new` writes."""
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from evenruler.declared import Declared
+from evenruler.errors import UserError
+from evenruler.instruments.registry import FAMILIES, room
+from evenruler.project.check import check
+from evenruler.project.new import start
+from tests.project import told
+
+ROOT = Path(__file__).parents[2]
+
+STARTED = [family for family, package in FAMILIES.items() if files(package).joinpath("starter").is_dir()]
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    told.register(monkeypatch)
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("family", STARTED)
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale) -> None:
+    """With the settings that the repository itself declares."""
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    shutil.copytree(ROOT / "data/sources", tmp_path / "data/sources")
+    before = files_of(tmp_path)
+    start(tmp_path, family, "brand-new")
+    declared, door = Declared(tmp_path / "params.yaml", scale), room(family, "declare")
+    assert declared.instruments["brand-new"] == family
+    settings, folder = declared.settings("brand-new"), tmp_path / "data/sources" / family
+    source = door.load(folder / f"{settings.written_as('brand-new')}.yaml", settings, folder / "shared")
+    assert "brand-new" in source.title
+    written = {name: content for name, content in files_of(tmp_path).items() if before.get(name) != content}
+    assert f"data/sources/{family}/brand-new.yaml" in written
+    assert not any(b"NAME" in content for name, content in written.items() if name != "params.yaml")
+    assert all(name == "params.yaml" or name not in before for name in written), "what was there stays"
+
+
+def test_every_family_of_the_house_that_is_behind_its_doors_is_tried() -> None:
+    behind = [family for family, package in FAMILIES.items() if files(package).joinpath("declare").is_dir()]
+    assert set(behind) == {*STARTED, "pairs"}
+
+
+def test_the_source_and_one_line_in_params(tmp_path) -> None:
+    path = told.put(tmp_path)
+    assert start(tmp_path, "pairs", "sailors") == [
+        "wrote data/sources/pairs/sailors.yaml; edit it, then `make repro`",
+        "params.yaml: instruments now holds sailors",
+    ]
+    last = "  later: {family: pairs, scale: paper}\n"
+    assert path.read_text() == told.PARAMS.replace(last, f"{last}  sailors: {{family: pairs}}\n")
+    assert (tmp_path / "data/sources/pairs/sailors.yaml").read_text().splitlines()[:2] == [
+        "# sailors: pairs of sentences that differ in a group alone.",
+        "title: Pairs sailors",
+    ]
+    assert "pairs doctors, nurses, found, bred, sailors" in check(tmp_path)[-1]
+    assert "    sailors: {family: pairs, source: data/sources/pairs/sailors.yaml, models:" in path.read_text()
+
+
+@pytest.mark.parametrize("text", ["", "instruments: {}\n"])
+def test_the_first_of_all(tmp_path, text) -> None:
+    path = told.put(tmp_path)
+    before = told.PARAMS
+    first, last = before.index("instruments:"), before.index("\nfamilies:")
+    path.write_text((before[:first] + text + before[last:]).replace("versions: {pairs-doctors: 1.2.0} # by hand\n", ""))
+    start(tmp_path, "framing", "beards")
+    assert Declared(path).instruments == {"beards": "framing"}
+    assert check(tmp_path)[-1] == "checked: scale quick; models tiny, shared, writer; framing beards"
+
+
+def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
+    """What is there already stays."""
+    told.put(tmp_path)
+    package = tmp_path / "package"
+    for name, text in {
+        "__init__.py": "",
+        "starter/NAME.yaml": "title: NAME\n",
+        "starter/shared/words.yaml": "of: NAME\n",
+        "starter/shared/NAME-notes.md": "# NAME\n",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    kept = tmp_path / "data/sources/pairs/shared/words.yaml"
+    kept.parent.mkdir()
+    kept.write_text("mine\n")
+    monkeypatch.setattr("evenruler.project.new.files", lambda name: package)
+    line, _ = start(tmp_path, "pairs", "sailors")
+    folder = "data/sources/pairs"
+    assert line == (f"wrote {folder}/sailors.yaml and {folder}/shared/sailors-notes.md; edit them, then `make repro`")
+    assert (tmp_path / folder / "sailors.yaml").read_text() == "title: sailors\n"
+    assert (tmp_path / folder / "shared/sailors-notes.md").read_text() == "# sailors\n"
+    assert kept.read_text() == "mine\n"
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize(
+        ("family", "name", "said"),
+        [
+            ("pears", "sailors", "no family 'pears'; did you mean 'pairs'?"),
+            ("xyz", "sailors", "no family 'xyz'; known: framing, pairs, probes, questionnaires, saged"),
+            *(
+                ("pairs", name, f"{name!r} is no slug; use lower-case letters, digits and single hyphens")
+                for name in ("Sailors", "two words", "a--b", "-a", "a-", "a.b", "a/b", "", "é", "a\n")
+            ),
+            ("pairs", "doctors", "the instrument 'doctors' is there already; take another name"),
+            ("pairs", "bred", "the instrument 'bred' is there already; take another name"),
+            ("framing", "doctors", "the instrument 'doctors' is there already; take another name"),
+            ("framing", "bald", "the instrument 'bald' is there already; take another name"),
+        ],
+    )
+    def test_in_one_line_and_nothing_is_written(self, tmp_path, family, name, said) -> None:
+        """A name is taken by an instrument, of whatever family, and by a file that lies there."""
+        told.put(tmp_path)
+        (tmp_path / "data/sources/framing/bald.yaml").write_text("a draft")
+        before = files_of(tmp_path)
+        with pytest.raises(UserError) as caught:
+            start(tmp_path, family, name)
+        assert str(caught.value).endswith(said if name != "a\n" else "digits and single hyphens")
+        assert "\n" not in str(caught.value)
+        assert files_of(tmp_path) == before

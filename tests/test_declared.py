@@ -1,0 +1,209 @@
+"""`params.yaml` as a stage reads it."""
+
+from pathlib import Path
+
+import pytest
+
+from evenruler.declared import Active, Carded, Declared, DiagnosisSettings, InUse
+from evenruler.instruments.registry import FAMILIES
+from evenruler.measurement import Resampling
+from evenruler.models.recipe import TrainingData
+
+PARAMS = """\
+active:
+  scale: quick
+  card: {ours: {family: framing, source: a.yaml, version: 1.2.0}}
+  card_of_others: {theirs: {family: framing, source: b.yaml, version: 0.3.0}}
+models:
+  tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: o}
+training:
+  nli: {source: "local:nli.csv", licence: mit, origin: o}
+instruments:
+  ours: {family: framing}
+  theirs: {family: framing, stimuli: {quick: 2, paper: 20}, seed: 9}
+  couples: {family: pairs, most: 4}
+  small: {family: framing, scale: quick}
+  large: {family: framing, scale: paper, orders: 6}
+families:
+  framing: {mass: first_token, seed: 3, stimuli: 7, generations: {quick: 0, paper: 4}}
+  pairs:
+diagnosis: {level: 0.9, seed: 5}
+"""
+
+
+@pytest.fixture
+def declared(file_with, monkeypatch):
+    """Reads the declaration, each (old, new) replaced once in it."""
+    monkeypatch.setitem(FAMILIES, "pairs", "tests.instruments.fifth.pairs")
+
+    def read(*changes: tuple[str, str], scale=None) -> Declared:
+        return Declared(file_with("params.yaml", PARAMS, *changes), scale)
+
+    return read
+
+
+class TestSettings:
+    def test_what_a_family_says_holds_for_its_instruments(self, declared) -> None:
+        found = declared().settings("ours")
+        assert (found.mass, found.seed, found.stimuli, found.generations) == ("first_token", 3, 7, 0)
+
+    def test_what_neither_says_is_the_default_of_the_scale(self, declared) -> None:
+        assert declared().settings("ours").orders == 2
+        assert declared(scale="paper").settings("ours").orders == 1000
+
+    def test_the_entry_of_an_instrument_goes_over_its_family(self, declared) -> None:
+        found = declared().settings("theirs")
+        assert (found.mass, found.seed, found.stimuli) == ("first_token", 9, 2)
+        assert declared().settings("ours").seed == 3
+
+    def test_a_value_goes_over_another_whole(self, declared) -> None:
+        """What is by scale in the family may be one value in the entry, and the other way about."""
+        change = ("  ours: {family: framing}", "  ours: {family: framing, generations: 2}")
+        assert declared(change, scale="paper").settings("ours").generations == 2
+        assert declared(scale="paper").settings("theirs").stimuli == 20
+
+    def test_an_instrument_has_those_of_its_own_family(self, declared) -> None:
+        found = declared().settings("couples")
+        assert (type(found).__module__, found.model_dump()) == ("tests.instruments.fifth.pairs.declare", {"most": 4})
+
+    def test_the_scale_of_an_entry_is_no_setting(self, declared) -> None:
+        assert declared(scale="paper").settings("large").orders == 6
+
+    @pytest.mark.parametrize("families", ["", "families:\n", "families: {}\n"])
+    def test_families_may_say_nothing(self, declared, families) -> None:
+        start, end = PARAMS.index("families:"), PARAMS.index("diagnosis:")
+        assert declared((PARAMS[start:end], families)).settings("ours").seed == 0
+
+    @pytest.mark.parametrize(
+        ("change", "name", "line"),
+        [
+            (
+                ("mass: first_token", "mas: first_token"),
+                "ours",
+                "families.framing.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove it",
+            ),
+            (
+                ("mass: first_token", "mass: tokens"),
+                "theirs",
+                "families.framing.mass: found 'tokens': input should be 'words' or 'first_token'; mend it",
+            ),
+            (
+                ("paper: 20}, seed: 9", "paper: 20}, sed: 9"),
+                "theirs",
+                "instruments.theirs.sed: unknown key 'sed'; did you mean 'seed'?; rename or remove it",
+            ),
+            (
+                ("{quick: 2, paper: 20}", "{quick: 2}"),
+                "theirs",
+                "instruments.theirs.stimuli: found {'quick': 2}, expected one for quick and one for paper; mend it",
+            ),
+            (
+                ("seed: 9", "seed: -9"),
+                "theirs",
+                "instruments.theirs.seed: found -9: input should be greater than or equal to 0; mend it",
+            ),
+        ],
+        ids=["unknown-of-family", "value-of-family", "unknown-of-entry", "scaled-of-entry", "entry-over-family"],
+    )
+    def test_a_mistake_is_where_it_was_written(self, declared, error_of, change, name, line) -> None:
+        found = declared(change)
+        assert error_of(found.settings, name) == f"{found.path}: {line}"
+
+    def test_a_mistake_of_a_family_that_an_entry_covers_is_none(self, declared) -> None:
+        assert declared(("seed: 3", "seed: -3")).settings("theirs").seed == 9
+
+    def test_no_such_instrument(self, declared, error_of) -> None:
+        found = declared()
+        assert error_of(found.settings, "our") == (
+            f"{found.path}: instruments: no instrument 'our'; mend the name (did you mean 'ours'?)"
+        )
+        none = declared((PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")], ""))
+        assert "no instrument 'ours'; mend the name (there is none)" in error_of(none.settings, "ours")
+
+
+class TestInstruments:
+    @pytest.mark.parametrize(
+        ("scale", "names"),
+        [
+            (None, ["ours", "theirs", "couples", "small"]),
+            ("quick", ["ours", "theirs", "couples", "small"]),
+            ("paper", ["ours", "theirs", "couples", "large"]),
+        ],
+    )
+    def test_of_a_scale_with_their_family_in_order(self, declared, scale, names) -> None:
+        found = declared(scale=scale).instruments
+        assert list(found) == names
+        assert found["couples"] == "pairs"
+        assert {found[name] for name in names if name != "couples"} == {"framing"}
+
+    def test_there_may_be_none(self, declared) -> None:
+        block = PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")]
+        assert declared((block, "")).instruments == declared((block, "instruments:\n")).instruments == {}
+
+    @pytest.mark.parametrize("entry", ["{family: gone}", "{}", "framing", "{most: 1}", "{scale: quick}"])
+    def test_one_of_no_family(self, declared, error_of, entry) -> None:
+        found = declared(("{family: pairs, most: 4}", entry))
+        line = error_of(lambda: found.instruments)
+        what = "no family 'gone'" if "gone" in entry else "no family"
+        families = "probes, questionnaires, framing, saged, pairs"
+        assert line == f"{found.path}: instruments.couples: {what}; name one: {families}"
+
+    @pytest.mark.parametrize("scale", ["quick", "paper"])
+    def test_one_of_no_scale(self, declared, error_of, scale) -> None:
+        found = declared(("scale: paper,", "scale: papre,"), scale=scale)
+        assert error_of(lambda: found.instruments) == (
+            f"{found.path}: instruments.large.scale: no scale 'papre'; "
+            "name one (quick or paper), or leave it out for both"
+        )
+
+
+class TestOtherParts:
+    def test_the_scale_is_that_in_use_unless_another_is_asked_for(self, declared) -> None:
+        assert (declared().scale, declared(scale="paper").scale) == ("quick", "paper")
+        assert declared(("active:\n  scale: quick", "active:\n  scale: paper")).scale == "paper"
+
+    def test_versions_are_those_of_active(self, declared) -> None:
+        found = declared()
+        assert (found.version("ours"), found.version("theirs")) == ("1.2.0", "0.3.0")
+        assert found.active == Active(
+            scale="quick",
+            card={"ours": Carded(family="framing", source="a.yaml", version="1.2.0")},
+            card_of_others={"theirs": Carded(family="framing", source="b.yaml", version="0.3.0")},
+        )
+
+    def test_active_of_an_older_version_is_refused(self, declared, error_of) -> None:
+        """By a stage; `evenruler check` writes it anew."""
+        found = declared(("  scale: quick\n  card:", "  scale: quick\n  models: [tiny]\n  card:"))
+        assert error_of(lambda: found.active).startswith(f"{found.path}: active.models: unknown key 'models'")
+
+    def test_the_catalogue(self, declared) -> None:
+        found = declared().catalogue
+        assert (list(found.models), found.kind("tiny")) == (["tiny"], "causal")
+        assert isinstance(found.training["nli"], TrainingData)
+        assert (
+            declared(('training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\n', "")).catalogue.training
+            == {}
+        )
+
+    def test_intervals(self, declared) -> None:
+        assert declared().resampling == Resampling(0.9, 2000, 5)
+        assert declared(("diagnosis: {level: 0.9, seed: 5}\n", "")).resampling == Resampling(0.95, 2000, 0)
+
+    def test_a_section_with_a_mistake_hinders_only_who_reads_it(self, declared, error_of) -> None:
+        found = declared(("level: 0.9", "level: 9"))
+        assert found.settings("ours").seed == 3
+        assert error_of(lambda: found.resampling).startswith(f"{found.path}: diagnosis.level: found 9: ")
+
+    def test_a_section(self, declared) -> None:
+        found = declared()
+        assert found.part("diagnosis", DiagnosisSettings).level == 0.9
+        assert found.part("gone", DiagnosisSettings) == DiagnosisSettings()
+
+    def test_no_file(self, tmp_path: Path, error_of) -> None:
+        path = tmp_path / "params.yaml"
+        assert error_of(Declared, path) == f"{path}: no such file; create it or mend the name"
+
+    def test_an_entry_of_active_has_all_keys(self, declared, error_of) -> None:
+        found = declared(("  card: {", "  instruments: {ours: {family: framing, source: a.yaml}}\n  card: {"))
+        assert error_of(lambda: found.active).startswith(f"{found.path}: active.instruments.ours.models: missing")
+        assert set(InUse.model_fields) == {"family", "source", "models"}
