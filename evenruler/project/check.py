@@ -19,6 +19,9 @@ from evenruler.project.pipeline import stage_names
 from evenruler.publish.versions import load_changelog
 from evenruler.strict import read_yaml
 
+ONE_LINE = 10_000
+"""Width of `active`: an entry a line, so that a difference shows what came and went."""
+
 IGNORED = "# Written by `evenruler check`: benchmarks that hold text of others are in DVC's cache."
 
 
@@ -122,7 +125,7 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
     def add_families(document: CommentedMap) -> None:
         document.setdefault("families", CommentedMap()).update({family: CommentedMap() for family in lacking})
 
-    text = edited(path.read_text(encoding="utf-8"), "active", write_active)
+    text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=ONE_LINE)
     return edited(text, "families", add_families) if lacking else text
 
 

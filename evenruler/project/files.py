@@ -8,11 +8,15 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
 
-def params_yaml() -> YAML:
+WIDTH = 120
+"""Of lines that people write."""
+
+
+def params_yaml(width: int = WIDTH) -> YAML:
     """Reads and writes params.yaml and dvc.yaml with comments, order and layout kept."""
     yaml = YAML()
     yaml.preserve_quotes = True
-    yaml.width = 120
+    yaml.width = width
     yaml.indent(mapping=2, sequence=4, offset=2)
     return yaml
 
@@ -32,28 +36,29 @@ def block(lines: list[str], key: str) -> tuple[int, int]:
     return first, last
 
 
-def edited(text: str, key: str, change: Callable[[CommentedMap], None]) -> str:
+def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:
     """A document with one of its sections changed; the others stay byte for byte as they are.
 
     Args:
         text: The document.
         key: Of the section.
         change: Changes the section under its key, which lacks where the document has no such section.
+        width: Of the section's lines.
     """
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     first, last = block(lines, key)
     try:
-        found = _changed(lines, first, last, change)
+        found = _changed(lines, first, last, change, width)
         params_yaml().load(found)
     except (YAMLError, KeyError):  # an anchor that another section names; keys that begin no line
-        found = _changed(lines, 0, len(lines), change)
+        found = _changed(lines, 0, len(lines), change, WIDTH)
     return found
 
 
-def _changed(lines: list[str], first: int, last: int, change: Callable[[CommentedMap], None]) -> str:
-    yaml, made = params_yaml(), StringIO()
+def _changed(lines: list[str], first: int, last: int, change: Callable[[CommentedMap], None], width: int) -> str:
+    yaml, made = params_yaml(width), StringIO()
     document = yaml.load("".join(lines[first:last]))
     document = CommentedMap() if document is None else document
     change(document)

@@ -1,7 +1,6 @@
 """Hosted models through the whole pipeline, by real HTTP: measured as one of the same weights on this machine is."""
 
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,12 +11,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.choices import WITHHELD
-from evenruler.instruments.questionnaires.population import WHOLE
+from evenruler.instruments.framing.diagnose.choices import WITHHELD
+from evenruler.instruments.questionnaires.diagnose.population import WHOLE
 from evenruler.models.backends.server import KEY, URL
+from evenruler.models.records import LABELS
 from evenruler.tables import read_frame
 from tests.loopback_openai import HTML, EchoingServer, Scorer, ScriptedServer, chat_choice, running, scorer_of
-from tests.stages.conftest import FEW, Clone, clone_into, entry, one_domain, shorten, shorten_items
+from tests.stages.conftest import FEW, Clone, clone_into, entry, shorten, shorten_items
 from tests.stages.evolving import two_targets
 from tests.tiny import save_tiny, save_tiny_masked
 from tests.warm import Warm
@@ -31,7 +31,7 @@ FRUIT = {"items": {"quick": 2, "paper": 1000}, "new_tokens": {"quick": 4, "paper
 
 MEASURED = {
     "probes-occupation-gender": {COMPLETIONS, LOCAL},
-    "nli-gad-7": {COMPLETIONS, LOCAL},
+    "questionnaires-gad-7": {COMPLETIONS, LOCAL},
     "framing-age": {CHAT, COMPLETIONS, LOCAL},
     "saged-fruit": {CHAT, COMPLETIONS, LOCAL},
 }
@@ -80,15 +80,17 @@ def declare(folder: Path) -> Callable[[dict], None]:
             COMPLETIONS: {"kind": "completions", "entailment": True, **hosted},
             "all-minilm-l6-v2": params["models"]["all-minilm-l6-v2"],
         }
-        one_domain(params)
-        params["questionnaires"], params["interventions"] = {"gad-7": {}}, {}
-        params["contrasts"], params["domains"] = {"age": FEW}, {"fruit": FRUIT}
-        params["saged"]["features"] = {
+        params["instruments"] = {
+            "occupation-gender": params["instruments"]["occupation-gender"],
+            "gad-7": {"family": "questionnaires", "acceptability": LOCAL},
+            "age": {"family": "framing", **FEW},
+            "fruit": {"family": "saged", **FRUIT},
+        }
+        params["families"]["saged"]["features"] = {
             "vader": {"kind": "lexicon"},
             "distance": {"kind": "distance", "metric": "cosine"},
         }
-        params["diagnosis"] |= {"resamples": 100, "acceptability": LOCAL}
-        params["active"] = {"scale": "quick", "models": [LOCAL]}  # `evenruler check` adds the rest
+        params["diagnosis"] |= {"resamples": 100}
 
     return change
 
@@ -138,48 +140,51 @@ def behind(built: Hosted, tmp_path: Path) -> Callable[[ScriptedServer], Any]:
 
 class TestBuilt:
     def test_likelihoods_behind_the_server_are_those_of_the_same_model_here(self, built: Hosted) -> None:
-        there, here = (built.table(f"scores/probes/{model}").set_index("id") for model in (COMPLETIONS, LOCAL))
+        there, here = (
+            built.table(f"answers/probes/{model}/likelihoods").set_index("id") for model in (COMPLETIONS, LOCAL)
+        )
         assert len(there) > 100
-        assert (there["value"] - here["value"]).abs().max() < CLOSE
-        assert (there["n_tokens"] == here["n_tokens"]).all()
+        assert (there["nats"] - here["nats"]).abs().max() < CLOSE
+        assert (there["tokens"] == here["tokens"]).all()
 
     def test_and_so_are_biases(self, built: Hosted) -> None:
-        biases = built.table("diagnosis/probes/biases")
+        biases = built.table("diagnosis/probes/tables/biases")
         by_model = biases.pivot(index=["set", "template", "attribute"], columns="model", values="bias")
         assert list(by_model) == [COMPLETIONS, LOCAL]
         assert (by_model[COMPLETIONS] - by_model[LOCAL]).abs().max() < CLOSE
 
     def test_questionnaires_are_asked_by_the_verbaliser(self, built: Hosted) -> None:
-        there, here = (built.table(f"scores/questionnaires/{model}") for model in (COMPLETIONS, LOCAL))
+        there, here = (built.table(f"answers/questionnaires/{model}/entailment") for model in (COMPLETIONS, LOCAL))
         assert set(there["configuration"]) == {"verbaliser"}
-        key = ["id", "framing", "measure"]
-        both = there.merge(here, on=key, suffixes=("", "_here"), validate="1:1")
+        both = there.merge(here, on=["id"], suffixes=("", "_here"), validate="1:1")
         assert len(both) == len(there) == len(here) > 0
-        assert (both["value"] - both["value_here"]).abs().max() < CLOSE
+        for label in LABELS:
+            assert (both[label] - both[f"{label}_here"]).abs().max() < CLOSE
         assert COMPLETIONS in built.metrics("questionnaires")["gad-7"][WHOLE]
 
     @pytest.mark.parametrize(("model", "configuration"), [(CHAT, "chat"), (COMPLETIONS, "bare")])
     def test_framing_choices_and_replies_of_both(self, model: str, configuration: str, built: Hosted) -> None:
-        assert built.table(f"scores/framing/{model}/forms").empty
-        choices = built.table("diagnosis/framing/choices")
+        assert built.table(f"answers/framing/{model}/forms").empty
+        choices = built.table("diagnosis/framing/tables/choices")
         own = choices[choices["model"] == model]
         assert len(own) > 0
         assert set(own["configuration"]) == {configuration}
         assert own["reply"].notna().all()
         assert own["reason"].isna().all()
-        replies = built.table(f"generations/{model}")
+        replies = built.table(f"answers/saged/{model}/replies")
         assert len(replies) > 0
-        assert replies["generation"].str.isupper().all()
-        features = built.table(f"features/{model}/features")
-        assert set(features["feature"]) == {"vader", "distance"}
-        assert features["value"].notna().all()
+        assert replies["reply"].str.isupper().all()
+        summaries = built.table("diagnosis/saged/tables/summaries").query("model == @model and calibration == 'raw'")
+        assert set(summaries["feature"]) == {"vader", "distance"}
+        assert (summaries["n_missing"] == 0).all()
 
     def test_who_cannot_is_left_out_in_one_line_and_has_no_figures(self, built: Hosted) -> None:
-        said = built.stage(f"score@{CHAT}").splitlines()
-        assert f"{CHAT} (kind chat) is left out of probes: it cannot loglikelihood" in said
-        assert f"{CHAT} (kind chat) is left out of choices at decision points: it cannot words" in said
-        assert f"{CHAT}: 0 sentences, 0 words at decision points" in said[-1]
-        assert built.table(f"scores/probes/{CHAT}").empty
+        said = built.stage(f"ask@probes@{CHAT}").splitlines()
+        assert f"{CHAT} (kind chat) is left out of likelihoods: it cannot loglikelihood" in said
+        assert "likelihoods" not in said[-1]
+        said = built.stage(f"ask@framing@{CHAT}").splitlines()
+        assert f"{CHAT} (kind chat) is left out of forms: it cannot words" in said
+        assert built.table(f"answers/probes/{CHAT}/likelihoods").empty
         assert CHAT not in json.dumps(built.metrics("probes"))
         assert CHAT not in json.dumps(built.metrics("questionnaires"))
         by_part = built.metrics("framing")["age"]
@@ -197,14 +202,19 @@ class TestBuilt:
         page = (built.clone.folder / "data/report/index.html").read_text()
         assert CHAT in page
         assert COMPLETIONS in page
-        written = built.clone.contents("data/scores", "data/generations", "data/diagnosis", "data/report", "benchmarks")
+        written = built.clone.contents("data/answers", "data/diagnosis", "data/report", "benchmarks")
         assert not [path for path, content in written.items() if b"secret-word" in content]
 
     def test_nothing_is_asked_again(self, built: Hosted) -> None:
         before = len(built.server.asked)
         assert "Data and pipelines are up to date." in built.clone.run("dvc", "repro")
-        for stage in (f"score@{CHAT}", f"score@{COMPLETIONS}", f"assess@{COMPLETIONS}", f"generate@{CHAT}"):
-            assert re.search(r"; 0 of them asked of the model|, 0 answers asked of the model", built.stage(stage))
+        for family, model in (
+            ("probes", COMPLETIONS),
+            ("framing", CHAT),
+            ("questionnaires", COMPLETIONS),
+            ("saged", CHAT),
+        ):
+            assert "; 0 of them asked of models" in built.stage(f"ask@{family}@{model}")
         assert len(built.server.asked) == before
 
 
@@ -218,8 +228,8 @@ class TestBuilt:
 )
 def test_log_probabilities_that_are_not_to_be_believed(wrong: dict, line: str, behind: Any, scorer: Scorer) -> None:
     with behind(EchoingServer(scorer=scorer, **wrong)) as hosted:
-        for stage in ("score", "assess"):
-            said = hosted.clone.run("python", "-m", f"stages.{stage}", COMPLETIONS, status=2)
+        for family in ("probes", "questionnaires"):
+            said = hosted.clone.run("python", "-m", "stages.ask", family, COMPLETIONS, status=2)
             assert "Traceback" not in said
             (last,) = [row for row in said.splitlines() if line in row]
             assert last.startswith(f"{COMPLETIONS}: ") or f": {COMPLETIONS}: " in last
@@ -246,26 +256,21 @@ class Healing(ScriptedServer):
 
 @pytest.mark.parametrize("faults", [ODD, DOWN], ids=["odd", "down"])
 @pytest.mark.parametrize(
-    ("stage", "path", "column", "refused", "filtered"),
-    [
-        ("score", f"scores/framing/{CHAT}/replies", "reply", "of those described", "As for age"),
-        ("generate", f"generations/{CHAT}", "generation", "anana", "ear"),
-    ],
+    ("family", "refused", "filtered"), [("framing", "of those described", "As for age"), ("saged", "anana", "ear")]
 )
-def test_a_server_that_heals(
-    stage: str, path: str, column: str, refused: str, filtered: str, faults: list, behind: Any
-) -> None:
+def test_a_server_that_heals(family: str, refused: str, filtered: str, faults: list, behind: Any) -> None:
     """One line at first; then the rest is asked, and what was refused is a row with a reason."""
     with behind(Healing(faults=[*faults], refuses=refused, filters=filtered)) as hosted:
+        path, stage = f"answers/{family}/{CHAT}/replies", f"ask@{family}@{CHAT}"
         server, healthy = hosted.server, hosted.table(path)
-        said = hosted.stage(f"{stage}@{CHAT}", status=2)
+        said = hosted.stage(stage, status=2)
         assert f"{CHAT}: " in said.splitlines()[-1]
         assert "secret-word" not in said
         assert bool(server.answered) == (faults is ODD)
         server.faults.clear()
-        said = hosted.stage(f"{stage}@{CHAT}")
+        said = hosted.stage(stage)
         found = hosted.table(path)
-        lacking = found[column].isna()
+        lacking = found["reply"].isna()
         assert f"{lacking.sum()} prompts without a reply" in said
         assert len(server.answered) == len(set(server.answered)) == len(healthy)
         by_reason = found.loc[lacking, "reason"].str.contains("we do not like").value_counts()
@@ -274,35 +279,34 @@ def test_a_server_that_heals(
         columns = list(healthy.columns)
         pd.testing.assert_frame_equal(found.loc[~lacking, columns], healthy.loc[~lacking, columns])
 
-        hosted.stage(f"{stage}@{CHAT}")
+        hosted.stage(stage)
         assert len(server.answered) == len(healthy)
-        figures_without(hosted, stage, int(lacking.sum()))
+        figures_without(hosted, family, int(lacking.sum()))
 
 
-def figures_without(hosted: Hosted, stage: str, withheld: int) -> None:
+def figures_without(hosted: Hosted, family: str, withheld: int) -> None:
     """The stages that follow, where so many replies are not there."""
-    if stage == "score":
-        hosted.stage("diagnose_framing")
-        choices = hosted.table("diagnosis/framing/choices")
+    hosted.stage(f"diagnose@{family}")
+    if family == "framing":
+        choices = hosted.table("diagnosis/framing/tables/choices")
         lacking = choices[choices["rule"] == WITHHELD]
         assert len(lacking) == withheld
         assert lacking["outcome"].isna().all()
         assert lacking["reason"].notna().all()
-        hosted.stage("card_framing@age")
+        hosted.stage("card@age")
     else:
-        hosted.stage(f"extract@{CHAT}")
-        features = hosted.table(f"features/{CHAT}/features")
-        lacking = features[features["reason"] == "no reply"]
-        assert len(lacking) == 2 * withheld
-        assert lacking["value"].isna().all()
-        hosted.stage("diagnose_saged")
-        rates = hosted.table("diagnosis/saged/rates")
+        summaries = hosted.table("diagnosis/saged/tables/summaries").query(
+            "calibration == 'raw' and statistic == 'mean'"
+        )
+        missing = summaries.groupby(["model", "feature"])["n_missing"].sum()
+        assert missing[CHAT].to_dict() == dict.fromkeys(("distance", "vader"), withheld)
+        rates = hosted.table("diagnosis/saged/tables/rates")
         assert rates.loc[rates["model"] == CHAT, "withheld"].sum() == withheld
         assert rates.loc[rates["model"] != CHAT, "withheld"].sum() == 0
         figures = hosted.metrics("saged")["fruit"]
         assert figures["no-role, plain"][CHAT]["withheld_rate"]["value"] > 0
         assert "withheld_rate" not in figures["no-role, plain"][LOCAL]
-        hosted.stage("card_saged@fruit")
+        hosted.stage("card@fruit")
     hosted.stage("report")
 
 
@@ -313,15 +317,15 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
     def change(params: dict) -> None:
         params["models"] = {name: params["models"][name] for name in (CHAT, "all-minilm-l6-v2")}
         params["models"]["masked"] = {**entry(tmp_path / "masked"), "kind": "masked"}
-        params["contrasts"]["age"]["generations"] = {"quick": 0, "paper": 1}
-        del params["diagnosis"]["acceptability"]
+        params["instruments"]["age"]["generations"] = {"quick": 0, "paper": 1}
+        del params["instruments"]["gad-7"]["acceptability"], params["families"]["questionnaires"]["acceptability"]
 
     with behind(ScriptedServer()) as hosted:
         hosted.clone.edit("params.yaml", change)
         hosted.clone.run("evenruler", "check")
         said = hosted.clone.run("dvc", "repro")
         assert "Traceback" not in said
-        assert f"{CHAT} (kind chat) is left out of probes: it cannot loglikelihood" in said.splitlines()
+        assert f"{CHAT} (kind chat) is left out of likelihoods: it cannot loglikelihood" in said.splitlines()
         assert {model for part in hosted.metrics("probes")["occupation-gender"].values() for model in part} == {
             "any-model"
         }

@@ -14,42 +14,29 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.stages.conftest import FEW, Clone, clone_into, one_domain, shorten, shorten_items
+from tests.stages.conftest import Clone, clone_into, shorten, shorten_items
 from tests.warm import Warm
 
 MODEL = "smollm2-135m-instruct"
-OUTPUTS = {
-    "score": f"data/scores/probes/{MODEL}.parquet",
-    "assess": f"data/scores/questionnaires/{MODEL}.parquet",
-    "generate": f"data/generations/{MODEL}.parquet",
-    "extract": f"data/features/{MODEL}/features.parquet",
-}
-DIAGNOSED_FROM, DIAGNOSIS = ("data/built/saged", "data/features", "data/generations"), "data/diagnosis/saged"
-DIAGNOSE = ("dvc", "repro", "--no-run-cache", "--single-item", "diagnose-saged")
+TABLES = {"probes": "likelihoods", "questionnaires": "entailment", "saged": "replies"}
+"""A table of answers of each family."""
 
-STAGES = [*(f"stages.{stage}" for stage in OUTPUTS), "stages.diagnose_saged"]
-STAGES_AND_VICTIMS = [
-    ("score", "stage"),
-    ("score", "dvc"),
-    ("assess", "stage"),
-    ("generate", "stage"),
-    ("extract", "stage"),
-]
+DIAGNOSED_FROM, DIAGNOSIS = ("data/built/saged", "data/answers/saged"), "data/diagnosis/saged"
+DIAGNOSE = ("dvc", "repro", "--no-run-cache", "--single-item", "diagnose@saged")
+
+STAGES = ["stages.ask", "stages.diagnose"]
+FAMILIES_AND_VICTIMS = [("probes", "stage"), ("probes", "dvc"), ("questionnaires", "stage"), ("saged", "stage")]
 
 
 def little(params: dict) -> None:
-    """One model, one questionnaire, one contrast, one domain in a few waves of replies; little after framings."""
-    others = [name for name in params["active"]["models"] if name != MODEL]
-    for name in others:
+    """One model, a small instrument a family, a domain in a few waves of replies; little after prefixes."""
+    for name in ("gemma-3-270m", "minilm-nli-a", "minilm-nli-b", "minilm-nli-c", "minilm-nli-frozen"):
         del params["models"][name]
-    for used in ("models", "entailment"):
-        params["active"][used] = [name for name in params["active"][used] if name not in others]
-    one_domain(params)
-    params["questionnaires"] = {"gad-7": {}}
-    params["contrasts"] = {"age": FEW}
-    params["domains"] = {"fruit": {"items": {"quick": 24, "paper": 24}, "new_tokens": {"quick": 6, "paper": 6}}}
-    params["brittleness"] = {unit: {"quick": 1, "paper": 1} for unit in ("probes", "questionnaires", "domains")}
-    params["active"] |= {"ours": ["fruit"], "others": []}
+    params["instruments"] = {
+        "occupation-gender": {"family": "probes", "prefixed": 1},
+        "gad-7": {"family": "questionnaires", "prefixed": 1},
+        "fruit": {"family": "saged", "items": 24, "new_tokens": 6, "prefixed": 1},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +47,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clo
     clone.edit("params.yaml", little)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
+    clone.run("evenruler", "check")
     return clone
 
 
@@ -85,10 +73,11 @@ def asked(output: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("stage", "victim"), STAGES_AND_VICTIMS)
-def test_killed_and_run_again(unbroken: Clone, stage: str, victim: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("family", "victim"), FAMILIES_AND_VICTIMS)
+def test_killed_and_run_again(unbroken: Clone, family: str, victim: str, tmp_path: Path) -> None:
     """Slow: it needs a model that takes seconds, so that there is a middle to be killed in."""
-    output, target = unbroken.folder / OUTPUTS[stage], f"{stage}@{MODEL}"
+    output = unbroken.folder / f"data/answers/{family}/{MODEL}/{TABLES[family]}.parquet"
+    target = f"ask@{family}-{MODEL}"
     command = ("dvc", "repro", "--force", "--no-run-cache", target)
     unbroken.run("dvc", "repro", target)  # once for all that are killed in it
     expected, whole = output.read_bytes(), answers(Path(unbroken.env["EVENRULER_CACHE"]))
@@ -111,7 +100,7 @@ def test_killed_and_run_again(unbroken: Clone, stage: str, victim: str, tmp_path
 @pytest.fixture
 def never_diagnosed(unbroken: Clone) -> Iterator[Clone]:
     """The clone with a diagnosis that DVC does not know of, so that it has no other outputs to put in their place."""
-    unbroken.run("dvc", "repro", "diagnose-saged")
+    unbroken.run("dvc", "repro", "diagnose@saged")
     lock = unbroken.folder / "dvc.lock"
     known = lock.read_bytes()
     lock.unlink()
@@ -125,18 +114,18 @@ def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, victim: str, tmp
     clone = never_diagnosed
     inputs, expected = clone.contents(*DIAGNOSED_FROM), clone.contents(DIAGNOSIS)
     folder, broken = clone.folder / DIAGNOSIS, Clone(clone.folder, tmp_path)  # where no model and no answer is
-    for path in folder.iterdir():
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
         path.unlink()
-    partial = folder / "figures.parquet.partial"
+    partial = folder / "tables/figures.parquet.partial"
     os.mkfifo(partial)  # whoever opens it waits for a reader: the stage comes no further than this table
-    _kill_once(broken, DIAGNOSE, victim, lambda: any(folder.glob("*.parquet")))
+    _kill_once(broken, DIAGNOSE, victim, lambda: any(folder.glob("tables/*.parquet")))
     left = clone.contents(DIAGNOSIS)
     assert left.items() < expected.items()
-    assert f"{DIAGNOSIS}/figures.parquet" not in left
+    assert f"{DIAGNOSIS}/tables/figures.parquet" not in left
     partial.unlink()
-    partial.write_bytes(_half(expected[f"{DIAGNOSIS}/figures.parquet"]))
+    partial.write_bytes(_half(expected[f"{DIAGNOSIS}/tables/figures.parquet"]))
 
-    assert "Running stage 'diagnose-saged'" in broken.run(*DIAGNOSE)
+    assert "Running stage 'diagnose@saged'" in broken.run(*DIAGNOSE)
     assert clone.contents(DIAGNOSIS) == expected
     assert clone.contents(*DIAGNOSED_FROM) == inputs
     assert not [*tmp_path.iterdir()]
