@@ -38,6 +38,9 @@ MEASURED = {
 """Benchmarks, and the models whose figures are on their cards."""
 
 
+ASKED_AGAIN = [("probes", COMPLETIONS), ("questionnaires", COMPLETIONS), ("framing", CHAT), ("saged", CHAT)]
+
+
 @dataclass
 class Hosted:
     """A clone, and the server that its models are behind."""
