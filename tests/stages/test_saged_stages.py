@@ -79,7 +79,9 @@ class TestALine:
         ("change", "line"),
         [
             pytest.param(mood(SCORE, "mood"), "no model 'mood'; mend the name (did you mean 'moods'?)", id="no model"),
-            pytest.param(mood(SCORE, MODEL), "'scripted' (kind causal) cannot classify; ", id="a model of another kind"),
+            pytest.param(
+                mood(SCORE, MODEL), "'scripted' (kind causal) cannot classify; ", id="a model of another kind"
+            ),
         ],
     )
     def test_a_feature_that_no_model_measures(
@@ -286,7 +288,8 @@ class TestNullWithAReason:
         workplace.declare()
         workplace.build()
         workplace.ask(lambda prompt, seed: " \n")
-        assert "scripted: 96 replies" in workplace.said.getvalue(), workplace.said.getvalue()
+        asked = "scripted: 96 replies, 96 embeddings, 96 classifications; 288 of them asked of models\n"
+        assert asked in workplace.said.getvalue()
         workplace.diagnose()
         for feature in ("vader", "mood", "distance"):
             assert f"{feature}: 96 of 96 rows lack a number: empty reply (96)" in workplace.said.getvalue()
