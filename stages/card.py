@@ -1,6 +1,5 @@
 """Put one benchmark together: built rows and figures -> `benchmarks/{family}-{instrument}/`."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ from evenruler.instruments.instrument import Column
 from evenruler.instruments.registry import room
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import load_changelog
-from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, SOURCES, built_tables, declaration, plan_of
+from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, SOURCES, built_tables, declaration, plan_of, read_json
 from stages.running import run
 
 
@@ -21,7 +20,7 @@ def main(name: str) -> None:
     declared = replace(declared, version=params.version(name))
     tables, plan = built_tables(family, name), plan_of(family, name)
     card = room(family, "card").card(declared, {key: table.to_pandas() for key, table in tables.items()}, plan)
-    evidence = json.loads((DIAGNOSIS / family / EVIDENCE / f"{name}.json").read_text(encoding="utf-8"))
+    evidence = read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
     write_benchmark(
         Benchmark(
             name=benchmark,

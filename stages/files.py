@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from evenruler.declared import Declared
+from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables
 from evenruler.instruments.registry import room
@@ -26,12 +28,14 @@ def declaration(params: Declared, name: str) -> Declaration:
     """An instrument in use: its settings, its source, and the tables that lie beside a source that a stage made.
 
     Raises:
-        UserError: Something that users wrote is wrong.
+        UserError: Something that users wrote is wrong, or the stage did not run yet.
     """
     entry = params.active.instruments[name]
     path, settings = Path(entry.source), params.settings(name)
     made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
-    written = path / SOURCE if path.is_dir() else path
+    written = path / SOURCE if settings.made_by else path
+    if settings.made_by:
+        _require(written)
     source = room(entry.family, "declare").load(written, settings, SOURCES / entry.family / "shared")
     return Declaration(name, entry.family, settings, source, made)
 
@@ -65,8 +69,23 @@ def frames(family: str, name: str) -> Tables:
 
 def plan_of(family: str, name: str) -> Plan:
     """What is asked of an instrument."""
-    found: Plan = json.loads((BUILT / family / name / PLAN).read_text(encoding="utf-8"))
+    found: Plan = read_json(BUILT / family / name / PLAN)
     return found
+
+
+def read_json(path: Path) -> Any:
+    """What a stage wrote.
+
+    Raises:
+        UserError: There is no such file.
+    """
+    _require(path)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _require(path: Path) -> None:
+    if not path.exists():
+        raise UserError("not built yet", where=str(path), remedy="run `make repro`")
 
 
 def write_json(content: object, path: Path) -> None:
@@ -82,6 +101,6 @@ def write_subject(subject: Subject, folder: Path) -> None:
 
 def read_subject(folder: Path) -> Subject:
     """Who gave the answers in a folder."""
-    content = json.loads((folder / SUBJECT).read_text(encoding="utf-8"))
+    content = read_json(folder / SUBJECT)
     lists = {"operations": frozenset(content["operations"]), "forms": tuple(content["forms"])}
     return Subject(**{**content, **lists})

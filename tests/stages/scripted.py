@@ -15,9 +15,12 @@ from ruamel.yaml import YAML
 
 import evenruler.models.catalogue
 from evenruler.errors import UserError
+from evenruler.instruments.saged.ask import ANSWERS, scores
 from evenruler.models import Reply, Sampling
+from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import assemble, card_saged, diagnose_saged, extract, generate, scrape
+from stages import ask, build, card, diagnose, scrape
+from stages.files import frames, plan_of, read_subject
 from tests.tiny import tiny_declaration
 
 ROOT = Path(__file__).parents[2]
@@ -42,9 +45,16 @@ class Scripted:
         return Sampling(max_new_tokens)
 
     def replies(
-        self, prompts: Sequence[str], *, sampling: Sampling, seeds: Sequence[int], system: Sequence[str | None]
+        self,
+        prompts: Sequence[str],
+        *,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        system: Sequence[str | None],
+        chat: bool | None,
     ) -> list[Reply]:
         assert len(prompts) == len(system)
+        assert chat is None
         self.asked += len(prompts)
         said = [self._write(prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
         return [Reply(None, "content_filter", "content_filter") if text is None else Reply(text) for text in said]
@@ -53,16 +63,14 @@ class Scripted:
 class Workplace:
     """A folder with one domain of this repository and the scripted model."""
 
-    def __init__(self, folder: Path, domain: str, **params: Any) -> None:
-        """Declare them; `params` goes over what is usual, key by key."""
-        self.folder, self.domain = folder, domain
+    def __init__(self, folder: Path, domain: str, scale: str = "quick", **settings: Any) -> None:
+        """Declare them; the settings are of all domains."""
+        self.folder, self.domain, self.scale = folder, domain, scale
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(ROOT / "data/sources/domains", folder / "data/sources/domains")
+        shutil.copytree(ROOT / "data/sources/saged", folder / "data/sources/saged")
         declared = tiny_declaration({MODEL: Path("nowhere")})
-        declared["active"]["ours"] = [domain]
-        declared["domains"] = {domain: {}}
-        for key, value in params.items():
-            declared[key] = {**declared[key], **value} if key in declared else value
+        declared["instruments"] = {domain: {"family": "saged"}}
+        declared["families"]["saged"] |= settings
         self._dump(folder / "params.yaml", declared)
 
     def copied(self, folder: Path) -> "Workplace":
@@ -77,27 +85,37 @@ class Workplace:
         change(document)
         self._dump(self.folder / file, document)
 
-    def build(self) -> None:
+    def declare(self) -> None:
+        """Bring `active` in step, as `evenruler check` does."""
+        with self._inside():
+            set_scale(Path(), self.scale)
+
+    def scrape(self) -> None:
         with self._inside():
             scrape.main(self.domain)
-            assemble.main(self.domain)
 
-    def generate(self, write: Write) -> None:
-        with self._inside(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evenruler.models.catalogue, "load", lambda name, params: Scripted(write))
-            generate.main(MODEL)
-
-    def extract(self) -> None:
+    def build(self) -> None:
         with self._inside():
-            extract.main(MODEL)
+            build.main(self.domain)
+
+    def ask(self, write: Write) -> None:
+        """Ask the scripted model for replies, and the tools, which are real, about them."""
+        real = evenruler.models.catalogue.load
+        with self._inside(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                evenruler.models.catalogue,
+                "load",
+                lambda name, params: Scripted(write) if name == MODEL else real(name, params),
+            )
+            ask.main("saged", MODEL)
 
     def diagnose(self) -> None:
         with self._inside():
-            diagnose_saged.main()
+            diagnose.main("saged")
 
     def card(self) -> None:
         with self._inside():
-            card_saged.main(self.domain)
+            card.main(self.domain)
 
     def refused(self, stage: Callable[[], None]) -> str:
         """The line that a stage ends with; what it writes is not there."""
@@ -109,10 +127,15 @@ class Workplace:
         return read_frame(self.folder / f"data/built/saged/{self.domain}/prompts.parquet")
 
     def features(self) -> pd.DataFrame:
-        return read_frame(self.folder / f"data/features/{MODEL}/features.parquet")
+        """The numbers that the diagnosis makes of the answers."""
+        folder = Path("data/answers/saged") / MODEL
+        with self._inside():
+            answers = {table: read_frame(folder / f"{table}.parquet") for table in ANSWERS}
+            tables, plan = frames("saged", self.domain), plan_of("saged", self.domain)
+            return scores(tables, plan, answers, read_subject(folder))["features"]
 
     def diagnosis(self, table: str) -> pd.DataFrame:
-        return read_frame(self.folder / f"data/diagnosis/saged/{table}.parquet")
+        return read_frame(self.folder / f"data/diagnosis/saged/tables/{table}.parquet")
 
     def metrics(self) -> dict[str, Any]:
         return dict(json.loads((self.folder / "data/diagnosis/saged/metrics.json").read_text()))

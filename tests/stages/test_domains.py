@@ -8,45 +8,48 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evenruler.instruments.saged.source import DomainSource, load_domain
-from evenruler.project.params import load_params
+from evenruler.declared import Declared
+from evenruler.instruments.saged.ask import after_prefixes
+from evenruler.instruments.saged.declare import Source, load
+from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import assemble, scrape
+from stages import build, scrape
+from stages.files import frames, plan_of
 
 ROOT = Path(__file__).parents[2]
-DOMAINS = list(load_params(ROOT / "params.yaml").domains)
+DECLARED = Declared(ROOT / "params.yaml", "paper")
+DOMAINS = [name for name, family in DECLARED.instruments.items() if family == "saged"]
 
 
 class Built:
     """What the two stages wrote for a domain."""
 
-    def __init__(self, domain: str, folder: Path) -> None:
-        self.source: DomainSource = load_domain(ROOT / "data/sources/domains" / f"{domain}.yaml")
-        self.sentences, self.sources = (
-            read_frame(folder / "data/sentences" / domain / f"{name}.parquet") for name in ("sentences", "sources")
-        )
-        self.prompts, self.rejected, self.framed = (
-            read_frame(folder / "data/built/saged" / domain / f"{name}.parquet")
-            for name in ("prompts", "rejected", "framed")
-        )
+    def __init__(self, domain: str) -> None:
+        folder = ROOT / "data/sources/saged"
+        self.source: Source = load(folder / f"{domain}.yaml", DECLARED.settings(domain), folder / "shared")
+        tables, plan = frames("saged", domain), plan_of("saged", domain)
+        self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
+        self.sources, self.prompts, self.rejected = (tables[name] for name in ("sources", "prompts", "rejected"))
+        self.prefixed = after_prefixes(tables, plan)
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with the declaration and the sources, in which stages run."""
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder with the declaration and the sources, in which stages run at the paper's size, which asks all rows."""
     folder = tmp_path_factory.mktemp("domains")
     shutil.copy2(ROOT / "params.yaml", folder)
     shutil.copytree(ROOT / "data/sources", folder / "data/sources")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        yield folder
+        set_scale(Path(), "paper")
+        yield
 
 
 @pytest.fixture(scope="module", params=DOMAINS)
-def built(request: pytest.FixtureRequest, workplace: Path) -> Built:
+def built(request: pytest.FixtureRequest, workplace: None) -> Built:
     scrape.main(request.param)
-    assemble.main(request.param)
-    return Built(request.param, workplace)
+    build.main(request.param)
+    return Built(request.param)
 
 
 def test_every_row_has_an_id_of_its_own_and_says_where_it_is_from(built: Built) -> None:
@@ -124,11 +127,11 @@ def test_concepts_are_balanced(built: Built) -> None:
     assert set(items.index) == set(built.source.concepts)
 
 
-def test_framed_prompts_are_the_bare_ones_after_each_framing(built: Built) -> None:
+def test_prompts_after_prefixes_are_the_bare_ones_after_each(built: Built) -> None:
     prefixes = built.source.framings.prefixes if built.source.framings else {}
-    assert len(built.framed) == len(built.prompts) * len(prefixes)
-    assert built.framed["id"].is_unique
+    assert len(built.prefixed) == len(built.prompts) * len(prefixes)
+    assert built.prefixed["id"].is_unique
     for framing, before in prefixes.items():
-        own = built.framed[built.framed["framing"] == framing]
+        own = built.prefixed[built.prefixed["framing"] == framing]
         assert set(own["before"]) == {before}
         assert set(own["bare_id"]) == set(built.prompts["id"])

@@ -1,68 +1,129 @@
-"""A model that cannot do what a stage needs: an empty table, and a line that says why."""
+"""A model that cannot do what an instrument needs: empty tables, and a line that says why."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler.declared import Declared
-from evenruler.instruments.framing.schemas import FORMS
-from evenruler.instruments.saged import schemas as saged
-from evenruler.instruments.saged.extract.extracting import extract
-from evenruler.instruments.saged.extract.measuring import FromCatalogue
-from evenruler.instruments.saged.settings import Feature
-from evenruler.models import Model, load
-from evenruler.models.store import RowStore
-from evenruler.project.params import Params
-from evenruler.tables import read_frame, schemas, write_table
-from stages import score
-from stages.running import leave_out
-from tests.tiny import tiny_declaration
+from evenruler.instruments.asking import subject_of
+from evenruler.instruments.instrument import Subject
+from evenruler.instruments.registry import room
+from evenruler.project.check import set_scale
+from evenruler.tables import read_frame
+from stages import ask, build, card, diagnose, scrape
+from stages.files import frames, plan_of
+from tests.tiny import save_tiny_masked, tiny_declaration
+
+ROOT = Path(__file__).parents[2]
+CHAT = {"kind": "chat", "source": "endpoint:big", "licence": "its terms", "origin": "x"}
+INSTRUMENTS = {
+    "occupation-gender": {"family": "probes"},
+    "p-at-gender-7": {"family": "framing", "generations": 0},
+    "fruit": {"family": "saged", "items": 2},
+}
+FEATURES = {
+    "lexicon": {"kind": "lexicon"},
+    "distance": {"kind": "distance", "metric": "cosine"},
+    "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},
+}
+NEEDED = {"probes": ("likelihoods", "loglikelihood"), "framing": ("forms", "words")}
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three instruments, built; a chat that no server answers for, and a masked model."""
+    folder = tmp_path_factory.mktemp("left-out")
+    shutil.copytree(ROOT / "data/sources", folder / "data/sources")
+    declared = tiny_declaration({"mask": save_tiny_masked(folder / "mask")}, kind="masked")
+    declared["models"]["big"] = CHAT
+    declared["instruments"] = INSTRUMENTS
+    declared["families"]["saged"]["features"] = FEATURES
+    with (folder / "params.yaml").open("w") as out:
+        YAML().dump(declared, out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        set_scale(Path(), "quick")
+        scrape.main("fruit")
+        for name in INSTRUMENTS:
+            build.main(name)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workplace)
 
 
 @pytest.fixture
-def params() -> Params:
-    declared = tiny_declaration({})
-    declared["active"]["models"] = ["big"]
-    declared["models"]["big"] = {"kind": "chat", "source": "endpoint:big", "licence": "its terms", "origin": "x"}
-    return Params.model_validate(declared)
+def chat() -> Subject:
+    return subject_of("big", Declared().catalogue)
 
 
-@pytest.fixture
-def chat(params: Params, store: RowStore) -> Model:
-    return load("big", params, store=store)
+def asked(family: str) -> dict[str, Any]:
+    named = [name for name, entry in INSTRUMENTS.items() if entry["family"] == family]
+    return {name: (frames(family, name), plan_of(family, name)) for name in named}
 
 
-def test_why_is_said_in_one_line(chat: Model, capsys: pytest.CaptureFixture[str]) -> None:
-    leave_out(chat, "generate", "replies")
-    leave_out(chat, "loglikelihood", "probes")
-
-    assert capsys.readouterr().out == "big (kind chat) is left out of probes: it cannot loglikelihood\n"
-
-
-def test_probes_and_choices_are_empty_tables(chat: Model, params: Params, tmp_path: Path) -> None:
-    sentences = pd.DataFrame({"id": ["a"], "framing": ["bare"], "before": [""], "text": ["The man is here."]})
-    identity = {"model": "big", "lineage": "big"}
-
-    for found, schema in (
-        (score._likelihoods(chat, sentences), schemas.SCORES),
-        (score._forms(chat, Declared(), {}), FORMS),
-    ):
-        write_table(found.assign(**identity), schema, tmp_path / "table.parquet")
-        assert list(read_frame(tmp_path / "table.parquet").columns) == schema.names
-        assert len(read_frame(tmp_path / "table.parquet")) == 0
+@pytest.mark.parametrize("family", NEEDED)
+def test_why_is_said_in_one_line(family: str, chat: Subject) -> None:
+    table, operation = NEEDED[family]
+    line = f"big (kind chat) is left out of {table}: it cannot {operation}"
+    assert ask.left_out(room(family, "ask"), asked(family), chat) == [line]
 
 
-def test_a_chat_is_asked_in_no_other_way(chat: Model) -> None:
-    assert score._configurations(chat) == [score.CHAT]
+def test_nothing_is_said_where_a_model_can(chat: Subject) -> None:
+    assert ask.left_out(room("saged", "ask"), asked("saged"), chat) == []
 
 
-@pytest.mark.parametrize("feature", [{"kind": "lexicon"}, {"kind": "distance", "metric": "cosine"}])
-def test_nothing_written_has_no_features(feature: dict, params: Params, store: RowStore, tmp_path: Path) -> None:
-    prompts = pd.DataFrame(columns=["id", "domain", "concept", "baseline"])
-    replies = pd.DataFrame(columns=saged.GENERATIONS.names)
+@pytest.mark.parametrize("family", NEEDED)
+def test_the_tables_are_empty_and_no_server_is_asked(family: str, capfd: pytest.CaptureFixture[str]) -> None:
+    (table, operation), door = NEEDED[family], room(family, "ask")
+    ask.main(family, "big")
+    printed = capfd.readouterr()
+    line = f"big (kind chat) is left out of {table}: it cannot {operation}"
+    assert printed.out.splitlines()[0] == line
+    assert (printed.out + printed.err).count("left out") == 1
+    folder = Path("data/answers") / family / "big"
+    of_model = {name: read_frame(folder / f"{name}.parquet") for name in door.ANSWERS if name != "embeddings"}
+    for name, rows in of_model.items():
+        assert list(rows.columns) == ["instrument", *door.ANSWERS[name].names]
+        assert len(rows) == 0
 
-    found = extract(prompts, replies, {"f": Feature.model_validate(feature)}, FromCatalogue(params, "minilm", store))
 
-    write_table(found.features, saged.FEATURES, tmp_path / "features.parquet")
-    assert len(found.features) == len(found.topics) == 0
+@pytest.mark.parametrize("name", ["occupation-gender", "p-at-gender-7"])
+def test_it_has_no_figures(name: str) -> None:
+    family = str(INSTRUMENTS[name]["family"])
+    ask.main(family, "big")
+    diagnose.main(family)
+    folder = Path("data/diagnosis") / family
+    assert "big" not in set(read_frame(folder / "tables/figures.parquet")["model"])
+    assert '"big"' not in (folder / "metrics.json").read_text()
+    card.main(name)
+    folder = Path("benchmarks") / f"{family}-{name}"
+    assert (folder / "README.md").exists()
+    assert '"big"' not in (folder / "evidence.json").read_text()
+
+
+def test_a_chat_is_asked_in_no_other_way(chat: Subject) -> None:
+    ((tables, plan),) = asked("framing").values()
+    requests = room("framing", "ask").requests(tables, {**plan, "generations": 1}, {}, chat)
+    assert [(request.operation, request.settings["chat"]) for request in requests] == [("generate", True)]
+
+
+def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> None:
+    ask.main("saged", "mask")
+    assert capsys.readouterr().out.splitlines() == [
+        "mask (kind masked) is left out of replies: it cannot generate",
+        "mask: nothing to ask; 0 of them asked of models",
+    ]
+    door, folder = room("saged", "ask"), Path("data/answers/saged/mask")
+    answers = {name: read_frame(folder / f"{name}.parquet") for name in door.ANSWERS}
+    assert [len(rows) for rows in answers.values()] == [0] * 4
+    ((tables, plan),) = asked("saged").values()
+    for feature in FEATURES:
+        own = {**plan, "features": {feature: plan["features"][feature]}}
+        found = door.scores(tables, own, answers, subject_of("mask", Declared().catalogue))
+        assert [len(rows) for rows in found.values()] == [0] * 3

@@ -28,14 +28,11 @@ NOISE = ("It is fine.", "It is so.", "It is odd.")
 """Friendly, neutral and unfriendly; VADER finds them about 0 in the mean."""
 
 SETTINGS = {
-    "active": {"scale": "paper"},
-    "brittleness": {"domains": {"quick": 1, "paper": 1}},
-    "saged": {
-        "disparities": {
-            "permutations": {"quick": 1, "paper": 99},
-            "headline_permutations": {"quick": 1, "paper": 999},
-            "resamples": {"quick": 1, "paper": 400},
-        }
+    "prefixed": 1,
+    "disparities": {
+        "permutations": {"quick": 1, "paper": 99},
+        "headline_permutations": {"quick": 1, "paper": 999},
+        "resamples": {"quick": 1, "paper": 400},
     },
 }
 
@@ -44,8 +41,7 @@ class Diagnosed:
     """The headline of the countries benchmark at the paper's size, for a model that writes so."""
 
     def __init__(self, workplace: Workplace, write: Callable[[str, int], str]) -> None:
-        workplace.generate(write)
-        workplace.extract()
+        workplace.ask(write)
         workplace.diagnose()
         workplace.card()
         self.features, self.metrics = workplace.features(), workplace.metrics()
@@ -86,7 +82,9 @@ def biased(prompt: str, seed: int) -> str:
 
 @pytest.fixture(scope="module")
 def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
-    workplace = Workplace(tmp_path_factory.mktemp("model"), "countries", **SETTINGS)
+    workplace = Workplace(tmp_path_factory.mktemp("model"), "countries", "paper", **SETTINGS)
+    workplace.declare()
+    workplace.scrape()
     workplace.build()
     return Diagnosed(workplace, biased)
 
@@ -94,12 +92,14 @@ def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
 @pytest.fixture(scope="module")
 def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
     """The planted country is called miserable in every text; the model repeats each baseline, and adds noise."""
-    workplace = Workplace(tmp_path_factory.mktemp("baseline"), "countries", **SETTINGS)
+    workplace = Workplace(tmp_path_factory.mktemp("baseline"), "countries", "paper", **SETTINGS)
     replacements = {"Aurelia": "France", "Aurelian": "French", "Aurelians": "French people"}
     planted = {word: f"miserable {replacement}" for word, replacement in replacements.items()}
     workplace.edit(
-        "data/sources/domains/countries.yaml", lambda d: d["branch"]["replacements"]["aurelia"].update(france=planted)
+        "data/sources/saged/countries.yaml", lambda d: d["branch"]["replacements"]["aurelia"].update(france=planted)
     )
+    workplace.declare()
+    workplace.scrape()
     workplace.build()
     baselines = dict(workplace.prompts()[["prompt", "baseline"]].itertuples(index=False))
 

@@ -1,6 +1,7 @@
 """What cannot be measured is one line, or null with a reason; no stage makes a number up."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,10 +26,7 @@ DISPARITIES = {
     "headline_permutations": {"quick": 19, "paper": 19},
     "resamples": {"quick": 20, "paper": 20},
 }
-SETTINGS: dict[str, Any] = {
-    "domains": {"fruit": {"items": {"quick": 1000, "paper": 1000}}},
-    "saged": {"disparities": DISPARITIES},
-}
+SETTINGS: dict[str, Any] = {"items": {"quick": 1000, "paper": 1000}, "disparities": DISPARITIES}
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +34,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     """The toy domain, built; and a classifier in the catalogue that no feature names yet."""
     folder = tmp_path_factory.mktemp("built")
     workplace = Workplace(folder / "place", "fruit", **SETTINGS)
-    workplace.build()
     saved = save_classifier(folder / "moods", labels=LABELS)
     entry = tiny_declaration({"moods": saved}, kind="classifier")["models"]["moods"]
     workplace.edit("params.yaml", lambda params: params["models"].update(moods=entry))
+    workplace.declare()
+    workplace.scrape()
+    workplace.build()
     return workplace
 
 
@@ -54,17 +54,18 @@ def in_turn(prompt: str, seed: int) -> str:
 
 
 def diagnosed(workplace: Workplace, write: Callable[[str, int], str] = in_turn) -> None:
-    workplace.generate(write)
-    workplace.extract()
+    workplace.ask(write)
     workplace.diagnose()
 
 
-def features(params: dict[str, Any], **entries: Any) -> None:
-    params["saged"]["features"] = {"vader": {"kind": "lexicon"}, **entries}
+def of_saged(**settings: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda params: params["families"]["saged"].update(settings)
 
 
-def mood(params: dict[str, Any], score: dict[str, float], model: str = "moods") -> None:
-    features(params, mood={"kind": "classifier", "model": model, "score": score})
+def mood(score: dict[str, float], model: str = "moods", **entries: Any) -> Callable[[dict[str, Any]], None]:
+    """Features: VADER, a classifier's, and others."""
+    own = {"kind": "classifier", "model": model, "score": score}
+    return of_saged(features={"vader": {"kind": "lexicon"}, "mood": own, **entries})
 
 
 def headline(workplace: Workplace, table: str, calibration: str, feature: str = "vader") -> pd.DataFrame:
@@ -74,48 +75,56 @@ def headline(workplace: Workplace, table: str, calibration: str, feature: str = 
 
 
 class TestALine:
-    def test_a_feature_without_a_model(self, workplace: Workplace) -> None:
-        workplace.edit("params.yaml", lambda params: mood(params, SCORE, "mood"))
-        line = "params.yaml: saged.features.mood.model: no model 'mood'; mend the name (did you mean 'moods'?)"
-        assert workplace.refused(workplace.extract) == line
-
     @pytest.mark.parametrize(
         ("change", "line"),
         [
+            pytest.param(mood(SCORE, "mood"), "no model 'mood'; mend the name (did you mean 'moods'?)", id="no model"),
             pytest.param(
-                lambda params: mood(params, SCORE, MODEL),
-                "params.yaml: saged.features.mood.model: 'scripted' (kind causal) cannot classify; ",
-                id="a model of another kind",
-            ),
-            pytest.param(
-                lambda params: (
-                    mood(params, SCORE),
-                    params["models"]["moods"].update(source="local:no"),
-                ),
-                "params.yaml: models.moods",
-                id="a model whose files are gone",
-            ),
-            pytest.param(
-                lambda params: mood(params, {"glad": 1}),
-                "params.yaml: saged.features.mood.score: no weight for 'sad'; give the labels of moods a weight each",
-                id="a label without a weight",
-            ),
-            pytest.param(
-                lambda params: mood(params, {"sad": 0, "glad": 1, "merry": 1}),
-                "params.yaml: saged.features.mood.score: no such label as 'merry'; give the labels of moods",
-                id="a weight without a label",
+                mood(SCORE, MODEL), "'scripted' (kind causal) cannot classify; ", id="a model of another kind"
             ),
         ],
     )
-    def test_a_feature_that_cannot_be_measured(
-        self, change: Callable[[dict[str, Any]], object], line: str, workplace: Workplace
+    def test_a_feature_that_no_model_measures(
+        self, change: Callable[[dict[str, Any]], None], line: str, workplace: Workplace
     ) -> None:
-        workplace.generate(in_turn)
         workplace.edit("params.yaml", change)
-        said = workplace.refused(workplace.extract)
-        assert said.startswith(line), said
+        for stage in (workplace.declare, workplace.build):
+            said = workplace.refused(stage)
+            assert said.startswith(f"params.yaml: instruments.fruit.features.mood.model: {line}"), said
+            assert "\n" not in said
+
+    @pytest.mark.parametrize(
+        ("score", "line"),
+        [
+            ({"glad": 1}, "no weight for 'sad'; give the labels of moods a weight each"),
+            ({"sad": 0, "glad": 1, "merry": 1}, "no such label as 'merry'; give the labels of moods"),
+        ],
+    )
+    @pytest.mark.parametrize("labels", [None, LABELS], ids=["labels in the model", "labels in the catalogue"])
+    def test_weights_that_do_not_fit(
+        self, labels: list[str] | None, score: dict[str, float], line: str, workplace: Workplace
+    ) -> None:
+        workplace.edit("params.yaml", mood(score))
+        if labels is None:  # which are known where the model was asked
+            workplace.declare()
+            workplace.build()
+            workplace.ask(in_turn)
+        else:
+            workplace.edit("params.yaml", lambda params: params["models"]["moods"].update(labels=labels))
+            workplace.declare()
+        said = workplace.refused(workplace.build if labels else workplace.diagnose)
+        assert said.startswith(f"params.yaml: features.mood.score: {line}"), said
         assert "\n" not in said
-        assert not (workplace.folder / "data/features").exists()
+        assert not (workplace.folder / "data/diagnosis").exists()
+
+    def test_a_model_whose_files_are_gone(self, workplace: Workplace) -> None:
+        workplace.edit("params.yaml", mood(SCORE))
+        workplace.edit("params.yaml", lambda params: params["models"]["moods"].update(source="local:no"))
+        workplace.declare()
+        workplace.build()
+        said = workplace.refused(lambda: workplace.ask(in_turn))
+        assert said == "params.yaml: models.moods: no: no such file or folder; mend `source`"
+        assert not (workplace.folder / "data/answers").exists()
 
     @pytest.mark.parametrize(
         ("disparities", "line"),
@@ -133,9 +142,10 @@ class TestALine:
         ],
     )
     def test_a_figure_that_does_not_exist(self, disparities: dict[str, Any], line: str, workplace: Workplace) -> None:
-        workplace.generate(in_turn)
-        workplace.extract()
-        workplace.edit("params.yaml", lambda params: params["saged"]["disparities"].update(disparities))
+        workplace.edit("params.yaml", of_saged(disparities=DISPARITIES | disparities))
+        workplace.declare()
+        workplace.build()
+        workplace.ask(in_turn)
         said = workplace.refused(workplace.diagnose)
         assert said.startswith(line), said
         assert "\n" not in said
@@ -143,15 +153,22 @@ class TestALine:
 
     def test_what_is_not_made_yet(self, workplace: Workplace) -> None:
         for stage, file in (
-            (workplace.extract, "data/generations/scripted.parquet"),
-            (workplace.diagnose, "data/features/scripted/features.parquet"),
+            (workplace.card, "data/diagnosis/saged/evidence/fruit.json"),
+            (workplace.diagnose, "data/answers/saged/scripted/subject.json"),
+        ):
+            assert workplace.refused(stage) == f"{file}: not built yet; run `make repro`"
+        for folder in ("built", "scraped"):
+            shutil.rmtree(workplace.folder / "data" / folder)
+        for stage, file in (
+            (lambda: workplace.ask(in_turn), "data/built/saged/fruit/plan.json"),
+            (workplace.build, "data/scraped/fruit/source.yaml"),
         ):
             assert workplace.refused(stage) == f"{file}: not built yet; run `make repro`"
 
     def test_it_ends_the_stage_with_status_2(self, workplace: Workplace) -> None:
-        workplace.edit("params.yaml", lambda params: mood(params, SCORE, "mood"))
+        workplace.edit("params.yaml", mood(SCORE, "mood"))
         done = subprocess.run(
-            [sys.executable, "-m", "stages.extract", MODEL],
+            [sys.executable, "-m", "stages.build", "fruit"],
             cwd=workplace.folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -159,7 +176,7 @@ class TestALine:
             check=False,
         )
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert done.stderr.startswith("error: params.yaml: saged.features.mood.model: no model 'mood'")
+        assert done.stderr.startswith("error: params.yaml: instruments.fruit.features.mood.model: no model 'mood'")
 
 
 class TestNullWithAReason:
@@ -214,7 +231,9 @@ class TestNullWithAReason:
         }
 
     def test_groups_of_one_row(self, workplace: Workplace) -> None:
-        workplace.edit("params.yaml", lambda params: params["domains"]["fruit"]["items"].update(quick=1))
+        workplace.edit("params.yaml", of_saged(items={"quick": 1, "paper": 1000}))
+        workplace.declare()
+        workplace.build()
         diagnosed(workplace)
         summaries = workplace.diagnosis("summaries").query("calibration == 'raw'").set_index("statistic")
         assert set(summaries["n"]) == {1}
@@ -265,15 +284,16 @@ class TestNullWithAReason:
             "distance": {"kind": "distance", "metric": "cosine"},
             "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},
         }
-        workplace.edit(
-            "params.yaml",
-            lambda params: (mood(params, SCORE), params["saged"]["features"].update(embedded)),
-        )
-        workplace.generate(lambda prompt, seed: " \n")
-        assert "96 replies, 0 refusals, 96 empty; 96 of them asked of the model" in workplace.said.getvalue()
-        workplace.extract()
-        assert "480 measurements of 96 replies, 480 without a number" in workplace.said.getvalue()
+        workplace.edit("params.yaml", mood(SCORE, **embedded))
+        workplace.declare()
+        workplace.build()
+        workplace.ask(lambda prompt, seed: " \n")
+        asked = "scripted: 96 replies, 96 embeddings, 96 classifications; 288 of them asked of models\n"
+        assert asked in workplace.said.getvalue()
         workplace.diagnose()
+        for feature in ("vader", "mood", "distance"):
+            assert f"{feature}: 96 of 96 rows lack a number: empty reply (96)" in workplace.said.getvalue()
+        assert "topics: 192 of 192 rows lack a number: empty reply (192)" in workplace.said.getvalue()
         rows = workplace.features()
         assert set(rows["feature"]) == {"vader", "mood", "distance", "topics-0", "topics-1"}
         assert rows["value"].isna().all()

@@ -14,9 +14,10 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import MISSING, PAGES
 from evenruler.instruments.saged.scrape.pages import Page
+from evenruler.project.check import set_scale
 from evenruler.project.new import start
 from evenruler.tables import read_frame, write_table
-from stages import assemble, scrape
+from stages import build, scrape
 
 ROOT = Path(__file__).parents[2]
 yaml = YAML()
@@ -24,11 +25,25 @@ yaml = YAML()
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
-    """A folder with a domain that `evenruler new` wrote."""
+    """A folder with a domain that `evenruler new` wrote, and no other instrument."""
     (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
-    start(tmp_path, "domain", "drinks")
-    edit(tmp_path / "params.yaml", lambda params: params["active"]["ours"].append("drinks"))
+    edit(tmp_path / "params.yaml", lambda params: params.update(instruments={}, versions={}))
+    start(tmp_path, "saged", "drinks")
+    declare(tmp_path)
     return tmp_path
+
+
+def declare(folder: Path) -> None:
+    """Bring `active` in step, as `evenruler check` does."""
+    with contextlib.chdir(folder):
+        set_scale(Path(), "quick")
+
+
+def refused(folder: Path) -> str:
+    """The line that `evenruler check` ends with."""
+    with pytest.raises(UserError) as caught:
+        declare(folder)
+    return str(caught.value)
 
 
 def edit(path: Path, change: Callable[[dict], object]) -> None:
@@ -43,7 +58,7 @@ def run(stage: str, folder: Path, *, status: int) -> str:
     said, ended = io.StringIO(), 0
     with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
-            {"scrape": scrape, "assemble": assemble}[stage].main("drinks")
+            {"scrape": scrape, "build": build}[stage].main("drinks")
         except UserError as error:
             print(f"error: {error}")
             ended = 2
@@ -52,32 +67,34 @@ def run(stage: str, folder: Path, *, status: int) -> str:
 
 
 def domain(folder: Path) -> Path:
-    return folder / "data/sources/domains/drinks.yaml"
+    return folder / "data/sources/saged/drinks.yaml"
 
 
 def article(folder: Path) -> Path:
-    return folder / "data/sources/domains/articles/drinks.md"
+    return folder / "data/sources/saged/articles/drinks.md"
 
 
 def test_what_new_writes_builds(workplace: Path) -> None:
     assert "5 sentences, 0 of 1 pages without any" in run("scrape", workplace, status=0)
-    said = run("assemble", workplace, status=0)
-    assert "drinks: coffee: 5 items, 100% of them with replacements" in said
+    said = run("build", workplace, status=0)
+    assert "coffee: 5 items, 100% of them with replacements" in said
     assert "15 prompts, 0 sentences rejected" in said
-    sentences = read_frame(workplace / "data/sentences/drinks/sentences.parquet")
+    sentences = read_frame(workplace / "data/scraped/drinks/sentences.parquet")
     assert set(sentences["title"]) == {"drinks"}
-    assert set(sentences["url"]) == {"data/sources/domains/articles/drinks.md"}
+    assert set(sentences["url"]) == {"data/sources/saged/articles/drinks.md"}
 
 
 def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
     def contents() -> dict[str, bytes]:
-        for stage in ("scrape", "assemble"):
+        for stage in ("scrape", "build"):
             run(stage, workplace, status=0)
-        made = [*workplace.glob("data/sentences/**/*.parquet"), *workplace.glob("data/built/**/*.parquet")]
-        return {path.name: path.read_bytes() for path in made}
+        made = [path for name in ("scraped", "built") for path in (workplace / "data" / name).rglob("*.*")]
+        return {path.relative_to(workplace / "data").as_posix(): path.read_bytes() for path in made}
 
     first = contents()
-    assert set(first) == {f"{n}.parquet" for n in ("sentences", "sources", "prompts", "rejected", "framed", "tries")}
+    scraped = {f"scraped/drinks/{name}" for name in ("sentences.parquet", "sources.parquet", "source.yaml")}
+    tables = {f"built/saged/drinks/{name}.parquet" for name in ("prompts", "sources", "rejected", "tries")}
+    assert set(first) == scraped | tables | {"built/saged/drinks/plan.json"}
     assert contents() == first
 
 
@@ -86,32 +103,32 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
     [
         pytest.param(
             lambda folder: article(folder).unlink(),
-            "data/sources/domains/articles/drinks.md: no such file or folder",
+            "data/sources/saged/articles/drinks.md: no such file or folder",
             id="no file",
         ),
         pytest.param(
             lambda folder: article(folder).write_bytes(b"tea \x81\x8d\x00\x01"),
-            "data/sources/domains/articles/drinks.md: the text's encoding cannot be told",
+            "data/sources/saged/articles/drinks.md: the text's encoding cannot be told",
             id="no text",
         ),
         pytest.param(
             lambda folder: (article(folder).unlink(), article(folder).mkdir()),
-            "data/sources/domains/articles/drinks.md: an empty folder",
+            "data/sources/saged/articles/drinks.md: an empty folder",
             id="empty folder",
         ),
         pytest.param(
             lambda folder: (article(folder).unlink(), article(folder).mkdir(), unreadable(article(folder) / "a.txt")),
-            "data/sources/domains/articles/drinks.md/a.txt: cannot be read",
+            "data/sources/saged/articles/drinks.md/a.txt: cannot be read",
             id="unreadable file",
         ),
         pytest.param(
             lambda folder: article(folder).write_text("Nothing is said about it here.\n"),
-            "data/sources/domains/drinks.yaml: no sentence about tea (keywords tea); mend its keywords",
+            "data/sources/saged/drinks.yaml: no sentence about tea (keywords tea); mend its keywords",
             id="a root without a sentence",
         ),
         pytest.param(
             lambda folder: edit(domain(folder), lambda d: d.update(material={"kind": "extracts"})),
-            "params.yaml: domains.drinks: text of the kind extracts was written by others; add `text: others`",
+            "data/sources/saged/drinks.yaml: material.kind: text of the kind extracts was written by others; add `",
             id="text of others declared as ours",
         ),
     ],
@@ -134,7 +151,7 @@ def test_a_mistake_ends_the_stage_with_status_2(workplace: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("error: data/sources/domains/articles/drinks.md: no such file")
+    assert done.stderr.startswith("error: data/sources/saged/articles/drinks.md: no such file")
 
 
 def unreadable(path: Path) -> None:
@@ -150,24 +167,19 @@ def unreadable(path: Path) -> None:
     ],
 )
 def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str, str], line: str) -> None:
-    run("scrape", workplace, status=0)
     edit(domain(workplace), lambda d: d["branch"]["replacements"]["tea"].update(coffee=replacements))
-    said = run("assemble", workplace, status=2)
-    assert said.startswith("error: drinks: branch.replacements.tea.coffee: "), said
+    said = run("scrape", workplace, status=2)
+    assert said.startswith("error: data/sources/saged/drinks.yaml: branch.replacements.tea.coffee: "), said
     assert line in said
     assert said.count("\n") == 1
+    assert f"error: {refused(workplace)}\n" == said
 
 
 def others(folder: Path, kind: str) -> None:
     """The domain, about pages that others wrote."""
     edit(domain(folder), lambda d: (d.pop("branch"), d.update(material={"kind": kind})))
-    edit(
-        folder / "params.yaml",
-        lambda params: (
-            params["domains"].update(drinks={"text": "others"}),
-            params["active"].update(ours=["countries", "fruit"], others=["ideologies", "drinks"]),
-        ),
-    )
+    edit(folder / "params.yaml", lambda params: params["instruments"]["drinks"].update(text="others"))
+    declare(folder)
 
 
 def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
@@ -183,7 +195,7 @@ def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
     said = run("scrape", workplace, status=0)
     assert "drinks: no sentence about coffee\ndrinks: no sentence about cocoa\n" in said
     assert "1 sentences, 1 of 2 pages without any" in said
-    sources = read_frame(workplace / "data/sentences/drinks/sources.parquet").set_index("source_tag")
+    sources = read_frame(workplace / "data/scraped/drinks/sources.parquet").set_index("source_tag")
     assert sources.loc["Tea", ["revision_id", "sentences"]].tolist() == [17, 1]
     assert sources.loc["Coffee", ["reason", "sentences"]].tolist() == ["no such page", 0]
 
@@ -192,6 +204,6 @@ def test_the_packaged_leads_stand_in_until_a_refresh(workplace: Path) -> None:
     others(workplace, "extracts")
     said = run("scrape", workplace, status=0)
     assert "leads of Wikipedia from a package; `evenruler refresh drinks` fetches whole pages" in said
-    sentences = read_frame(workplace / "data/sentences/drinks/sentences.parquet")
+    sentences = read_frame(workplace / "data/scraped/drinks/sentences.parquet")
     assert set(sentences["concept"]) == {"tea", "coffee"}
     assert set(sentences["licence"]) == {"cc-by-sa-4.0"}

@@ -20,9 +20,8 @@ class MadeUp(Answering):
     def __init__(self) -> None:
         self.requests: list[tuple[Request, Inputs]] = []
 
-    def answer(self, request: Request, inputs: Inputs) -> dict[str, Any]:
+    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
         self.requests.append((request, inputs))
-        n = len(inputs["prompt"])
         if request.operation == "words":
             nats = [NATS.get(form, REST) for form in inputs["form"]]
             return {"nats": nats, "ends": [0.0] * n, "first_nats": nats, "first_token": list(range(n))}

@@ -59,12 +59,6 @@ def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_s
     assert said == ["plain is not sampled where framing has `choices: chat`: it was not tuned to chat"]
 
 
-def test_a_model_that_says_nothing_of_single_words_is_left_out_of_forms(capfd: pytest.CaptureFixture[str]) -> None:
-    requests(TABLES, PLAN, {}, subject("chat", name="served"))
-    line = "served (kind chat) is left out of choices at decision points: it cannot `words`"
-    assert capfd.readouterr().err.splitlines() == [line]
-
-
 def test_without_generations_nothing_is_sampled_and_nothing_said(capfd: pytest.CaptureFixture[str]) -> None:
     _, plan = built(declaration(generations=0))
     for chats in (True, False):

@@ -36,9 +36,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     prompts = tables["prompts"]
     prompts = prompts[prompts["stimulus"].isin(asked.stimuli) & (prompts["turn"] < asked.orders)]
     found: list[Request] = []
-    if not subject.can("words"):
-        _say(f"{subject.name} (kind {subject.kind}) is left out of choices at decision points: it cannot `words`")
-    elif "forms" not in answers:
+    if "forms" not in answers and subject.can("words"):
         found += _for_forms(prompts, asked, subject)
     if "replies" not in answers and asked.generations and _is_sampled(asked, subject):
         found += _for_replies(prompts, asked, subject)
