@@ -237,6 +237,13 @@ class TestOnePass:
         answered(model, request("loglikelihood", {"text": ["x"]}), other)
         assert len(model.calls) == calls
 
+    def test_answers_of_a_model_are_counted_once_however_often_it_is_asked(self) -> None:
+        model = Counting()
+        answering = Answering(model, no_tool)  # type: ignore[arg-type]
+        requests = [request("slor", {"text": ["x", "y"]}), request("loglikelihood", {"text": ["z"]})]
+        ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)
+        assert (len(model.calls), answering.asked) == (2, 3)
+
     def test_settings_are_like_whatever_their_order(self) -> None:
         model = Counting()
         requests = [

@@ -149,6 +149,14 @@ class TestActive:
         )
         assert check(tmp_path) == [CHECKED]
 
+    def test_and_again_where_it_was_taken_out(self, tmp_path) -> None:
+        path = told.put(tmp_path)
+        check(tmp_path)
+        text = path.read_text()
+        edit(path, ("  framing: {}\n", ""))
+        check(tmp_path)
+        assert path.read_text() == text
+
     @pytest.mark.parametrize("there", ["  framing: {seed: 3}\n", "  framing:\n", "  framing: {}\n"])
     def test_and_keeps_the_one_that_it_has(self, tmp_path, there) -> None:
         path = told.put(tmp_path, (LACKING, LACKING + there))

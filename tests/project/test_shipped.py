@@ -1,14 +1,15 @@
 """What the repository itself declares."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.probes.criterion import read_criterion
-from evenruler.instruments.probes.evolve.settings import require_start
-from evenruler.instruments.probes.source import load_probe_source
-from evenruler.instruments.questionnaires.source import load_questionnaire
+from evenruler.declared import Declared
+from evenruler.instruments.registry import FAMILIES
+from evenruler.project import artifacts
+from evenruler.project.active import Instrument, in_use, instruments_at
 from evenruler.project.params import load_params
 from evenruler.publish.versions import load_changelog, version_key
 from evenruler.strict import read_yaml
@@ -23,22 +24,38 @@ def params():
 
 
 @pytest.fixture(scope="module")
-def occupations(params):
-    path = SOURCES / "probes" / "occupation-gender.yaml"
-    return load_probe_source(path, params.probes["occupation-gender"])
+def at_scale(params):
+    """What is in use at each scale."""
+    return {scale: in_use(ROOT, ROOT / "params.yaml", scale, params.version) for scale in ("quick", "paper")}
+
+
+@pytest.fixture(scope="module")
+def instruments() -> dict[str, dict[str, Instrument]]:
+    """By scale and name, settings and sources read and checked."""
+    return {
+        scale: {own.name: own for own in instruments_at(ROOT, ROOT / "params.yaml", scale)}
+        for scale in ("quick", "paper")
+    }
+
+
+@pytest.fixture(scope="module")
+def occupations(instruments):
+    return instruments["quick"]["occupation-gender"].source
 
 
 @pytest.fixture(scope="module")
 def criterion(occupations):
-    return read_criterion(occupations, SOURCES / "criteria")
+    return occupations.published
 
 
 class TestParams:
-    def test_the_quick_scale_has_the_models_inside_packages(self, params):
-        assert params.in_use("quick") == ["smollm2-135m-instruct", "gemma-3-270m"]
+    @pytest.mark.parametrize("family", ["probes", "framing", "saged"])
+    def test_the_quick_scale_has_the_models_inside_packages(self, at_scale, family):
+        assert at_scale["quick"].families[family].models == ["smollm2-135m-instruct", "gemma-3-270m"]
 
-    def test_the_scale_of_the_paper_has_its_eight_models(self, params):
-        assert params.in_use("paper") == [
+    @pytest.mark.parametrize("family", ["probes", "framing", "saged"])
+    def test_the_scale_of_the_paper_has_its_eight_models(self, at_scale, family):
+        assert at_scale["paper"].families[family].models == [
             "smollm3-3b",
             "qwen3-4b",
             "gemma-2-2b",
@@ -56,23 +73,27 @@ class TestParams:
             elif entry.is_file:
                 assert re.fullmatch("[0-9a-f]{64}", entry.sha256), name
 
-    def test_every_domain_has_a_file_and_every_file_a_domain(self, params):
-        assert set(params.probes) == {path.stem for path in (SOURCES / "probes").glob("*.yaml")}
-
-    def test_dvc_knows_the_benchmarks_as_artifacts(self, params):
-        """Those that the scale in use builds."""
-        others = {f"probes-{name}-evolved" for name in params.evolve if name not in params.active.evolved}
-        assert others < set(params.benchmarks)
-        assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == {
-            name: {
-                "path": f"benchmarks/{name}",
-                "type": "dataset",
-                "desc": f"Rows, card, manifest and evidence of {name}",
-                "labels": [declared.section, "bias", "language-models"],
-            }
-            for name, declared in params.benchmarks.items()
-            if name not in others
+    def test_questionnaires_are_asked_of_those_that_tell_what_entails_what(self, at_scale):
+        ours = ["minilm-nli-a", "minilm-nli-b", "minilm-nli-c", "minilm-nli-frozen"]
+        assert {scale: set(active.families["questionnaires"].models) for scale, active in at_scale.items()} == {
+            "quick": {*ours, "smollm2-135m-instruct", "gemma-3-270m"},
+            "paper": {*ours, "smollm3-3b", "qwen3-4b"},
         }
+
+    @pytest.mark.parametrize("family", FAMILIES)
+    def test_every_instrument_has_a_file_and_every_file_an_instrument(self, instruments, family):
+        """What evolves has that of what it evolves of."""
+        written = {own.written.name for found in instruments.values() for own in found.values() if own.family == family}
+        assert written == {path.name for path in (SOURCES / family).glob("*.yaml")}
+
+    def test_text_of_others_is_that_of_one_domain(self, at_scale):
+        assert [list(active.card_of_others) for active in at_scale.values()] == [["ideologies"], ["ideologies"]]
+
+    def test_the_repository_is_in_step(self, at_scale):
+        """`evenruler check` has been run: what is in use, and what DVC knows as artifacts."""
+        active = Declared(ROOT / "params.yaml").active
+        assert active == at_scale[active.scale]
+        assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == artifacts.expected(active)
 
     def test_changelogs_are_of_benchmarks_and_go_no_further_than_their_versions(self, params):
         files = list((SOURCES / "changelogs").glob("*.yaml"))
@@ -81,8 +102,8 @@ class TestParams:
             (newest, _), *_ = load_changelog(path).newest_first()
             assert version_key(newest) <= version_key(params.benchmarks[path.stem].version)
 
-    def test_the_templates_of_the_paper_keep_their_articles(self, params):
-        settings = params.probes["occupation-gender"]
+    def test_the_templates_of_the_paper_keep_their_articles(self, instruments):
+        settings = instruments["quick"]["occupation-gender"].settings
         assert (settings.article_of("validation"), settings.article_of("seed")) == ("literal", "agree")
 
 
@@ -119,8 +140,8 @@ class TestSimulatedChoices:
     """The two domains of our own, which have no criterion."""
 
     @pytest.fixture(params=["age-competence", "political-ideology-personality"])
-    def source(self, request, params):
-        return load_probe_source(SOURCES / "probes" / f"{request.param}.yaml", params.probes[request.param])
+    def source(self, request, instruments):
+        return instruments["quick"][request.param].source
 
     def test_as_large_as_is_said(self, source):
         assert len(source.attributes) == 24
@@ -131,32 +152,44 @@ class TestSimulatedChoices:
         assert [template.keying for template in source.sets["seed"].templates.values()] == [1] * 7 + [-1]
 
     def test_nobody_published_numbers_for_it(self, source):
-        assert read_criterion(source, SOURCES / "criteria") is None
+        assert source.published is None
         assert (source.source, source.licence) == ("Even Ruler", "apache-2.0")
 
 
 class TestEvolution:
-    def test_the_quick_scale_evolves_one_domain_and_the_paper_s_all(self, params):
-        assert params.evolving("quick") == ["occupation-gender"]
-        assert params.evolving("paper") == list(params.probes)
+    @pytest.fixture
+    def evolving(self, instruments):
+        """By scale, the instruments of probes that evolve."""
+        return {
+            scale: [own for own in found.values() if own.family == "probes" and own.settings.evolve]
+            for scale, found in instruments.items()
+        }
 
-    def test_every_domain_starts_with_eight_templates_and_keeps_four(self, params):
-        for name, settings in params.evolve.items():
-            source = load_probe_source(SOURCES / "probes" / f"{name}.yaml", params.probes[name])
-            require_start(name, settings, source, ROOT / "params.yaml")
-            assert (settings.start, len(source.sets["seed"].templates), settings.elites) == ("seed", 8, 4)
+    def test_the_quick_scale_evolves_one_domain_and_the_paper_s_all(self, instruments, evolving):
+        written = [own.name for own in instruments["paper"].values() if own.family == "probes"]
+        every = [name for name in written if not name.endswith("-evolved")]
+        assert [own.settings.evolve.of for own in evolving["quick"]] == ["occupation-gender"]
+        assert [own.settings.evolve.of for own in evolving["paper"]] == every
+        assert all(own.name == f"{own.settings.evolve.of}-evolved" for own in evolving["paper"])
 
-    def test_it_asks_models_of_its_scale(self, params):
-        for settings in params.evolve.values():
-            for scale in ("quick", "paper"):
-                assert {settings.model[scale], settings.operator[scale]} <= set(params.in_use(scale))
+    def test_every_domain_starts_with_eight_templates_and_keeps_four(self, evolving):
+        for own in evolving["paper"]:
+            evolve = own.settings.evolve
+            assert (evolve.start, len(own.source.sets["seed"].templates), evolve.elites) == ("seed", 8, 4)
 
-    def test_it_evolves_as_the_paper_does(self, params):
+    def test_it_asks_models_of_its_scale(self, at_scale, evolving):
+        for scale, found in evolving.items():
+            for own in found:
+                asked = {own.settings.evolve.model, own.settings.evolve.operator}
+                assert asked <= set(at_scale[scale].families["probes"].models)
+
+    def test_it_evolves_as_the_paper_does(self, evolving):
         """PMPO, table 5."""
-        for settings in params.evolve.values():
-            assert tuple(settings.weights.model_dump().values()) == (0.2, 0.1, 0.4, 0.3)
-            assert (settings.generations["paper"], settings.tournament, settings.guided) == (10, 3, (0.5, 0.9))
-            assert settings.ablation["paper"]
+        for own in evolving["paper"]:
+            evolve = own.settings.evolve
+            assert tuple(evolve.weights.model_dump().values()) == (0.2, 0.1, 0.4, 0.3)
+            assert (evolve.generations, evolve.tournament, evolve.guided) == (10, 3, (0.5, 0.9))
+            assert evolve.ablation
 
 
 class TestCriterion:
@@ -193,14 +226,12 @@ class TestCriterion:
 
 
 class TestFramings:
-    def test_every_domain_and_questionnaire_has_its_own(self, params):
-        probes = [
-            load_probe_source(SOURCES / "probes" / f"{name}.yaml", entry) for name, entry in params.probes.items()
-        ]
-        scales = [
-            load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")[0]
-            for name in params.questionnaires
-        ]
-        framings = [source.framings for source in (*probes, *scales)]
-        assert None not in framings
-        assert len({entry.salience for entry in framings}) == len(framings)
+    def test_every_set_of_probes_and_questionnaire_has_its_own(self, instruments):
+        framings = {
+            own.written: own.source.framings
+            for own in instruments["paper"].values()
+            if own.family in ("probes", "questionnaires")
+        }
+        assert len(framings) == 7
+        assert None not in framings.values()
+        assert set(Counter(entry.salience for entry in framings.values()).values()) == {1}
