@@ -20,7 +20,7 @@ BUILT, ANSWERS, DIAGNOSIS = Path("data/built"), Path("data/answers"), Path("data
 SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
 
 SOURCE, PLAN, SUBJECT = "source.yaml", "plan.json", "subject.json"
-TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "plots"
+TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables/plots"
 """In the folder of a family's diagnosis."""
 
 

@@ -100,6 +100,7 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(copy_of: Callabl
     clone.run("evenruler", "release", NAME)
     assert f"{NAME}: nothing changed since 1.0.0; there is nothing to release" in refused(NAME)
     clone.edit("params.yaml", lambda params: params["versions"].update({NAME: "0.9.0"}))
+    clone.run("evenruler", "check")
     clone.run("dvc", "repro")
     clone.commit("down")
     assert "the version goes down, from 1.0.0 to 0.9.0; give 1.0.0 or a higher one" in refused(NAME)
