@@ -1,7 +1,7 @@
 import pytest
 
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.questionnaires.source import load_questionnaire
+from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.strict import validate
 from tests.instruments.questionnaires.test_source import FEAR, MOMENTS
 

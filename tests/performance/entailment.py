@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from evenruler.instruments.questionnaires.source import load_questionnaire
 
+from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.models.backends.classifier import CAPACITY, packs
 from evenruler.models.backends.nli import Nli
 from evenruler.models.model import Model
@@ -25,7 +25,7 @@ from evenruler.models.store import RowStore
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import matmul_peak
 
-SOURCES = Path("data/sources")
+SOURCES = Path("data/sources/questionnaires")
 TURNS = 3
 ASKED = {"one call a prompt": "8x", "a batch an item": "2x"}
 Items = Sequence[Sequence[Pair]]
@@ -33,11 +33,11 @@ Items = Sequence[Sequence[Pair]]
 
 def prompts(params: Params) -> list[list[Pair]]:
     """All prompts, by item."""
-    from evenruler.instruments.questionnaires.build import translate
+    from evenruler.instruments.questionnaires.build.translating import translate
 
     items: dict[tuple[str, str], list[Pair]] = {}
-    for name in params.questionnaires:
-        source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SOURCES / "scales")
+    for name in [name for name, entry in params.instruments.items() if entry["family"] == "questionnaires"]:
+        source, scale = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
         for row in translate(name, source, scale).prompts:
             items.setdefault((name, row["item"]), []).append((row["premise"], row["hypothesis"]))
     return list(items.values())

@@ -25,10 +25,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from evenruler.declared import Declared
+from evenruler.instruments.probes import declare
+from evenruler.instruments.probes.declare import ProbeSource
 from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.population import Template
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import ProbeSource, load_probe_source
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
@@ -36,11 +37,10 @@ from evenruler.models.backends.likelihood import padded
 from evenruler.models.model import Model
 from evenruler.models.records import Request
 from evenruler.models.store import RowStore, cache_root
-from evenruler.project.params import load_params
 from evenruler.tables import evenly_spread
 from evenruler.text.articles import article_for
 
-SOURCE = Path("data/sources/probes/occupation-gender.yaml")
+NAME, SOURCES = "occupation-gender", Path("data/sources/probes")
 SIZES = (32, 64)
 SAMPLE = 128
 """Sentences on which the sizes of plain batches are tried."""
@@ -212,12 +212,13 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=len(NEW), help="after generation 0")
     parser.add_argument("--every", type=int, default=1, help="compute every n-th plain batch only")
     arguments = parser.parse_args()
-    source = load_probe_source(SOURCE, ProbeSettings())
+    declared = Declared()
+    source = declare.load(SOURCES / f"{NAME}.yaml", declared.settings(NAME), SOURCES / "shared")
     chosen = evenly_spread(list(source.attributes), arguments.attributes)
     source = source.model_copy(update={"attributes": {slug: source.attributes[slug] for slug in chosen}})
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
-        model = load(arguments.model, load_params(), store=RowStore(Path(folder)))
+        model = load(arguments.model, declared.catalogue, store=RowStore(Path(folder)))
         list(model.backend.loglikelihood([Request(f"{article_for('warm')} warm word.")], frozenset([0])))
         rows = contest(model, source, arguments)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"

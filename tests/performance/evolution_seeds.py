@@ -7,20 +7,23 @@ store, so a second run takes seconds.
 """
 
 import argparse
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from evenruler import measurement
-from evenruler.instruments.probes.evolve.evidence import rewordings
+from evenruler.declared import Declared
+from evenruler.instruments.probes import declare
+from evenruler.instruments.probes.declare import without_slots
+from evenruler.instruments.probes.diagnose.evolved import rewordings
+from evenruler.instruments.probes.diagnose.figuring import alpha_at_common_length
+from evenruler.instruments.probes.evolve.evolving import runs_of
 from evenruler.instruments.probes.evolve.records import Run, tries
-from evenruler.instruments.probes.figures import alpha_at_common_length
-from evenruler.instruments.probes.source import load_probe_source, without_slots
 from evenruler.models import load
-from evenruler.project.params import load_params
+from evenruler.models.store import cache_root
 from evenruler.text import words
-from stages.evolve import runs_of
-from stages.running import SOURCES
+from tests.performance.evolution import SOURCES
 
 SEEDS = [1, 2, 3, 4, 5]
 
@@ -41,30 +44,30 @@ def figures(run: Run, slugs: list[str], texts: list[str], vectors: dict[str, np.
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--domain", default="occupation-gender")
+    parser.add_argument("--instrument", default="occupation-gender-evolved")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--ablation", action="store_true", help="a run that replaces any word, too")
     arguments = parser.parse_args()
-    params = load_params()
-    domain, settings = arguments.domain, params.evolve[arguments.domain]
-    source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
-    embedder = load(params.diagnosis.embedder, params)
+    declared, name = Declared(), arguments.instrument
+    settings, opened = declared.settings(name), partial(load, params=declared.catalogue)
+    source = declare.load(SOURCES / f"{settings.written_as(name)}.yaml", settings, SOURCES / "shared")
+    embedder = opened(settings.embedder)
     rows, replies = [], []
     for seed in arguments.seeds:
-        changes = {"seed": seed} | ({"ablation": {"quick": True, "paper": True}} if arguments.ablation else {})
-        own = params.model_copy(update={"evolve": {domain: settings.model_copy(update=changes)}})
-        for run in runs_of(domain, own, source):
+        changes = {"seed": seed} | ({"ablation": True} if arguments.ablation else {})
+        evolve = settings.evolve.model_copy(update=changes)
+        for run in runs_of(name, settings, evolve, source, opened, cache_root() / "evolve"):
             last = run.generations[-1]
             sets = {"start": run.generations[0].population, "elites": run.evolution.best(last), "all": last.population}
-            for name, templates in sets.items():
+            for which, templates in sets.items():
                 texts = [template.text for template in templates]
                 vectors = dict(zip(texts, embedder.embed(list(map(without_slots, texts))), strict=True))
                 found = figures(run, [template.slug for template in templates], texts, vectors)
-                rows.append({"seed": seed, "run": run.name, "set": name, **found})
-            replies.append(tries(run, domain, {}))
+                rows.append({"seed": seed, "run": run.name, "set": which, **found})
+            replies.append(tries(run, name, {}))
     table = pd.DataFrame(rows)
     print(table[(table["set"] != "start") | (table["seed"] == arguments.seeds[0])].round(2).to_markdown(index=False))
-    counted = pd.concat([rewordings(of_seed, domain) for of_seed in replies])
+    counted = pd.concat([rewordings(of_seed, name) for of_seed in replies])
     judged = counted[counted["share"].notna()]
     by_kind = judged.groupby(["operation", "voice"], dropna=False)["n"].sum()
     refused = judged.dropna(subset="reason").groupby(["operation", "voice"], dropna=False)["n"].sum()

@@ -16,18 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
+from evenruler.declared import Declared
+from evenruler.instruments.probes import declare
+from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.operators import ModelOperator
 from evenruler.instruments.probes.evolve.population import Generation
 from evenruler.instruments.probes.evolve.result import starting
-from evenruler.instruments.probes.source import load_probe_source, without_slots
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore, cache_root
-from evenruler.project.params import load_params
-from stages.running import SOURCES
-from tests.performance.evolution import best_size, clocks, plain
+from tests.performance.evolution import SOURCES, best_size, clocks, plain
 
 
 class Plain:
@@ -46,30 +46,29 @@ class Plain:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--domain", default="occupation-gender")
-    domain = parser.parse_args().domain
-    params = load_params()
-    settings, scale = params.evolve[domain], params.active.scale
-    source = load_probe_source(SOURCES / "probes" / f"{domain}.yaml", params.probes[domain])
-    start, article = starting(source, settings.start), params.probes[domain].article_of(settings.start)
-    embedder = load(params.diagnosis.embedder, params)
+    parser.add_argument("--instrument", default="occupation-gender-evolved")
+    instrument, declared = parser.parse_args().instrument, Declared()
+    of_all, params = declared.settings(instrument), declared.catalogue
+    settings = of_all.evolve
+    source = declare.load(SOURCES / f"{settings.of}.yaml", of_all, SOURCES / "shared")
+    start, article = starting(source, settings.start), of_all.article_of(settings.start)
+    embedder = load(of_all.embedder, params)
 
     def evolve(name: str) -> tuple[np.ndarray, int, list[Generation]]:
         """[2] seconds and those of processors; sentences asked meanwhile; what came of it."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "models").symlink_to((cache_root() / "models").resolve())
             store = RowStore(Path(folder))
-            own = load(settings.model[scale], params, store=store)
-            operator = ModelOperator(own, settings.new_tokens, settings.shots[scale])
-            attributes = settings.gradient_attributes[scale]
+            own = load(settings.model, params, store=store)
+            operator = ModelOperator(own, settings.new_tokens, settings.shots)
             sample = [f"The {word} is a person." for word in source.attributes.values()]
             own.loglikelihood(["Loaded before anything is timed."])
             model = own if name == "ours" else Plain(own, sample)
-            ruler = Ruler(model, source, article, attributes)
+            ruler = Ruler(model, source, article, settings.gradient_attributes)
             embedder.embed(["warm"])
             began, before, found = clocks(), model.asked, []
             evolution = Evolution(
-                ruler, operator, lambda texts: embedder.embed(list(map(without_slots, texts))), settings, scale
+                ruler, operator, lambda texts: embedder.embed(list(map(without_slots, texts))), settings
             )
             for generation in evolution.generations(start):
                 found.append(generation)

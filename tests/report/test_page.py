@@ -10,7 +10,8 @@ import altair as alt
 import pandas as pd
 import pytest
 
-from evenruler.report import Section, charts, render_page
+from evenruler.instruments.probes.report import charts
+from evenruler.report import Section, render_page
 from evenruler.report.page import Cell, Picture, Table
 
 ASSOCIATIONS = pd.DataFrame(

@@ -13,15 +13,18 @@ import pandas as pd
 
 from evenruler.tables import read_frame
 from tests.loopback_openai import ScriptedServer, running
-from tests.stages.conftest import Clone, clone_into, entry, one_domain, shorten
+from tests.stages.conftest import Clone, clone_into, entry, shorten
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
 DOMAIN, EVOLVED = "occupation-gender", "occupation-gender-evolved"
-BUILT, DIAGNOSIS, BENCHMARK = f"data/built/probes/{EVOLVED}", "data/diagnosis/probes", f"benchmarks/probes-{EVOLVED}"
+MADE, BUILT = f"data/evolved/{EVOLVED}", f"data/built/probes/{EVOLVED}"
+DIAGNOSIS, BENCHMARK = "data/diagnosis/probes", f"benchmarks/probes-{EVOLVED}"
+TABLES = f"{DIAGNOSIS}/tables"
 SEEDS = {"surprise", "picture", "most", "job-for", "dream", "born", "met", "odd"}
 ATTRIBUTES, ELITES, GENERATIONS, SAMPLES = 10, 3, 2, 2
 EVOLUTION = {
+    "of": DOMAIN,
     "model": "tiny-a",
     "operator": "reworder",
     "generations": {"quick": GENERATIONS, "paper": 10},
@@ -132,23 +135,16 @@ def declare(folder: Path) -> Callable[[dict], None]:
         reworder["scale"] = "none"  # it rewords, and is not measured
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"] |= {"all-minilm-l6-v2": embedder, "reworder": reworder}
-        for family in ("questionnaires", "interventions", "contrasts", "domains"):
-            params[family] = {}
-        one_domain(params)
-        params["evolve"] = {DOMAIN: EVOLUTION}
-        params["saged"]["features"] = {"vader": {"kind": "lexicon"}}
-        params["diagnosis"] |= {"resamples": 100, "acceptability": "tiny-a"}
-        params["active"] = {"scale": "quick", "models": ["tiny-a", "tiny-b"]}  # `evenruler check` adds the rest
+        params["instruments"] = {
+            DOMAIN: params["instruments"][DOMAIN],
+            EVOLVED: {"family": "probes", "evolve": EVOLUTION},
+        }
+        params["families"] = {"probes": params["families"]["probes"]}
+        params["training"] = {}
+        params["diagnosis"] |= {"resamples": 100}
+        params["active"] = {"scale": "quick"}  # `evenruler check` adds the rest
 
     return change
-
-
-def probes_alone(pipeline: dict) -> None:
-    """An edit of the pipeline that leaves the other families out: they take longer than all of this."""
-    of_probes = ("compile", "evolve", "score", "diagnose-probes", "card-probes", "card-evolved", "report")
-    pipeline["stages"] = {name: stage for name, stage in pipeline["stages"].items() if name in of_probes}
-    report, ours = pipeline["stages"]["report"], "data/diagnosis/probes/"
-    report["deps"] = [dep for dep in report["deps"] if not dep.startswith("data/diagnosis/") or dep.startswith(ours)]
 
 
 def two_targets(source: dict) -> None:
@@ -166,7 +162,6 @@ def evolved_in(folder: Path, warm: Warm | None) -> Iterator[Evolving]:
     clone.edit("params.yaml", declare(folder))
     clone.edit(f"data/sources/probes/{DOMAIN}.yaml", shorten(ATTRIBUTES, ("validation", "seed")))
     clone.edit(f"data/sources/probes/{DOMAIN}.yaml", two_targets)
-    clone.edit("dvc.yaml", probes_alone)
     with running(Rewording()) as server:
         found = Evolving(clone, server)
         clone.run("evenruler", "check")

@@ -15,9 +15,9 @@ import pytest
 
 from tests.loopback_openai import running
 from tests.stages.conftest import Clone
-from tests.stages.evolving import BUILT, DOMAIN, ELITES, SEEDS, Evolving, Rewording, number_of
+from tests.stages.evolving import DOMAIN, ELITES, EVOLVED, MADE, SEEDS, Evolving, Rewording, number_of
 
-STAGE = ("python", "-m", "stages.evolve", DOMAIN)
+STAGE = ("python", "-m", "stages.evolve", EVOLVED)
 pytestmark = pytest.mark.slow
 
 
@@ -45,7 +45,7 @@ def text_of(answer: bytes) -> str | None:
 
 def little(params: dict) -> None:
     """One generation, one reply for each place."""
-    params["evolve"][DOMAIN] |= {
+    params["instruments"][EVOLVED]["evolve"] |= {
         "generations": {"quick": 1, "paper": 1},
         "samples": {"quick": 1, "paper": 1},
         "ablation": {"quick": False, "paper": False},
@@ -63,9 +63,9 @@ def other(evolving: Evolving, tmp_path: Path) -> Iterator[Evolving]:
 def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evolving) -> None:
     """The same bytes as the unbroken run of the fixture, which had a store of its own; no reply is paid twice."""
     clone, server = other.clone, other.server
-    expected = clone.contents(BUILT)
+    expected = clone.contents(MADE)
     unbroken = set(evolving.published("tries")["reply"].str.split("\u2028").str[1])
-    shutil.rmtree(clone.folder / BUILT)
+    shutil.rmtree(clone.folder / MADE)
     go_on, held = threading.Event(), threading.Event()
     since: list[None] = []
 
@@ -92,7 +92,7 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     kept, lines = kept_replies(clone), checkpoints(clone)
     assert [len(of_run) for of_run in lines.values()] == [2]
     assert 0 < len(kept) < len(unbroken)
-    assert not clone.contents(BUILT)
+    assert not clone.contents(MADE)
 
     server.asked.clear()
     clone.run(*STAGE)
@@ -100,7 +100,7 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     assert again
     assert kept.isdisjoint(again)
     assert kept | set(again) == unbroken
-    assert clone.contents(BUILT) == expected
+    assert clone.contents(MADE) == expected
     assert {name: of_run[:2] for name, of_run in checkpoints(clone).items() if name in lines} == lines
 
 
@@ -118,7 +118,7 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
     after = checkpoints(clone)
     assert (len(before), len(after)) == (1, 2)
     assert before.items() <= after.items()
-    first = other.table(f"{BUILT}/history").query("run == 'guided' and generation == 0").set_index("template")
+    first = other.table(f"{MADE}/history").query("run == 'guided' and generation == 0").set_index("template")
     assert first.loc["met", "text"] == "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
     assert set(first.index) == SEEDS
     assert answers <= kept_replies(clone)  # of the run before; it could be gone back to
@@ -128,12 +128,12 @@ def test_a_whole_run_asks_nothing_again(other: Evolving) -> None:
     clone = other.clone
     clone.edit("params.yaml", little)
     clone.run(*STAGE)
-    expected = clone.contents(BUILT)
+    expected = clone.contents(MADE)
     other.server.asked.clear()
-    shutil.rmtree(clone.folder / BUILT)
+    shutil.rmtree(clone.folder / MADE)
     clone.run(*STAGE)
     assert other.server.asked == []
-    assert clone.contents(BUILT) == expected
+    assert clone.contents(MADE) == expected
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_hostile_server_leaves_the_population_whole(other: Evolving, content: 
     clone, other.server.content = other.clone, content
     clone.edit("params.yaml", little)
     clone.run(*STAGE)
-    history, tries = other.table(f"{BUILT}/history"), other.table(f"{BUILT}/tries")
+    history, tries = other.table(f"{MADE}/history"), other.table(f"{MADE}/tries")
     for _, rows in history.groupby("generation"):
         assert set(rows["template"]) == SEEDS
     assert not tries["accepted"].any()
@@ -162,14 +162,14 @@ def test_a_hostile_server_leaves_the_population_whole(other: Evolving, content: 
 
 @pytest.mark.parametrize(("status", "asked"), [(500, 6), (401, 1), (400, 1)])
 def test_a_server_that_refuses_is_one_line(other: Evolving, status: int, asked: int) -> None:
-    clone, before = other.clone, other.clone.contents(BUILT)
+    clone, before = other.clone, other.clone.contents(MADE)
     other.server.failures = [status] * 1000
     clone.edit("params.yaml", little)
     *notes, line = clone.run(*STAGE, status=2).splitlines()
     assert line.startswith("error: reworder: the server does not answer (")
     assert "see OPENAI_BASE_URL and OPENAI_API_KEY" in line
     assert not [note for note in notes if "Traceback" in note]
-    assert clone.contents(BUILT) == before
+    assert clone.contents(MADE) == before
     greeting = status == 400  # asked to tell a refused prompt from a server that refuses whatever it is asked
     assert len(other.server.asked) == asked * (len(SEEDS) - ELITES) + greeting
     assert [len(lines) for lines in checkpoints(clone).values()] == [1]

@@ -10,13 +10,13 @@ import pytest
 from tests.stages.evolving import (
     ATTRIBUTES,
     BUILT,
-    DIAGNOSIS,
     DOMAIN,
     ELITES,
     EVOLVED,
     GENERATIONS,
     SEEDS,
     SPARE,
+    TABLES,
     WORDS,
     Evolving,
 )
@@ -58,6 +58,7 @@ class TestPopulations:
         history = evolving.history()
         last = history[history["generation"] == GENERATIONS].sort_values("place")
         templates, population = evolving.published("templates"), evolving.published("population")
+        templates = templates[templates["set"] == "evolved"]
         best = last[last["place"] <= ELITES].set_index("template")
         assert templates.set_index("template")["text"].to_dict() == best["text"].to_dict()
         assert templates.set_index("template")["keying"].to_dict() == best["keying"].to_dict()
@@ -115,9 +116,9 @@ class TestFigures:
     def test_biases_are_equation_1_of_what_the_model_scored(self, evolving: Evolving) -> None:
         """Two ways to the same numbers: measured as it evolved, and scored as any benchmark."""
         probes = evolving.table(f"{BUILT}/probes").query("set == 'population'")
-        scores = evolving.table("data/scores/probes/tiny-a").query("framing == 'bare'")
-        cells = probes.merge(scores[["id", "value"]], on="id", validate="one_to_one")
-        poles = cells.groupby(["template", "attribute", "keying", "pole"])["value"].mean().unstack("pole")
+        answers = evolving.table("data/answers/probes/tiny-a/likelihoods").query("framing == 'bare'")
+        cells = probes.merge(answers[["id", "nats"]], on="id", validate="one_to_one")
+        poles = cells.groupby(["template", "attribute", "keying", "pole"])["nats"].mean().unstack("pole")
         expected = (poles[1] - poles[-1]).reset_index("keying")
         expected = expected["keying"] * expected[0]
         biases = evolving.table(f"{BUILT}/biases").query("run == 'guided'").set_index(["template", "attribute"])["bias"]
@@ -140,7 +141,7 @@ class TestFigures:
             np.testing.assert_allclose(rows["alpha_contribution"], expected, atol=1e-4)  # of rounded numbers
 
     def test_generations_have_the_figures_of_their_populations(self, evolving: Evolving) -> None:
-        generations = evolving.table(f"{DIAGNOSIS}/generations")
+        generations = evolving.table(f"{TABLES}/generations")
         assert set(generations["benchmark"]) == {EVOLVED}
         assert set(generations["model"]) == {"tiny-a"}
         alphas = generations[generations["figure"] == "alpha"].set_index(["run", "generation"])
@@ -154,7 +155,7 @@ class TestFigures:
         }
 
     def test_comparisons_with_every_set_of_the_domain_on_both_models(self, evolving: Evolving) -> None:
-        comparisons = evolving.table(f"{DIAGNOSIS}/comparisons")
+        comparisons = evolving.table(f"{TABLES}/comparisons")
         assert dict(zip(comparisons["model"], comparisons["transfer"], strict=True)) == {
             "tiny-a": False,
             "tiny-b": True,
@@ -166,8 +167,8 @@ class TestFigures:
 
     @pytest.mark.parametrize("model", ["tiny-a", "tiny-b"])
     def test_comparisons_are_of_the_figures_of_both_sets(self, evolving: Evolving, model: str) -> None:
-        figures = evolving.table(f"{DIAGNOSIS}/figures").set_index(["benchmark", "set", "model", "figure"])["value"]
-        comparisons = evolving.table(f"{DIAGNOSIS}/comparisons").query("against != 'random'")
+        figures = evolving.table(f"{TABLES}/figures").set_index(["benchmark", "part", "model", "figure"])["value"]
+        comparisons = evolving.table(f"{TABLES}/comparisons").query("against != 'random'")
         rows = comparisons[(comparisons["model"] == model) & comparisons["figure"].isin(["alpha", "r"])]
         assert len(rows) == 4 * 2
         for row in rows.itertuples():
@@ -178,7 +179,7 @@ class TestFigures:
         assert rows.loc[~rows.index.isin(alike.index), "difference"].isna().all()
 
     def test_the_ablation_is_the_last_population_of_the_other_run(self, evolving: Evolving) -> None:
-        comparisons = evolving.table(f"{DIAGNOSIS}/comparisons").query("against == 'random' and figure == 'alpha'")
+        comparisons = evolving.table(f"{TABLES}/comparisons").query("against == 'random' and figure == 'alpha'")
         (row,) = comparisons.itertuples()
         assert row.value == pytest.approx(alpha(matrix_of(evolving, "guided", GENERATIONS)))
         assert row.other == pytest.approx(alpha(matrix_of(evolving, "random", GENERATIONS)))

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,17 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.questionnaires.scoring import two_way
+from evenruler.instruments.questionnaires import two_way
+from evenruler.instruments.questionnaires.ask.placing import placed
+from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
 from evenruler.models import Placed, load
+from evenruler.project.check import set_scale
 from evenruler.project.params import load_params
-from stages import assess, card_questionnaires, diagnose_questionnaires, intervene, report, translate
+from stages import ask, build, card, diagnose, report
+from stages.files import frames, plan_of, read_subject
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
 
+SOURCES, ANSWERS = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
 ITEMS = {
     "promises": ("When people make a promise, they {TERM} it.", "They {INTENSIFIER} do so."),
     "chance": ("A stranger is {TERM} by me.", "{INTENSIFIER} that is so."),
@@ -48,8 +52,8 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         },
     }
     levels = [{"weight": weight, "words": [word]} for word, (_, weight) in WORDS.items()]
-    write(Path("data/sources/questionnaires/trust.yaml"), declared)
-    write(Path("data/sources/scales/short.yaml"), {"title": "Short", "source": "ours", "levels": levels})
+    write(SOURCES / "trust.yaml", declared)
+    write(SOURCES / "shared/scales/short.yaml", {"title": "Short", "source": "ours", "levels": levels})
     corpus = {
         "title": "Calm",
         "about": "calm",
@@ -60,7 +64,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "provenance": "ours",
         "sentences": [f"The man is at {place}, and that is a fact." for place in ("sea", "home", "work", "rest")],
     }
-    write(Path("data/sources/corpora/calm.yaml"), corpus)
+    write(SOURCES / "shared/corpora/calm.yaml", corpus)
 
 
 def declare(folder: Path) -> dict[str, Any]:
@@ -74,10 +78,11 @@ def declare(folder: Path) -> dict[str, Any]:
         "licence": "cc0-1.0",
         "origin": "tests.tiny",
     }
-    declared["active"] |= {"entailment": ["causal", "masked"], "interventions": ["causal"]}
-    declared["questionnaires"] = {"trust": {}}
-    declared["brittleness"] = {"questionnaires": {"quick": 2, "paper": 9}}
-    declared["interventions"] = {"calm": {"epochs": {"quick": 1, "paper": 1}}}
+    declared["instruments"] = {"trust": {"family": "questionnaires"}}
+    declared["families"]["questionnaires"] |= {
+        "prefixed": {"quick": 2, "paper": 9},
+        "corpora": {"calm": {"epochs": {"quick": 1, "paper": 1}}},
+    }
     return declared
 
 
@@ -90,31 +95,35 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         write(folder / "params.yaml", declare(folder))
         write_sources(ITEMS)
-        translate.main("trust")
-        assess.main("causal")
-        assess.main("masked")
-        intervene.main("causal")
-        diagnose_questionnaires.main()
-        card_questionnaires.main("trust")
+        set_scale(Path(), "quick")
+        build.main("trust")
+        ask.main("questionnaires", "causal")
+        ask.main("questionnaires", "masked")
+        diagnose.main("questionnaires")
+        card.main("trust")
         report.main()
         yield folder
 
 
 @pytest.fixture
 def answers(built: Path) -> Callable[[str, str], pd.DataFrame]:
-    """What a model answered in a form, with the prompts."""
+    """How likely a model as it is takes the intensifiers in a form, with the prompts."""
     prompts = pd.read_parquet(built / "data/built/questionnaires/trust/prompts.parquet")
 
     def of(model: str, form: str) -> pd.DataFrame:
-        rows = pd.read_parquet(built / f"data/scores/questionnaires/{model}.parquet").query("configuration == @form")
-        return rows.merge(prompts, on=["id", "framing"])
+        return answered(model, "likelihoods").query("configuration == @form").merge(prompts, on="id")
 
     return of
 
 
+def answered(model: str, table: str) -> pd.DataFrame:
+    """What a model answered as it is, before any epoch."""
+    return pd.read_parquet(ANSWERS / model / f"{table}.parquet").query("corpus == ''")
+
+
 @pytest.fixture
 def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
-    return lambda table: pd.read_parquet(built / f"data/diagnosis/questionnaires/{table}.parquet")
+    return lambda table: pd.read_parquet(built / f"data/diagnosis/questionnaires/tables/{table}.parquet")
 
 
 def expected_place(row: pd.Series) -> Placed:
@@ -127,23 +136,27 @@ def expected_place(row: pd.Series) -> Placed:
 
 class TestAnswers:
     def test_each_form_has_its_rows(self, built: Path) -> None:
-        rows = pd.read_parquet(built / "data/scores/questionnaires/causal.parquet")
         n = len(ITEMS) * 4 * len(WORDS)
         framed = 3 * 2 * 4 * len(WORDS)
-        assert rows.groupby(["configuration", "measure"]).size().to_dict() == {
-            ("clm", "log_probability"): n,
-            ("verbaliser", "contradiction"): n + framed,
-            ("verbaliser", "entailment"): n + framed,
-            ("verbaliser", "neutral"): n + framed,
+        found = {
+            model: {
+                table: answered(model, table).groupby("configuration").size().to_dict()
+                for table in ("entailment", "likelihoods")
+            }
+            for model in ("causal", "masked")
         }
-        assert set(rows["model"]) == set(rows["lineage"]) == {"causal"}
-        masked = pd.read_parquet(built / "data/scores/questionnaires/masked.parquet")
-        assert masked.groupby(["configuration", "measure"]).size().to_dict() == {("mlm", "log_probability"): n}
+        assert found == {
+            "causal": {"entailment": {"verbaliser": n + framed}, "likelihoods": {"clm": n}},
+            "masked": {"entailment": {}, "likelihoods": {"mlm": n}},
+        }
+        for model in found:
+            subject = read_subject(built / ANSWERS / model)
+            assert (subject.name, subject.lineage) == (model, model)
 
-    def test_after_framings_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
-        prompts = pd.read_parquet(built / "data/built/questionnaires/trust/framed.parquet")
-        scores = pd.read_parquet(built / "data/scores/questionnaires/causal.parquet").query("measure == 'entailment'")
-        rows = prompts.merge(scores.drop(columns="framing"), on="id")
+    def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
+        prompts = frames("questionnaires", "trust")["prompts"]
+        framed = prefixed_rows(prompts, plan_of("questionnaires", "trust"))
+        rows = framed.merge(answered("causal", "entailment"), on="id")
         assert rows.groupby(["framing", "item"]).size().to_dict() == {
             (framing, item): 4 * len(WORDS)
             for framing in ("instruction", "salience", "salience+instruction")
@@ -152,7 +165,7 @@ class TestAnswers:
         pairs = list(zip(rows["premise"], rows["hypothesis"], strict=True))
         model = load("causal", load_params())
         expected = model.entailment(pairs, before=rows["before"].tolist())[:, 0]
-        assert rows["value"].tolist() == pytest.approx(expected.tolist(), abs=1e-4)
+        assert rows["entailment"].tolist() == pytest.approx(expected.tolist(), abs=1e-4)
         assert abs(expected - model.entailment(pairs)[:, 0]).min() > 1e-4
 
     def test_are_of_the_intensifier_in_its_place(self, answers) -> None:
@@ -160,7 +173,7 @@ class TestAnswers:
         for name, form in (("causal", "clm"), ("masked", "mlm")):
             rows = answers(name, form)
             places = [expected_place(row) for _, row in rows.iterrows()]
-            assert rows["value"].tolist() == pytest.approx(load(name, params).in_place(places), abs=1e-4)
+            assert rows["nats"].tolist() == pytest.approx(load(name, params).in_place(places), abs=1e-4)
         words = {place.word for place in places}
         assert words == {"never", "very rarely", "always", "Never", "Very rarely", "Always"}
 
@@ -168,14 +181,14 @@ class TestAnswers:
         rows = answers("causal", "clm").query("item == 'promises' and intensifier == 'very-rarely' and term == 'kept'")
         model = load("causal", load_params())
         total = model.continuations(["When people make a promise, they kept it. They"], [" very rarely"])[0, 0]
-        assert rows["value"].tolist() == pytest.approx([total / 12], abs=1e-6)  # twelve tokens: letters and spaces
+        assert rows["nats"].tolist() == pytest.approx([total / 12], abs=1e-6)  # twelve tokens: letters and spaces
 
 
 class TestFigures:
     @pytest.mark.parametrize(("model", "form"), [("causal", "clm"), ("masked", "mlm")])
     def test_scores_are_those_of_the_probabilities(self, model, form, answers, diagnosed) -> None:
         rows = answers(model, form).query("item == 'wallet'")
-        matrix = rows.pivot(index=["polarity", "term"], columns=["level", "weight"], values="value").sort_index(axis=1)
+        matrix = rows.pivot(index=["polarity", "term"], columns=["level", "weight"], values="nats").sort_index(axis=1)
         pss = two_way(np.exp(matrix.to_numpy()))
         source = matrix.index.get_level_values("polarity") == "source"
         expected = (pss[source] * [-2.0, -1.0, 2.0]).mean()
@@ -222,14 +235,14 @@ class TestFigures:
             assert by_form[name] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
 
     def test_brittleness_stands_in_evidence_and_on_the_card(self, built: Path) -> None:
-        evidence = json.loads((built / "benchmarks/nli-trust/evidence.json").read_text())
-        card = (built / "benchmarks/nli-trust/README.md").read_text()
+        evidence = json.loads((built / "benchmarks/questionnaires-trust/evidence.json").read_text())
+        card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         assert '"brittleness"' in json.dumps(evidence)
         assert 'put after "This is a test." and "Answer:", each alone and both.' in card
         assert "| brittleness | rank agreement |" in card
 
     def test_card_and_report_have_them_apart(self, built: Path) -> None:
-        card = (built / "benchmarks/nli-trust/README.md").read_text()
+        card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         page = (built / "data/report/index.html").read_text()
         for name in ("causal", "causal (clm)", "masked (mlm)"):
             assert f"\n| {name} | " in card
@@ -264,10 +277,13 @@ class TestPlaced:
         ],
     )
     def test_by_hand(self, templates, filled, expected) -> None:
-        row = SimpleNamespace(
-            templates=templates, premise=filled[0], hypothesis=filled[1], word="calm", variant="agree"
-        )
-        assert assess.placed(row) == Placed(*expected)
+        prompt = {"item": "i", "term": "t", "premise": filled[0], "hypothesis": filled[1], "variant": "agree"}
+        tables = {
+            "prompts": pd.DataFrame([prompt]),
+            "items": pd.DataFrame([{"item": "i", "premise": templates[0], "hypothesis": templates[1]}]),
+            "terms": pd.DataFrame([{"item": "i", "term": "t", "word": "calm"}]),
+        }
+        assert placed(tables) == dict(zip(("before", "word", "after"), ([part] for part in expected), strict=True))
 
 
 class TestOrder:
@@ -278,17 +294,17 @@ class TestOrder:
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
         write(tmp_path / "params.yaml", declare(tmp_path))
         write_sources({"turned": ("I {INTENSIFIER} think so.", "People {TERM} it.")})
-        translate.main("trust")
+        set_scale(Path(), "quick")
+        build.main("trust")
 
-    @pytest.mark.parametrize("stage", [assess, intervene])
-    def test_clm_is_refused(self, stage, turned, error_of) -> None:
-        assert error_of(stage.main, "causal") == (
+    def test_clm_is_refused(self, turned, error_of) -> None:
+        assert error_of(ask.main, "questionnaires", "causal") == (
             "trust, item turned: {INTENSIFIER} stands before {TERM}, so that form clm cannot ask it; put {TERM} first, "
             "or take clm out of `forms` of causal in params.yaml"
         )
 
     def test_mlm_is_not(self, turned) -> None:
-        assess.main("masked")
-        rows = pd.read_parquet("data/scores/questionnaires/masked.parquet")
-        assert (len(rows), np.isfinite(rows["value"]).all()) == (12, True)
-        assert rows["value"].nunique() == 12  # the term behind it is read
+        ask.main("questionnaires", "masked")
+        rows = answered("masked", "likelihoods")
+        assert (len(rows), np.isfinite(rows["nats"]).all()) == (12, True)
+        assert rows["nats"].nunique() == 12  # the term behind it is read

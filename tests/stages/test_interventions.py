@@ -1,10 +1,13 @@
 """Models adapted to corpora on the way from prompts to tables, with tiny models, stage by stage in one process."""
 
 import json
-from collections.abc import Iterator
+import re
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,14 +15,20 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.declared import Declared
-from evenruler.errors import UserError
+from evenruler.instruments.asking import subject_of
+from evenruler.instruments.questionnaires.ask import ANSWERS, scores
+from evenruler.instruments.questionnaires.diagnose.population import population
+from evenruler.models import LABELS
 from evenruler.models.backends.nli import labelled_sample
+from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import assess, diagnose_questionnaires, intervene, translate
+from stages import ask, build, diagnose
+from stages.files import frames, plan_of, read_subject
 from tests.stages.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training.test_adaptation import save_head
 
+SOURCES, ASKED = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
 CORPORA = {
     "gloom": {"role": "intervention", "expect": {"gad-7": "up"}, "sentences": ["I am sad.", "It rains.", "I am late."]},
     "dull": {"role": "control", "expect": {"gad-7": "none"}, "sentences": ["The pump broke.", "A lid is lost."]},
@@ -39,24 +48,25 @@ def workshop(folder: Path) -> None:
         "origin": "tests.tiny",
         "intervention": "every",
     }
-    declared["active"] |= {"entailment": ["talker", "head"], "interventions": ["talker", "head"]}
-    declared["questionnaires"] = {"gad-7": {}}
-    declared["interventions"] = {
-        "gloom": {"epochs": {"quick": 2, "paper": 9}, "learning_rate": 0.001},
-        "dull": {"epochs": {"quick": 1, "paper": 9}, "learning_rate": 0.001},
+    declared["instruments"] = {"gad-7": {"family": "questionnaires"}}
+    declared["families"]["questionnaires"] |= {
+        "acceptability": "talker",
+        "prefixed": {"quick": 2, "paper": 9},
+        "corpora": {
+            "gloom": {"epochs": {"quick": 2, "paper": 9}, "learning_rate": 0.001},
+            "dull": {"epochs": {"quick": 1, "paper": 9}, "learning_rate": 0.001},
+        },
     }
-    declared["diagnosis"]["acceptability"] = "talker"
-    declared["brittleness"] = {"questionnaires": {"quick": 2, "paper": 9}}
     (folder / "params.yaml").write_text(json.dumps(declared))
     source = YAML(typ="safe").load(ROOT / "data/sources/questionnaires/gad-7.yaml")
     source["items"] = dict(list(source["items"].items())[:2])
     same = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
-    written = {"questionnaires/gad-7": source, **{f"corpora/{name}": {**c, **same} for name, c in CORPORA.items()}}
+    written = {"gad-7": source, **{f"shared/corpora/{name}": {**c, **same} for name, c in CORPORA.items()}}
     for name, content in written.items():
-        path = folder / "data/sources" / f"{name}.yaml"
+        path = folder / SOURCES / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
-    (folder / "data/sources/scales").symlink_to(ROOT / "data/sources/scales")
+    (folder / SOURCES / "shared/scales").symlink_to(ROOT / SOURCES / "shared/scales")
 
 
 @pytest.fixture(scope="module")
@@ -69,24 +79,32 @@ def built(tmp_path_factory) -> Iterator[list[str]]:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         printed = StringIO()
         with redirect_stdout(printed):
-            translate.main("gad-7")
-            for stage in (assess, intervene):
-                for model in ("talker", "head"):
-                    stage.main(model)
-            diagnose_questionnaires.main()
+            set_scale(Path(), "quick")
+            build.main("gad-7")
+            for model in ("talker", "head"):
+                ask.main("questionnaires", model)
+            diagnose.main("questionnaires")
         yield printed.getvalue().splitlines()
 
 
+def prompts() -> pd.DataFrame:
+    return frames("questionnaires", "gad-7")["prompts"]
+
+
 def answers(model: str) -> pd.DataFrame:
-    return read_frame(Path("data/scores/interventions") / model / "answers.parquet")
+    """Logits by prompt and state; `corpus` is empty for the model as it is."""
+    return read_frame(ASKED / model / "entailment.parquet")
 
 
 def course(model: str) -> pd.DataFrame:
-    return read_frame(Path("data/scores/interventions") / model / "course.parquet")
+    """What the scores of a model say of its way."""
+    given = {table: read_frame(ASKED / model / f"{table}.parquet") for table in ANSWERS}
+    plan, subject = plan_of("questionnaires", "gad-7"), read_subject(ASKED / model)
+    return scores(frames("questionnaires", "gad-7"), plan, given, subject)["course"]
 
 
 def diagnosed(table: str) -> pd.DataFrame:
-    return read_frame(Path("data/diagnosis/questionnaires") / f"{table}.parquet")
+    return read_frame(Path("data/diagnosis/questionnaires/tables") / f"{table}.parquet")
 
 
 STATES = {
@@ -95,27 +113,43 @@ STATES = {
 }
 
 
+@pytest.fixture
+def elsewhere(built: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Goes to a copy of the folder, whose declaration it edits; answers are those that the store has."""
+
+    def go(change: Callable[[dict[str, Any]], object]) -> None:
+        shutil.copytree(Path(), tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("cache"))
+        monkeypatch.chdir(tmp_path / "copy")
+        declared = YAML(typ="safe").load(Path("params.yaml"))
+        change(declared)
+        Path("params.yaml").write_text(json.dumps(declared))
+        set_scale(Path(), "quick")
+
+    return go
+
+
 @pytest.mark.usefixtures("built")
 class TestIntervene:
     @pytest.mark.parametrize("model", ["talker", "head"])
     def test_every_epoch_is_asked_or_the_last(self, model) -> None:
-        n = len(read_frame(Path("data/built/questionnaires/gad-7/prompts.parquet")))
-        found = answers(model).groupby(["corpus", "epoch"])
+        found = answers(model).query("corpus != ''").groupby(["corpus", "epoch"])
         assert set(found.groups) == STATES[model]
-        assert {len(rows) for _, rows in found} == {3 * n}
+        for _, rows in found:
+            assert sorted(rows["id"]) == sorted(prompts()["id"])
+            assert np.isfinite(rows[list(LABELS)].to_numpy()).all()
 
     @pytest.mark.parametrize("model", ["talker", "head"])
-    def test_before_it_is_the_model_that_was_assessed(self, model) -> None:
-        key = ["id", "measure"]
-        scores = read_frame(Path(f"data/scores/questionnaires/{model}.parquet"))
-        assert (scores["framing"] != "bare").any() == (model == "talker")
-        assessed = scores[scores["framing"] == "bare"].set_index(key)["value"]
-        whole = answers(model)
+    def test_before_it_is_the_model_as_it_is(self, model) -> None:
+        whole, ids = answers(model), prompts()["id"]
+        alone = whole[whole["corpus"] == ""].set_index("id")[list(LABELS)]
+        assert (len(alone) > len(ids)) == (model == "talker")  # that is also asked after prefixes
+        as_it_is = alone.loc[ids]
         for corpus in CORPORA:
-            here = whole[(whole["corpus"] == corpus) & (whole["epoch"] == 0)].set_index(key)["value"]
-            assert here.loc[assessed.index].tolist() == assessed.tolist()
-            after = whole[(whole["corpus"] == corpus) & (whole["epoch"] == 1 + (corpus == "gloom"))]
-            assert abs(after.set_index(key)["value"].loc[assessed.index] - assessed).max() > 1e-3
+            here = whole[whole["corpus"] == corpus].set_index("id")
+            before = here[here["epoch"] == 0][list(LABELS)].loc[ids]
+            pd.testing.assert_frame_equal(before, as_it_is, check_exact=True)
+            after = here[here["epoch"] == 1 + (corpus == "gloom")][list(LABELS)].loc[ids]
+            assert (after - as_it_is).abs().to_numpy().max() > 1e-3
 
     @pytest.mark.parametrize(
         ("model", "measures"), [("talker", {"loss", "plain_pairs", "reply"}), ("head", {"loss", "plain_pairs"})]
@@ -135,16 +169,22 @@ class TestIntervene:
         assert found["text"].notna().tolist() == (found["measure"] == "reply").tolist()
 
     def test_every_answer_is_counted_once(self, built) -> None:
-        """Of the head: plain pairs of the model as it was, and all of three states more; the rest had been asked."""
-        n = len(read_frame(Path("data/built/questionnaires/gad-7/prompts.parquet")))
-        assert f"head: {n:,} prompts, {n:,} answers asked of the model" in built
-        assert f"head: 2 corpora, {SAMPLE + 3 * (n + SAMPLE):,} answers asked of the model" in built
+        """Of the head: the model as it was, and three states more; talker's stage asked the tools what they say.
+
+        Of the model as it was the plain pairs are asked after the prompts: beside some of them, but not all.
+        """
+        n = len(prompts())
+        (line,) = [line for line in built if line.startswith("head: ")]
+        assert line.startswith(f"head: {6 * n:,} entailment, {5 * SAMPLE:,} pairs, 3 losses, ")
+        asked = int(re.fullmatch(r".*; (\d+) of them asked of models", line)[1])
+        once = 4 * (n + SAMPLE)
+        assert once <= asked < once + n
 
     def test_again_it_asks_nothing_and_writes_the_same(self, capsys) -> None:
-        folder = Path("data/scores/interventions/head")
+        folder = ASKED / "head"
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
-        intervene.main("head")
-        assert capsys.readouterr().out == "head: 2 corpora, 0 answers asked of the model\n"
+        ask.main("questionnaires", "head")
+        assert capsys.readouterr().out.endswith("; 0 of them asked of models\n")
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -177,8 +217,9 @@ class TestDiagnosis:
         assert (lineages["n"].tolist(), set(lineages["verdict"])) == ([2, 2], {"fewer than 5 lineages"})
 
     def test_the_course_is_that_of_all_models(self) -> None:
-        both = pd.concat([course("talker"), course("head")], ignore_index=True)
-        pd.testing.assert_frame_equal(diagnosed("course"), both)
+        both, found = pd.concat([course("talker"), course("head")], ignore_index=True), diagnosed("course")
+        as_written = both[list(found)].astype(found.dtypes)
+        pd.testing.assert_frame_equal(found, as_written)
 
     def test_both_models_make_the_population(self) -> None:
         found = diagnosed("population").set_index("model")
@@ -194,30 +235,33 @@ class TestDiagnosis:
         quality = diagnosed("quality")
         assert quality["measure"].value_counts().to_dict() == {"silhouette": 4, "similarity": 2, "slor": 2}
 
-    def test_without_a_corpus_the_tables_are_empty(self, tmp_path, monkeypatch) -> None:
-        nobody = Declared()
-        nobody.active = nobody.active.model_copy(update={"interventions": []})
-        monkeypatch.setattr(diagnose_questionnaires, "FOLDER", tmp_path)
-        diagnose_questionnaires._write_interventions(nobody, *[pd.DataFrame()] * 2, [])
-        for table in ("trajectories", "changes", "course"):
-            found, expected = read_frame(tmp_path / f"{table}.parquet"), diagnosed(table)
-            assert (len(found), list(found.columns)) == (0, list(expected.columns))
+    def test_where_no_model_is_adapted_the_tables_are_empty(self, elsewhere) -> None:
+        def nobody(declared: dict[str, Any]) -> None:
+            for entry in declared["models"].values():
+                entry.pop("intervention", None)
 
-    def test_a_poor_item_stops_where_that_is_asked_for(self, tmp_path) -> None:
-        quality = diagnosed("quality").assign(verdict="good")
-        diagnose_questionnaires._refuse_poor(Declared(), quality.assign(verdict="poor"))
-        declared = json.loads(Path("params.yaml").read_text())
-        declared["questionnaires"]["gad-7"]["stop_below"] = True
-        (tmp_path / "params.yaml").write_text(json.dumps(declared))
-        params = Declared(tmp_path / "params.yaml")
-        diagnose_questionnaires._refuse_poor(params, quality)
-        row = quality.index == 0
-        with pytest.raises(UserError) as caught:
-            diagnose_questionnaires._refuse_poor(params, quality.assign(verdict=np.where(row, "poor", "good")))
-        first = quality.iloc[0]
-        assert str(caught.value).startswith(
-            f"gad-7, item {first['item']}: {first['measure']} is {first['value']:.2f}; "
-        )
+        columns = {table: list(diagnosed(table)) for table in ("trajectories", "changes", "course")}
+        elsewhere(nobody)
+        for model in ("talker", "head"):
+            ask.main("questionnaires", model)
+        diagnose.main("questionnaires")
+        for table, expected in columns.items():
+            found = diagnosed(table)
+            assert (len(found), list(found)) == (0, expected)
+
+    @pytest.mark.parametrize("stops", [True, False])
+    def test_a_poor_item_stops_where_that_is_asked_for(self, stops, elsewhere, error_of) -> None:
+        quality = diagnosed("quality")
+        poor = quality[quality["verdict"] == "poor"]
+        assert len(poor)
+        elsewhere(lambda declared: declared["instruments"]["gad-7"].update(stop_below=stops))
+        build.main("gad-7")
+        if not stops:
+            diagnose.main("questionnaires")
+            return
+        said = error_of(diagnose.main, "questionnaires")
+        beginnings = [f"gad-7, item {row.item}: {row.measure} is {row.value:.2f}; " for row in poor.itertuples()]
+        assert said.startswith(tuple(beginnings))
 
 
 class TestPopulation:
@@ -228,13 +272,10 @@ class TestPopulation:
         [(0.7, True, "counts"), (0.69, False, "below its bar, does not count")],
     )
     def test_the_bar(self, accuracy, member, standing, tmp_path, monkeypatch) -> None:
-        from tests.training.tiny import PAIRS, params
+        from tests.training.tiny import PAIRS, declaration
 
         monkeypatch.chdir(tmp_path)
-        written = params(PAIRS, bar=0.7).model_dump(mode="json", exclude_unset=True)
-        written["active"]["entailment"] = ["tiny"]
-        (tmp_path / "params.yaml").write_text(json.dumps(written))
-        declared = Declared()
+        (tmp_path / "params.yaml").write_text(json.dumps(declaration(PAIRS, bar=0.7)))
         record = {
             "labels": [],
             "base": "",
@@ -244,7 +285,7 @@ class TestPopulation:
         (tmp_path / "data/adapters/tiny").mkdir(parents=True)
         (tmp_path / "data/adapters/tiny/training.json").write_text(json.dumps(record))
 
-        (row,) = diagnose_questionnaires._population(declared).to_dict("records")
+        (row,) = population([subject_of("tiny", Declared().catalogue)]).to_dict("records")
 
         assert (row["member"], row["standing"]) == (member, standing)
         assert (row["accuracy"], row["bar"], row["n_held_out"]) == (accuracy, 0.7, 40)

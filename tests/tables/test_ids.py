@@ -2,10 +2,10 @@ import hashlib
 
 import pytest
 
-from evenruler.instruments.probes.build import compile_domain
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import ProbeSource
+from evenruler.instruments.probes.build.compiling import compile_domain
+from evenruler.instruments.probes.declare import ProbeSource
 from evenruler.tables import content_sha256, row_id
+from tests.instruments.probes.conftest import settings_of
 
 IDENTITY = {
     "family": "probes",
@@ -96,7 +96,7 @@ def jobs(template: str) -> ProbeSource:
 
 def test_an_edit_of_the_content_keeps_the_id_and_shows_in_the_hash():
     before, after = (
-        compile_domain("jobs", jobs(template), ProbeSettings(), None)
+        compile_domain("jobs", jobs(template), settings_of())
         for template in ("A {ATTRIBUTE} is a {TARGET}.", "The {ATTRIBUTE} is a {TARGET}.")
     )
     assert [row["text"] for row in after.probes] == ["The nurse is a man.", "The nurse is a woman."]

@@ -5,9 +5,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from evenruler.instruments.probes.build import compile_domain
-from evenruler.instruments.probes.settings import ProbeSettings
-from evenruler.instruments.probes.source import load_probe_source
+from evenruler.declared import Declared
+from evenruler.instruments.probes.build.compiling import compile_domain
+from evenruler.instruments.probes.declare import load
 from evenruler.models.backends.likelihood import LikelihoodScorer, _log_probabilities, _logits
 from evenruler.models.records import Request
 from tests.conftest import ROOT
@@ -23,9 +23,10 @@ MASKED = [kind for kind in KINDS if kind != "mamba"]
 @pytest.fixture(scope="module")
 def mixed() -> list[str]:
     """A sentence of every shipped template, and what a user might also ask."""
-    settings = ProbeSettings(article={"validation": "literal"})
-    source = load_probe_source(ROOT / "data/sources/probes/occupation-gender.yaml", settings)
-    rows = compile_domain("occupation-gender", source, settings, None).probes
+    settings = Declared(ROOT / "params.yaml").settings("occupation-gender")
+    sources = ROOT / "data/sources/probes"
+    source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
+    rows = compile_domain("occupation-gender", source, settings).probes
     chosen = rows[::637]  # of the 600 of each template, one that lies 37 further than in the one before
     assert len({row["template"] for row in chosen}) == len(chosen) == 16
     shipped = [row["text"] for row in chosen]

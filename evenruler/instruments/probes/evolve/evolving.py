@@ -60,7 +60,7 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> 
     source: ProbeSource = declaration.source
     assert settings.evolve is not None
     start = settings.evolve.start
-    runs = _runs(declaration.name, settings, settings.evolve, source, load, kept)
+    runs = runs_of(declaration.name, settings, settings.evolve, source, load, kept)
     found = as_source(source, start, runs[0])
     first = next(iter(found.sets.values()))
     shared = {"variant": settings.article_of(start), "source": first.source, "licence": first.licence}
@@ -81,10 +81,19 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> 
     )
 
 
-def _runs(
+def runs_of(
     name: str, settings: Settings, evolve: Evolve, source: ProbeSource, load: Callable[[str], Any], kept: Path
 ) -> list[Run]:
-    """The guided run, and the one that replaces any word where the scale asks for it."""
+    """The guided run, and the one that replaces any word where the settings ask for it.
+
+    Args:
+        name: Of the instrument.
+        settings: Of the instrument.
+        evolve: How its templates evolve.
+        source: What users wrote.
+        load: A model by its name in the catalogue.
+        kept: The folder where generations are kept.
+    """
     model, writer, embedder = load(evolve.model), load(evolve.operator), load(settings.embedder)
     article = settings.article_of(evolve.start)
     ruler = Ruler(model, source, article, evolve.gradient_attributes)
