@@ -7,7 +7,6 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-
 WIDTH = 120
 """Of lines that people write."""
 

@@ -60,8 +60,8 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
     """Forced from compile to card, each stage started cold: every benchmark file again, byte for byte."""
     before = built.contents("benchmarks")
     output = built.run("dvc", "repro", "--force", "card@occupation-gender", cold=True)
-    asked = [f"ask@probes-{model}" for model in ("tiny-a", "tiny-b")]
-    assert sorted(ran(output)) == sorted(["build@occupation-gender", *asked, "diagnose@probes", "card@occupation-gender"])
+    asked = {"ask@probes-tiny-a", "ask@probes-tiny-b"}
+    assert set(ran(output)) == {"build@occupation-gender", *asked, "diagnose@probes", "card@occupation-gender"}
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card@occupation-gender")
 
