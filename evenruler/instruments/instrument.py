@@ -17,8 +17,8 @@ A family is a package of `evenruler.instruments` with a room for each stage, and
     report    sections(shown) -> [Section]                      words and pictures
 
 Frames that `TABLES` does not name are for `across` alone. `schemas.py` holds columns, `starter/` what `evenruler new`
-writes. A room imports of its family only `declare`, `schemas` and itself, and `diagnose` also `ask`. `ask` and `diagnose`
-are given published tables and the plan alone, so that a benchmark can be measured wherever it lies.
+writes. A room imports of its family only `declare`, `schemas` and itself, and `diagnose` also `ask`. What `ask` and
+`diagnose` are given is published: tables and plan. So a benchmark can be measured wherever it lies.
 """
 
 from collections import Counter
