@@ -79,7 +79,7 @@ class ModelEntry(Strict):
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None
-    """Whether it is adapted to the corpora of `interventions`, and answers after every epoch or after the last."""
+    """Whether it is adapted to the corpora of questionnaires, and answers after every epoch or after the last."""
     limits: Text | None = None
     """Of an `encoder`: what its card warns of, beside what it says of every model of ours."""
     lineage: Slug | None = None

@@ -123,5 +123,16 @@ def _checksum(uses: Iterable[Use], catalogue: Catalogue) -> str:
 
     The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
     """
-    models = sorted({use.model for use in uses})
-    return content_sha256(*({name: catalogue.models[name].model_dump(mode="json")} for name in models))[:12]
+    told = [_all_of(model, catalogue) for model in sorted({use.model for use in uses})]
+    return content_sha256(*told)[:12]
+
+
+def _all_of(model: str, catalogue: Catalogue) -> list[Any]:
+    """The entry of a model, and what it names: the data of its head, or the model that it is made of."""
+    entry = catalogue.models[model]
+    found: list[Any] = [model, entry.model_dump(mode="json")]
+    if entry.finetune is not None:
+        found.append(catalogue.training[entry.finetune.validation].model_dump(mode="json"))
+    if entry.scheme == "untrained":
+        found += _all_of(entry.locations[0][1], catalogue)
+    return found

@@ -54,7 +54,7 @@ class TestSettings:
     def test_tools_are_named_with_what_they_must_do(self) -> None:
         assert settings().uses(None) == [Use("minilm", "embed", "embedder")]
         judged = settings(acceptability="judge").uses(None)
-        assert judged[1:] == [Use("judge", "slor", "acceptability")]
+        assert judged[1:] == [Use("judge", ("slor", "classify"), "acceptability")]
 
     def test_those_that_are_shipped(self) -> None:
         declared = Declared(ROOT / "params.yaml", "paper")

@@ -32,7 +32,7 @@ class Answers:
     def __init__(self, reply: Callable[[str, str | None], str | None]) -> None:
         self.reply, self.asked = reply, list[Request]()
 
-    def answer(self, request: Request, inputs: dict[str, list[Any]]) -> dict[str, Any]:
+    def answer(self, request: Request, inputs: dict[str, list[Any]], n: int) -> dict[str, Any]:
         self.asked.append(request)
         texts: Sequence[str] = inputs.get("text", inputs.get("prompt", []))
         assert len(set(texts)) == len(texts) or not request.by, "a tool is asked twice"

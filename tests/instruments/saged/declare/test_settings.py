@@ -93,9 +93,9 @@ def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Pa
         Use("moods", "classify", "features.mood.model"),
         Use("judge", "generate", "features.asked.model"),
         Use("f", "embed", "features.other.model"),
-        Use("writer", "generate", "assemble.model"),
-        Use("finder", "generate", "find.model"),
-        Use("replacer", "generate", "find.replacements.model"),
+        Use("writer", "generate", "assemble.model", tool=False),
+        Use("finder", "generate", "find.model", tool=False),
+        Use("replacer", "generate", "find.replacements.model", tool=False),
     ]
     assert [use.model for use in own.uses(source.resolved())] == ["e", "moods", "judge", "f", "writer"]
 
