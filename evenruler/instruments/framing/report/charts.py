@@ -10,10 +10,8 @@ import altair as alt
 import pandas as pd
 
 from evenruler.measurement import bootstrap
+from evenruler.report.style import INK, ONE_HUE, QUIET
 
-ONE_HUE = "#1b5e7a"
-QUIET = "#8a979d"
-INK = "#1d2529"
 DIGITS = 4
 """Decimals that a page keeps; values that agree in them are one value."""
 FEWEST_FOR_A_SHAPE = 5

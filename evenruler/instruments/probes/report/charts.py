@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from evenruler.instruments.probes.report.style import DIVERGING, ONE_HUE
+from evenruler.report.style import DIVERGING, ONE_HUE
 
 NAMED_AT_EACH_END = 5
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from evenruler.instruments.probes.report.evolution_layout import COLUMNS, Piece, pieces, said
 from evenruler.instruments.probes.report.evolution_tree import ORANGE
-from evenruler.instruments.probes.report.style import CATEGORIES, INK, LEGEND, ONE_HUE, QUIET, SEQUENTIAL, Panels
+from evenruler.report.style import CATEGORIES, INK, LEGEND, ONE_HUE, QUIET, SEQUENTIAL, Panels
 
 RUNS: Final = {"guided": ONE_HUE, "random": ORANGE}
 PARTS: Final = {

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from evenruler.instruments.probes.report.evolution_layout import ancestry
-from evenruler.instruments.probes.report.style import INK, LEGEND, ONE_HUE, PALE, QUIET, Panels
+from evenruler.report.style import INK, LEGEND, ONE_HUE, PALE, QUIET, Panels
 
 GREY = "#c9d1d5"
 ORANGE, PURPLE = "#f58518", "#b279a2"

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Final
 
 import altair as alt
 import pandas as pd
 
-SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
-"""Light enough at both ends for dark numbers on it."""
-CATEGORIES: Final = "tableau10"
+from evenruler.report.style import CATEGORIES, SEQUENTIAL
+
 DIGITS = 4
 """Decimals that a page keeps of a cell."""
 CELL = 37

@@ -9,11 +9,6 @@ import pandas as pd
 from evenruler.instruments.saged.report.panels import (
     CALIBRATIONS,
     CONFIGURATION,
-    DIVERGING,
-    INK,
-    ONE_HUE,
-    PALE,
-    QUIET,
     WIDTH,
     calibrated,
     facets,
@@ -23,6 +18,7 @@ from evenruler.instruments.saged.report.panels import (
     width_of,
 )
 from evenruler.report.choices import Choices
+from evenruler.report.style import DIVERGING, INK, ONE_HUE, PALE, QUIET
 
 FOUR_FIFTHS = 0.8
 FARTHEST = 2.5

@@ -7,17 +7,13 @@ import altair as alt
 import pandas as pd
 
 from evenruler.report.choices import Choices
+from evenruler.report.style import INK, LEGEND, ONE_HUE, QUIET, Panels
 
-ONE_HUE, QUIET, INK, PALE = "#1b5e7a", "#8a979d", "#1d2529", "#eceff1"
-DIVERGING: Final = "blueorange"
 CALIBRATIONS: Final = ["raw", "calibrated"]
 CONFIGURATION: Final = ["model", "role"]
 """Columns that a reader may leave open."""
 WIDTH = 760
 """Pixels that a row of panels may take."""
-LEGEND: Final = alt.Legend(title=None, orient="top", symbolSize=90)
-Panels = alt.LayerChart | alt.FacetChart
-"""What Altair says that layers may be."""
 
 
 def facets(
