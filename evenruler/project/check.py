@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import Scale
 from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
-from evenruler.project.active import MADE, SOURCES, in_use, instruments_at
+from evenruler.project.active import SOURCES, in_use, instruments_at
 from evenruler.project.files import edited
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
@@ -51,8 +51,8 @@ def check(root: Path) -> list[str]:
     prune.remove(root, stale)
     lines += [f"removed {path}" for path in stale]
     lines += _bring_lock_in_step(root, locked, stages)
-    for folder in [*MADE.values(), *(f"{SOURCES}/{family}/shared" for family in active.families)]:
-        _keep_folder(root / folder)
+    for family in active.families:
+        _keep_folder(root / SOURCES / family / "shared")
     counted = {"models": active.models, **{family: own.instruments for family, own in active.families.items()}}
     listed = "; ".join(f"{what} {', '.join(names)}" for what, names in counted.items())
     return [*lines, f"checked: scale {active.scale}; {listed}"]

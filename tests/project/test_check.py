@@ -241,7 +241,7 @@ class TestScale:
 
 
 class TestFolders:
-    EMPTY = ("data/evolved", "data/scraped", "data/sources/framing/shared", "data/sources/pairs/shared")
+    EMPTY = ("data/sources/framing/shared", "data/sources/pairs/shared")
 
     def test_those_that_stages_depend_on_are_kept(self, tmp_path) -> None:
         told.put(tmp_path)
