@@ -186,11 +186,11 @@ class Declared:
 
     def _family(self, name: str, entry: Any) -> str:
         family = entry.get("family") if isinstance(entry, dict) else None
-        if family not in FAMILIES:
+        if not isinstance(family, str) or family not in FAMILIES:
             what = "no family" if family is None else f"no family {family!r}"
             remedy = f"name one: {', '.join(FAMILIES)}"
             raise UserError(what, where=f"{self.path}: instruments.{name}", remedy=remedy)
-        return str(family)
+        return family
 
     def _is_used(self, name: str, entry: Any) -> bool:
         own = entry.get("scale") if isinstance(entry, dict) else None

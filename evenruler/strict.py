@@ -132,6 +132,8 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
     elif first["type"] == "string_pattern_mismatch":
         message = f"found {first['input']!r}, expected a slug (lower-case letters, digits, single hyphens)"
         remedy = "rename it"
+    elif first["type"] in ("dict_type", "model_type"):
+        message = f"found {_short(first['input'])}, expected keys"
     elif not first["type"].endswith("value_error"):
         message = f"found {_short(first['input'])}: {message[0].lower()}{message[1:]}"
     if len(errors) > 1:

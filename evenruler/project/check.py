@@ -42,6 +42,7 @@ def check(root: Path) -> list[str]:
     active = _checked(root, params, params.active.scale)
     text = _in_step(path, params, active)
     read_yaml(root / "dvc.yaml")
+    _require_out_of_git(root, active)
     locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
     stages = _stages(root, text, locked)
 
@@ -155,6 +156,18 @@ def _keep_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not any(folder.iterdir()):
         (folder / ".gitkeep").touch()
+
+
+def _require_out_of_git(root: Path, active: Active) -> None:
+    """Git would keep what it tracks already, whatever it is told to ignore, and DVC refuses to keep it."""
+    for name, entry in active.card_of_others.items():
+        folder = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
+        if prune.tracked(root, [folder]):
+            raise UserError(
+                "git tracks it, and it holds text of others",
+                where=folder.as_posix(),
+                remedy=f"run `git rm -r --cached {folder.as_posix()}`, or say that the text of {name!r} is ours",
+            )
 
 
 def _keep_out_of_git(root: Path, active: Active) -> list[str]:

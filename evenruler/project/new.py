@@ -6,6 +6,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from evenruler.errors import UserError, nearest
@@ -31,12 +32,14 @@ def start(root: Path, family: str, name: str) -> list[str]:
         Lines that say what was written.
 
     Raises:
-        UserError: There is no such family, the name is no slug, or is taken.
+        UserError: There is no such family, the name is no slug, no word in YAML, or is taken.
     """
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise UserError(f"{name!r} is no slug", remedy="use lower-case letters, digits and single hyphens")
+    if not isinstance(YAML(typ="safe", pure=True).load(name), str):
+        raise UserError(f"{name!r} is no word in YAML", remedy="begin with a word, as in 'set-1'")
     params, folder = root / "params.yaml", root / SOURCES / family
     source = folder / f"{name}.yaml"
     if source.exists() or name in load_params(params).instruments:

@@ -80,6 +80,9 @@ def load_params(path: Path | str = "params.yaml") -> Params:
     path = Path(path)
     written = read_yaml(path)
     refuse_hidden_keys(written, path)
+    if isinstance(written, dict) and written.get("active") is None:
+        remedy = "add `active: {scale: quick}`; `evenruler check` writes the rest"
+        raise UserError("missing", where=f"{path}: active", remedy=remedy)
     params = validate(Params, written, path)
     _check_recipes(params, path)
     for name, entry in params.models.items():

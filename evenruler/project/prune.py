@@ -67,7 +67,7 @@ def _others(folder: Path, keep: set[str]) -> list[Path]:
 
 
 def _require_ours(root: Path, paths: list[Path]) -> None:
-    known = lock.known_outs(root) | _tracked(root, paths)
+    known = lock.known_outs(root) | tracked(root, paths)
     unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known)]
     if unknown:
         first, *rest = unknown
@@ -87,7 +87,7 @@ def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
     return any(one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in known)
 
 
-def _tracked(root: Path, paths: list[Path]) -> set[str]:
+def tracked(root: Path, paths: list[Path]) -> set[str]:
     """The files in git's index at or below some paths; none where there is no git."""
     command = ["git", "ls-files", "-z", "--", *map(str, paths)]
     try:

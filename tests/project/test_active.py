@@ -165,6 +165,10 @@ class TestWhatIsRefused:
                 "instruments.hair: no family 'framming'; name one: probes, questionnaires, framing, saged, pairs",
             ),
             (
+                [("hair: {family: framing}", "hair: {family: [framing]}")],
+                "instruments.hair: no family ['framing']; name one: probes, questionnaires, framing, saged, pairs",
+            ),
+            (
                 [("hair: {family: framing}", "hair: {seed: 1}")],
                 "instruments.hair: no family; name one: probes, questionnaires, framing, saged, pairs",
             ),
@@ -193,7 +197,7 @@ class TestWhatIsRefused:
                 "families.pairs.mots: unknown key 'mots'; did you mean 'most'?; rename or remove it",
             ),
         ],
-        ids=["family", "no-family", "scale", "model", "cannot", "nobody-to-ask", "settings"],
+        ids=["family", "family-a-list", "no-family", "scale", "model", "cannot", "nobody-to-ask", "settings"],
     )
     def test_in_one_line(self, tmp_path, error_of, changes, line) -> None:
         path = told.put(tmp_path, *changes)

@@ -276,6 +276,24 @@ class TestTextOfOthers:
         assert not ignored.exists()
         assert check(tmp_path) == [CHECKED]
 
+    def test_what_git_tracks_must_be_taken_out_of_it_first(self, tmp_path) -> None:
+        told.put(tmp_path)
+        card = tmp_path / "benchmarks/pairs-nurses/README.md"
+        card.parent.mkdir(parents=True)
+        card.write_text("a card")
+        track(tmp_path)
+        before = files_of(tmp_path)
+        with pytest.raises(UserError) as caught:
+            check(tmp_path)
+        assert str(caught.value) == (
+            "benchmarks/pairs-nurses: git tracks it, and it holds text of others; run `git rm -r --cached "
+            "benchmarks/pairs-nurses`, or say that the text of 'nurses' is ours"
+        )
+        assert files_of(tmp_path) == before
+        subprocess.run(["git", "rm", "-rq", "--cached", "benchmarks/pairs-nurses"], cwd=tmp_path, check=True)
+        assert check(tmp_path)[-1] == CHECKED
+        assert card.exists()
+
 
 class TestPruning:
     KEPT = (

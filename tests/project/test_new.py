@@ -46,6 +46,14 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
     assert all(name == "params.yaml" or name not in before for name in written), "what was there stays"
 
 
+def test_params_as_shipped_gains_one_line_and_keeps_its_comments(tmp_path) -> None:
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    before = (tmp_path / "params.yaml").read_text()
+    start(tmp_path, "framing", "brand-new")
+    after = (tmp_path / "params.yaml").read_text()
+    assert after.replace("  brand-new: {family: framing}\n", "") == before
+
+
 def test_every_family_of_the_house_that_is_behind_its_doors_is_tried() -> None:
     behind = [family for family, package in FAMILIES.items() if files(package).joinpath("declare").is_dir()]
     assert set(behind) == {*STARTED, "pairs"}
@@ -108,6 +116,10 @@ class TestWhatIsRefused:
             *(
                 ("pairs", name, f"{name!r} is no slug; use lower-case letters, digits and single hyphens")
                 for name in ("Sailors", "two words", "a--b", "-a", "a-", "a.b", "a/b", "", "é", "a\n")
+            ),
+            *(
+                ("pairs", name, f"{name!r} is no word in YAML; begin with a word, as in 'set-1'")
+                for name in ("2024", "1e3", "null", "true", "2024-01-01")
             ),
             ("pairs", "doctors", "the instrument 'doctors' is there already; take another name"),
             ("pairs", "bred", "the instrument 'bred' is there already; take another name"),

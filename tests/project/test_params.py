@@ -207,10 +207,12 @@ REFUSED = [
         "  jobs:\n    family: framing\n    stimuli: {quick: 3, paper: 9}",
         "  jobs: framing",
         "instruments.jobs",
-        ["'framing'", "dictionary"],
+        ["'framing'", "expected keys"],
         id="instrument-no-mapping",
     ),
-    pytest.param("  framing: {seed: 2}", "  framing: 2", "families.framing", ["2", "dictionary"], id="family-a-number"),
+    pytest.param(
+        "  framing: {seed: 2}", "  framing: 2", "families.framing", ["2", "expected keys"], id="family-a-number"
+    ),
     pytest.param(
         "  framing: {seed: 2}",
         "  framming: {seed: 2}",
@@ -293,6 +295,24 @@ REFUSED_IN_WORDS = [
 
 
 class TestWhatIsRefused:
+    @pytest.mark.parametrize("without", ["", "active:\n"])
+    def test_a_file_that_names_no_scale_is_told_how(self, file_with, error_of, without):
+        path = file_with("params.yaml", PARAMS, ("active:\n  scale: quick\n", without))
+        said = "missing; add `active: {scale: quick}`; `evenruler check` writes the rest"
+        assert error_of(load_params, path) == f"{path}: active: {said}"
+
+    @pytest.mark.parametrize(
+        ("old", "new", "said"),
+        [
+            ("  later: {family: saged, scale: paper}\n", "  later:\n", "instruments.later: found None"),
+            ("  later: {family: saged, scale: paper}\n", "  later: [saged]\n", "instruments.later: found ['saged']"),
+            ("active:\n  scale: quick\n", "active: quick\n", "active: found 'quick'"),
+        ],
+    )
+    def test_what_is_no_mapping_is_told_in_words_of_ours(self, file_with, error_of, old, new, said):
+        path = file_with("params.yaml", PARAMS, (old, new))
+        assert error_of(load_params, path) == f"{path}: {said}, expected keys; mend it"
+
     def test_the_sound_file_is_read(self, file_with):
         load_params(file_with("params.yaml", PARAMS))
 

@@ -171,7 +171,7 @@ REFUSED = [
     pytest.param(
         ("[engineer, flight attendant, CEO]", "engineer"),
         "attributes",
-        ["'engineer'", "dictionary"],
+        ["'engineer'", "expected keys"],
         id="attributes-text",
     ),
     pytest.param(("[man, he]", "[]"), "targets.men", ["[]", "at least 1"], id="empty-group"),
