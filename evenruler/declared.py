@@ -85,6 +85,18 @@ class Active(Strict):
         """Every model that is asked something."""
         return list(dict.fromkeys(entry.model for entry in self.ask.values()))
 
+    def entry(self, of: str, name: str) -> Any:
+        """An entry of one of the mappings.
+
+        Raises:
+            UserError: Nothing of that name is in use.
+        """
+        entries: dict[str, Any] = getattr(self, of)
+        if name not in entries:
+            remedy = f"mend the name ({nearest(name, entries)}), or run `evenruler check`"
+            raise UserError(f"{name!r} is not in use", where=f"params.yaml: active.{of}", remedy=remedy)
+        return entries[name]
+
 
 class DiagnosisSettings(Strict):
     """How intervals are computed."""

@@ -30,7 +30,9 @@ def main(family: str, name: str) -> None:
     """Ask the model, and the tools that the instruments name, whatever the store does not have."""
     params = Declared()
     door, subject = room(family, "ask"), subject_of(name, params.catalogue)
-    asked = {own: (frames(family, own), plan_of(family, own)) for own in params.active.families[family].instruments}
+    asked = {
+        own: (frames(family, own), plan_of(family, own)) for own in params.active.entry("families", family).instruments
+    }
     for line in left_out(door, asked, subject):
         print(line)
 

@@ -31,7 +31,7 @@ def main(family: str) -> None:
         write_table(rows[schema.names] if len(rows) else [], schema, folder / FOLDER / f"{name}.parquet")
     evidence = door.evidence(tables)
     origins = {record.subject.name: record.subject.origin for record in records}
-    for name in params.active.families[family].instruments:
+    for name in params.active.entry("families", family).instruments:
         figures = evidence.get(name, {})  # of no model, where none could be asked
         write_json({"models": origins, "figures": figures}, folder / EVIDENCE / f"{name}.json")
     write_json(evidence, folder / METRICS)
@@ -42,7 +42,7 @@ def main(family: str) -> None:
 def _records(params: Declared, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
-    in_use = params.active.families[family]
+    in_use = params.active.entry("families", family)
     built = {name: (frames(family, name), plan_of(family, name)) for name in in_use.instruments}
     for model in in_use.models:
         folder = ANSWERS / family / model

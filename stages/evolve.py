@@ -21,7 +21,7 @@ def main(name: str) -> None:
     A run that broke off goes on after its last whole generation.
     """
     params = Declared()
-    entry, settings = params.active.evolve[name], params.settings(name)
+    entry, settings = params.active.entry("evolve", name), params.settings(name)
     if Path(entry.source).stem != settings.written_as(name):
         where = f"{params.path}: active.evolve.{name}.source"
         what = f"found {entry.source}, but it evolves of {settings.written_as(name)}"

@@ -30,7 +30,7 @@ def declaration(params: Declared, name: str) -> Declaration:
     Raises:
         UserError: Something that users wrote is wrong, or the stage did not run yet.
     """
-    entry = params.active.instruments[name]
+    entry = params.active.entry("instruments", name)
     path, settings = Path(entry.source), params.settings(name)
     made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
     written = path / SOURCE if settings.made_by else path

@@ -29,7 +29,7 @@ def _lead(params: Declared) -> str:
 
 
 def _sections(params: Declared, family: str) -> list[Section]:
-    declared = {name: declaration(params, name) for name in params.active.families[family].instruments}
+    declared = {name: declaration(params, name) for name in params.active.entry("families", family).instruments}
     built: Mapping[str, BuiltFrames] = {name: BuiltFrames(family, name) for name in declared}
     paths = sorted((DIAGNOSIS / family / TABLES).glob("*.parquet"))
     found: list[Section] = room(family, "report").sections(

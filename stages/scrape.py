@@ -14,7 +14,7 @@ SCRAPED = Path("data/scraped")
 def main(domain: str) -> None:
     """Write every sentence that holds a keyword, every page, and the source; say which concepts have none."""
     params = Declared()
-    entry = params.active.scrape[domain]
+    entry = params.active.entry("scrape", domain)
     path = Path(entry.source)
     source = load(path, params.settings(domain), SOURCES / entry.family / "shared")
     made = make(domain, source, path, SCRAPED / domain)

@@ -207,3 +207,12 @@ class TestOtherParts:
         found = declared(("  card: {", "  instruments: {ours: {family: framing, source: a.yaml}}\n  card: {"))
         assert error_of(lambda: found.active).startswith(f"{found.path}: active.instruments.ours.models: missing")
         assert set(InUse.model_fields) == {"family", "source", "models"}
+
+
+def test_what_is_not_in_use_is_named(error_of) -> None:
+    active = Active.model_validate({"scale": "quick", "families": {"probes": {"instruments": ["jobs"], "models": []}}})
+    assert active.entry("families", "probes").instruments == ["jobs"]
+    assert error_of(active.entry, "families", "probe") == (
+        "params.yaml: active.families: 'probe' is not in use; mend the name (did you mean 'probes'?), "
+        "or run `evenruler check`"
+    )
