@@ -110,8 +110,8 @@ def test_its_numbers_are_ours(model_and_folder, warm_client: Warm | None, tmp_pa
     root = tmp_path / "root"
     write_benchmark(made, root / "benchmarks" / made.name)
     declared = tiny_declaration({"tiny": folder}, entailment=True)
-    declared["active"]["entailment"] = ["tiny"]
-    YAML(typ="safe").dump({**declared, "questionnaires": {QUESTIONNAIRE: {}}}, root / "params.yaml")
+    declared["instruments"] = {QUESTIONNAIRE: {"family": "questionnaires"}}
+    YAML(typ="safe").dump(declared, root / "params.yaml")
     with running() as hub:
         client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
