@@ -1,0 +1,88 @@
+"""What a difference between two groups of words would be if the groups meant nothing: every other way to halve them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenruler.measurement.checks import Floats
+
+MOST = 200_000
+"""Regroupings that are counted one by one; with more, a sample would be needed."""
+
+_SAME = 1e-9
+"""Of the values: those that differ by no more of their size are equal, as two orders of one sum are."""
+
+
+@dataclass(frozen=True)
+class Regrouped:
+    """A statistic of the groups as they are, among all that regroupings give."""
+
+    value: float
+    rank: int
+    """1 where no regrouping gives more."""
+    n: int
+    """Regroupings, the groups as they are among them."""
+    median: float
+    """Of all regroupings: what there would be without the construct."""
+
+    @property
+    def p(self) -> float:
+        """Share of regroupings that give as much or more; exact, one-sided, at least 1 / n."""
+        return self.rank / self.n
+
+
+def halves(n: int) -> NDArray[np.int8]:
+    """Every way to part n units into two groups of equal size; which of the two is called first does not matter.
+
+    Args:
+        n: An even number.
+
+    Returns:
+        [C(n, n/2) / 2, n] of 1 and -1; the first unit is always 1.
+
+    Raises:
+        ValueError: n is odd or 0, or there are more than `MOST` ways.
+    """
+    if n < 2 or n % 2:
+        raise ValueError(f"{n} units cannot be halved")
+    ways = comb(n, n // 2) // 2
+    if ways > MOST:
+        raise ValueError(f"{n} units can be halved in {ways:,} ways, more than {MOST:,}")
+    found = np.full((ways, n), -1, dtype=np.int8)
+    found[:, 0] = 1
+    for row, others in enumerate(combinations(range(1, n), n // 2 - 1)):
+        found[row, list(others)] = 1
+    return found
+
+
+def regrouped(
+    scores: ArrayLike, groups: ArrayLike, statistic: Callable[[Floats], Floats], signed: bool = False
+) -> Regrouped:
+    """Rank a statistic of the difference between two groups among those of all regroupings of their units.
+
+    Args:
+        scores: [..., n] a score of each unit, as the log-likelihood of a sentence with each word.
+        groups: [n] 1 for the first group, -1 for the other; of equal size.
+        statistic: Of [k, ...] differences, the mean of the first group minus that of the other, one value each: [k].
+        signed: Whether the statistic changes its sign with the names of the groups; then its size is ranked.
+
+    Raises:
+        ValueError: The groups are not of equal size, or a score is not a number.
+    """
+    x, signs = np.asarray(scores, dtype=np.float64), np.asarray(groups, dtype=np.int8)
+    if signs.shape != x.shape[-1:] or set(signs.tolist()) != {1, -1} or signs.sum() != 0:
+        raise ValueError("expected two groups of equal size, 1 and -1, of the units of the last axis")
+    if not np.isfinite(x).all():
+        raise ValueError("scores must be finite")
+    ways = halves(len(signs))
+    weights = ways.astype(np.float64) / (len(signs) / 2)
+    values = np.asarray(statistic(np.moveaxis(x @ weights.T, -1, 0)), dtype=np.float64)
+    as_they_are = int(np.flatnonzero((ways == signs * signs[0]).all(axis=1))[0])
+    own = float(values[as_they_are]) * (float(signs[0]) if signed else 1.0)
+    sizes = np.abs(values) if signed else values
+    reached = sizes[as_they_are] - _SAME * max(abs(sizes[as_they_are]), float(np.abs(sizes).max()))
+    return Regrouped(own, int((sizes >= reached).sum()), len(ways), float(np.median(sizes)))

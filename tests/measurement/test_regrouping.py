@@ -1,0 +1,111 @@
+"""Regroupings, by hand and by simulation."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.measurement.regrouping import MOST, halves, regrouped
+
+
+def spread(differences):
+    """[k, attributes] -> SD over attributes."""
+    return differences.std(axis=1, ddof=1)
+
+
+class TestHalves:
+    @pytest.mark.parametrize(("n", "ways"), [(2, 1), (4, 3), (8, 35), (12, 462)])
+    def test_how_many(self, n, ways):
+        found = halves(n)
+        assert found.shape == (ways, n)
+        assert (found.sum(axis=1) == 0).all()
+        assert len(np.unique(found, axis=0)) == ways
+        # No two are the same but for the names of the groups.
+        assert len({frozenset(np.flatnonzero(row == row[0])) for row in found}) == ways
+
+    def test_of_four(self):
+        assert halves(4).tolist() == [[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]
+
+    @pytest.mark.parametrize("n", [0, 1, 5, -2])
+    def test_what_cannot_be_halved(self, n):
+        with pytest.raises(ValueError, match="cannot be halved"):
+            halves(n)
+
+    def test_too_many(self):
+        with pytest.raises(ValueError, match=f"more than {MOST:,}"):
+            halves(24)
+
+
+class TestRegrouped:
+    def test_by_hand(self):
+        """Two attributes, four words: differences of the three halvings are worked out on paper."""
+        scores = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 1.0]])
+        # (ab|cd): 2, -2; (ac|bd): 1, 1; (ad|bc): 1, -1
+        found = regrouped(scores, [1, 1, -1, -1], spread)
+        assert found.value == pytest.approx(np.sqrt(8))
+        assert (found.rank, found.n, found.p) == (1, 3, 1 / 3)
+        assert found.median == pytest.approx(np.sqrt(2))
+        assert regrouped(scores, [1, -1, 1, -1], spread).rank == 3
+        assert regrouped(scores, [1, -1, -1, 1], spread).rank == 2
+
+    def test_equal_values_share_the_worse_rank(self):
+        assert regrouped(np.ones((3, 4)), [1, 1, -1, -1], spread).rank == 3
+
+    def test_which_group_comes_first_matters_to_a_signed_statistic_alone(self):
+        rng = np.random.default_rng(3)
+        scores, groups = rng.normal(size=(5, 6)), np.array([-1, 1, 1, -1, 1, -1])
+        first, second = (regrouped(scores, sign * groups, spread) for sign in (1, -1))
+        assert first == second
+        first, second = (regrouped(scores, sign * groups, lambda d: d.mean(axis=1), signed=True) for sign in (1, -1))
+        assert first.value == pytest.approx(-second.value)
+        assert (first.rank, first.median) == (second.rank, second.median)
+        assert first.value == pytest.approx(scores[:, groups == 1].mean() - scores[:, groups == -1].mean())
+
+    def test_as_a_loop_over_combinations_has_it(self):
+        rng = np.random.default_rng(4)
+        scores, groups = rng.normal(size=(7, 3, 8)), np.array([1] * 4 + [-1] * 4)
+        values = []
+        for others in combinations(range(1, 8), 3):
+            mine = [0, *others]
+            rest = [unit for unit in range(8) if unit not in mine]
+            biases = scores[..., mine].mean(axis=-1) - scores[..., rest].mean(axis=-1)
+            values.append(biases.mean(axis=1).std(ddof=1))
+        found = regrouped(scores, groups, lambda d: d.mean(axis=2).std(axis=1, ddof=1))
+        assert found.median == pytest.approx(np.median(values))
+        own = (scores[..., :4].mean(axis=-1) - scores[..., 4:].mean(axis=-1)).mean(axis=1).std(ddof=1)
+        assert found.value == pytest.approx(own)
+        assert found.rank == sum(value >= own - 1e-12 for value in values)
+
+    @given(st.integers(0, 10_000))
+    def test_the_rank_is_that_of_the_value(self, seed):
+        scores = np.random.default_rng(seed).normal(size=(4, 6))
+        found = regrouped(scores, [1, 1, 1, -1, -1, -1], spread)
+        assert 1 <= found.rank <= found.n == 10
+        assert (found.value >= found.median) == (found.rank <= 5) or found.rank in (5, 6)
+
+    def test_without_a_construct_p_is_below_five_hundredths_in_five_of_a_hundred(self):
+        rng = np.random.default_rng(11)
+        draws = [regrouped(rng.normal(size=(20, 12)), [1] * 6 + [-1] * 6, spread).p for _ in range(400)]
+        assert np.mean(np.array(draws) < 0.05) == pytest.approx(0.05, abs=0.025)
+        assert np.mean(draws) == pytest.approx(0.5, abs=0.05)
+
+    def test_a_planted_difference_is_first(self):
+        rng = np.random.default_rng(12)
+        scores = rng.normal(size=(20, 12))
+        scores[:, :6] += 3 * rng.normal(size=(20, 1))
+        assert regrouped(scores, [1] * 6 + [-1] * 6, spread).rank == 1
+
+    @pytest.mark.parametrize(
+        ("scores", "groups", "said"),
+        [
+            (np.zeros((2, 4)), [1, 1, 1, -1], "equal size"),
+            (np.zeros((2, 4)), [1, 1, -1], "equal size"),
+            (np.zeros((2, 4)), [1, 0, 0, -1], "equal size"),
+            (np.full((2, 2), np.nan), [1, -1], "finite"),
+        ],
+    )
+    def test_what_is_refused(self, scores, groups, said):
+        with pytest.raises(ValueError, match=said):
+            regrouped(scores, groups, spread)
