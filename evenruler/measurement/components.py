@@ -120,8 +120,8 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike, level: float = 0.95) -
         level: Of the interval.
 
     Returns:
-        The first group's mean minus the other's, with an interval of t with Satterthwaite's degrees of freedom. Its ends
-        are NaN where no variance of the mean is left after noise was taken off.
+        The first group's mean minus the other's, with an interval of t with Satterthwaite's degrees of freedom. Its
+        ends are NaN where no variance of the mean is left after noise was taken off.
 
     Raises:
         ValueError: Shapes do not fit, groups are not of equal size, or a score is not a number.
