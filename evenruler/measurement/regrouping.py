@@ -1,5 +1,6 @@
 """What a difference between two groups of words would be if the groups meant nothing: every other way to halve them."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -7,11 +8,16 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
-from evenruler.measurement.checks import Floats
+from evenruler.measurement.checks import Floats, check_level
+from evenruler.measurement.resampling import Interval
 
 MOST = 200_000
 """Regroupings that are counted one by one; with more, a sample would be needed."""
+
+FEWEST_UNITS = 5
+"""Below which there is no interval."""
 
 _SAME = 1e-9
 """Of the values: those that differ by no more of their size are equal, as two orders of one sum are."""
@@ -73,16 +79,56 @@ def regrouped(
     Raises:
         ValueError: The groups are not of equal size, or a score is not a number.
     """
+    differences, as_they_are, signs = _differences(scores, groups)
+    values = np.asarray(statistic(differences), dtype=np.float64)
+    own = float(values[as_they_are]) * (float(signs[0]) if signed else 1.0)
+    sizes = np.abs(values) if signed else values
+    reached = sizes[as_they_are] - _SAME * max(abs(sizes[as_they_are]), float(np.abs(sizes).max()))
+    return Regrouped(own, int((sizes >= reached).sum()), len(values), float(np.median(sizes)))
+
+
+def beyond_regroupings(
+    scores: ArrayLike, groups: ArrayLike, statistic: Callable[[Floats], Floats], level: float = 0.95
+) -> Interval:
+    """How far a statistic of the groups as they are lies above the median of all regroupings.
+
+    Args:
+        scores: [units, ..., n], the units being what could have been others, as attributes.
+        groups: As for `regrouped`.
+        statistic: As for `regrouped`; not negative, as a spread.
+        level: Of the interval.
+
+    Returns:
+        The difference, with an interval of the jackknife over units and t. At 24 and 50 units and 12 words it covers
+        93 to 95 of 100 (simulated), where a percentile bootstrap covers 90 to 92.
+
+    Raises:
+        ValueError: As `regrouped`; or there are fewer than five units.
+    """
+    check_level(level)
+    differences, as_they_are, _ = _differences(scores, groups)
+    n = differences.shape[1] if differences.ndim > 1 else 0
+    if n < FEWEST_UNITS:
+        raise ValueError(f"found {n} units, of at least {FEWEST_UNITS}")
+
+    def above(rows: Floats) -> float:
+        values = statistic(rows)
+        return float(values[as_they_are] - np.median(values))
+
+    value = above(differences)
+    without_one = np.array([above(np.delete(differences, unit, axis=1)) for unit in range(n)])
+    error = float(without_one.std(ddof=0)) * math.sqrt(n - 1)
+    half = float(stats.t.ppf(0.5 + level / 2, n - 1)) * error
+    return Interval(value, value - half, value + half)
+
+
+def _differences(scores: ArrayLike, groups: ArrayLike) -> tuple[Floats, int, NDArray[np.int8]]:
+    """[k, ...] difference of the groups in each regrouping; which of them is the one as they are; the groups."""
     x, signs = np.asarray(scores, dtype=np.float64), np.asarray(groups, dtype=np.int8)
     if signs.shape != x.shape[-1:] or set(signs.tolist()) != {1, -1} or signs.sum() != 0:
         raise ValueError("expected two groups of equal size, 1 and -1, of the units of the last axis")
     if not np.isfinite(x).all():
         raise ValueError("scores must be finite")
     ways = halves(len(signs))
-    weights = ways.astype(np.float64) / (len(signs) / 2)
-    values = np.asarray(statistic(np.moveaxis(x @ weights.T, -1, 0)), dtype=np.float64)
-    as_they_are = int(np.flatnonzero((ways == signs * signs[0]).all(axis=1))[0])
-    own = float(values[as_they_are]) * (float(signs[0]) if signed else 1.0)
-    sizes = np.abs(values) if signed else values
-    reached = sizes[as_they_are] - _SAME * max(abs(sizes[as_they_are]), float(np.abs(sizes).max()))
-    return Regrouped(own, int((sizes >= reached).sum()), len(ways), float(np.median(sizes)))
+    differences = np.moveaxis(x @ (ways.astype(np.float64) / (len(signs) / 2)).T, -1, 0)
+    return differences, int(np.flatnonzero((ways == signs * signs[0]).all(axis=1))[0]), signs

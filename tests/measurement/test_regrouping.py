@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.measurement.regrouping import MOST, halves, regrouped
+from evenruler.measurement.regrouping import MOST, beyond_regroupings, halves, regrouped
 
 
 def spread(differences):
@@ -109,3 +109,29 @@ class TestRegrouped:
     def test_what_is_refused(self, scores, groups, said):
         with pytest.raises(ValueError, match=said):
             regrouped(scores, groups, spread)
+
+
+class TestBeyond:
+    @pytest.mark.parametrize(("n", "true"), [(24, 0.0), (24, 1.0), (50, 0.3)])
+    def test_coverage(self, n, true):
+        """Of the difference in the population of units, which hangs on how far a regrouping is that of the groups."""
+        rng, groups = np.random.default_rng(9), np.array([1] * 6 + [-1] * 6)
+        alike = (halves(12) * groups).sum(axis=1) / 12
+        spreads = np.sqrt(true**2 * alike**2 + 4 * 0.25 / 12)
+        expected = spreads[np.abs(alike) == 1][0] - np.median(spreads)
+        found = []
+        for _ in range(250):
+            scores = true * rng.normal(size=(n, 1)) * groups / 2 + 0.5 * rng.normal(size=(n, 12))
+            found.append(beyond_regroupings(scores, groups, spread))
+        assert 0.92 <= np.mean([one.low <= expected <= one.high for one in found]) <= 0.98
+
+    def test_value_is_that_of_the_ranking(self):
+        scores = np.random.default_rng(2).normal(size=(6, 8))
+        groups = [1, -1] * 4
+        ranked, found = regrouped(scores, groups, spread), beyond_regroupings(scores, groups, spread)
+        assert found.value == pytest.approx(ranked.value - ranked.median)
+        assert found.low < found.value < found.high
+
+    def test_too_few_units(self):
+        with pytest.raises(ValueError, match="found 4 units, of at least 5"):
+            beyond_regroupings(np.random.default_rng(2).normal(size=(4, 8)), [1, -1] * 4, spread)
