@@ -162,6 +162,11 @@ class Declared:
         entries: dict[str, Any] = self._data.get("instruments") or {}
         return {name: self._family(name, entry) for name, entry in entries.items() if self._is_used(name, entry)}
 
+    def every_instrument(self) -> dict[str, str]:
+        """The family of every instrument, of whatever scale, by its name."""
+        entries: dict[str, Any] = self._data.get("instruments") or {}
+        return {name: self._family(name, entry) for name, entry in entries.items()}
+
     def settings(self, name: str, of: str | None = None) -> Any:
         """The settings of an instrument: what its family says in `families`, and over it what its own entry says.
 
@@ -186,11 +191,18 @@ class Declared:
         own = {key: value for key, value in entries[name].items() if key not in OF_PARAMS}
         shared = (self._data.get("families") or {}).get(family) or {}
         model: type[BaseSettings] = room(family, "declare").Settings
+        context = {"scale": self.scale}
+        return validate(model, {**shared, **own}, self.path, under=lambda key: self._place(name, key), context=context)
 
-        def under(key: str) -> str:
-            return f"families.{family}" if key in shared and key not in own else f"instruments.{name}"
+    def place(self, name: str, key: str) -> str:
+        """Where a setting of an instrument stands, for errors: in its own entry, or in that of its family."""
+        return f"{self.path}: {self._place(name, key.partition('.')[0])}.{key}"
 
-        return validate(model, {**shared, **own}, self.path, under=under, context={"scale": self.scale})
+    def _place(self, name: str, key: str) -> str:
+        own: dict[str, Any] = self._data["instruments"][name]
+        family = self._family(name, own)
+        shared = (self._data.get("families") or {}).get(family) or {}
+        return f"families.{family}" if key in shared and key not in own else f"instruments.{name}"
 
     def version(self, name: str) -> str:
         """The version that the benchmark of an instrument in use is at."""

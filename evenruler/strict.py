@@ -93,17 +93,27 @@ def validate(
 
 
 def refuse_hidden_keys(data: Any, path: Path) -> None:
-    """Refuse parameters of names that DVC does not see.
+    """Refuse parameters of names that DVC does not see, and what holds itself by an alias.
 
     Raises:
         UserError: There is one, at any depth.
     """
+    _refuse_circles(data, path)
     for key in _hidden_keys(data):
         raise UserError(
             f"a parameter called {key.split('.')[-1]!r} is invisible to DVC",
             where=f"{path}: {key}",
             remedy="call it something else, for example 'n_rows'",
         )
+
+
+def _refuse_circles(data: Any, path: Path, key: str = "", above: frozenset[int] = frozenset()) -> None:
+    if not isinstance(data, dict | list):
+        return
+    if id(data) in above:
+        raise UserError("an alias that holds itself", where=f"{path}: {key}", remedy="write it out")
+    for name, value in data.items() if isinstance(data, dict) else enumerate(data):
+        _refuse_circles(value, path, f"{key}.{name}" if key else str(name), above | {id(data)})
 
 
 def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:

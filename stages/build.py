@@ -1,5 +1,6 @@
 """Build one instrument: its source -> `data/built/{family}/{instrument}/`."""
 
+from functools import partial
 from typing import Any
 
 from evenruler.declared import Declared
@@ -15,7 +16,7 @@ def main(name: str) -> None:
     """Write its rows, those that were rejected, and what is asked of them."""
     params = Declared()
     declared = declaration(params, name)
-    declared.settings.require_able(declared.source, params.catalogue, f"{params.path}: instruments.{name}")
+    declared.settings.require_able(declared.source, params.catalogue, partial(params.place, name))
     built = room(declared.family, "build").build(declared, params.catalogue)
     folder = BUILT / declared.family / name
     for table, rows in built.tables.items():

@@ -27,7 +27,7 @@ def main(name: str) -> None:
         what = f"found {entry.source}, but it evolves of {settings.written_as(name)}"
         raise UserError(what, where=where, remedy="run `evenruler check`")
     source = room(entry.family, "declare").load(Path(entry.source), settings, SOURCES / entry.family / "shared")
-    settings.require_able(source, params.catalogue, f"{params.path}: instruments.{name}")
+    settings.require_able(source, params.catalogue, partial(params.place, name))
 
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
     from evenruler.models.store import cache_root

@@ -216,3 +216,18 @@ def test_what_is_not_in_use_is_named(error_of) -> None:
         "params.yaml: active.families: 'probe' is not in use; mend the name (did you mean 'probes'?), "
         "or run `evenruler check`"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "place"),
+    [
+        ("ours", "seed", "families.framing.seed"),
+        ("theirs", "seed", "instruments.theirs.seed"),
+        ("theirs", "mass.deep", "families.framing.mass.deep"),
+        ("ours", "embedder", "instruments.ours.embedder"),
+        ("couples", "most", "instruments.couples.most"),
+    ],
+)
+def test_a_key_stands_where_it_was_written(declared, name, key, place) -> None:
+    found = declared()
+    assert found.place(name, key) == f"{found.path}: {place}"

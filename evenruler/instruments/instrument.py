@@ -22,7 +22,7 @@ writes. A room imports of its family only `declare`, `schemas` and itself, and `
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -94,19 +94,19 @@ class BaseSettings(Strict):
         """
         return []
 
-    def require_able(self, source: Any, catalogue: Catalogue, where: str) -> None:
+    def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
         """The models that it names are in the catalogue, and can what they are for.
 
         Args:
             source: The family's `Source`.
             catalogue: The models.
-            where: Where the instrument is declared, for errors.
+            where: Where a key of its settings stands, for errors.
 
         Raises:
             UserError: One is not there, or cannot.
         """
         for use in self.uses(source):
-            place = f"{where}.{use.key}"
+            place = where(use.key)
             if use.model not in catalogue.models:
                 remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
                 raise UserError(f"no model {use.model!r}", where=place, remedy=remedy)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import ValidationError, ValidationInfo, ValidatorFunctionWrapHandler, WrapValidator
 
 from evenruler.instruments.instrument import Scale
 
@@ -11,8 +11,13 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 
 def _at_scale(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
     """The value of the scale that is read; the other one is checked as well."""
-    if not (isinstance(value, dict) and value and set(value) & set(SCALES)):
+    if not isinstance(value, dict):
         return handler(value)
+    if not set(value) & set(SCALES):
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(f"found {value}, expected one value, or one for quick and one for paper") from None
     if set(value) != set(SCALES):
         raise ValueError(f"found {value}, expected one for quick and one for paper")
     found = {scale: handler(own) for scale, own in value.items()}

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Making
-from evenruler.errors import UserError
+from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale, Use
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
@@ -43,11 +44,22 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
     found = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
+        if settings.made_by == "evolve":
+            _require_written(name, settings.written_as(name), family, declared)
         path = SOURCES / family / f"{settings.written_as(name)}.yaml"
         source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
-        settings.require_able(source, declared.catalogue, f"{params}: instruments.{name}")
+        settings.require_able(source, declared.catalogue, partial(declared.place, name))
         found.append(Instrument(name, family, settings, source, settings.uses(source)))
     return found
+
+
+def _require_written(name: str, written: str, family: str, declared: Declared) -> None:
+    """What an instrument evolves from is another one of its family, which users write."""
+    known = [other for other, of in declared.every_instrument().items() if of == family and other != name]
+    if written not in known or declared.settings(written).made_by == "evolve":
+        what = f"{name!r} is made of {written!r}, which is no instrument of the family {family} that people write"
+        remedy = f"mend the name ({nearest(written, known)})"
+        raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
 
 
 def in_use(root: Path, params: Path, scale: Scale, versions: Callable[[str], str]) -> Active:

@@ -9,11 +9,12 @@ from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.instrument import Scale
+from evenruler.instruments.registry import room
 from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
 from evenruler.project.active import SOURCES, in_use, instruments_at
-from evenruler.project.files import edited
+from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
 from evenruler.publish.versions import load_changelog
@@ -84,11 +85,22 @@ def _checked(root: Path, params: Params, scale: Scale) -> Active:
     for each in SCALES:
         found = instruments_at(root, path, each)
         named |= {use.model for own in found for use in own.uses} if each == scale else set()
+    for family, shared in params.families.items():
+        _check_keys(family, shared or {}, path)
     active = in_use(root, path, scale, params.version)
     _check_adapters(root, params, [*active.models, *sorted(named)])
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
     return active
+
+
+def _check_keys(family: str, shared: dict[str, Any], path: Path) -> None:
+    """A family's settings are such, also where no instrument of it is declared."""
+    known = room(family, "declare").Settings.model_fields
+    for key in shared:
+        if key not in known:
+            where = f"{path}: families.{family}.{key}"
+            raise UserError(f"unknown key {key!r}; {nearest(key, known)}", where=where, remedy="rename or remove it")
 
 
 def _check_adapters(root: Path, params: Params, used: list[str]) -> None:
@@ -133,7 +145,7 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
 def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:
     if text is None:
         return []
-    replace(path, text)
+    write_as_it_was(path, text)
     return [f"params.yaml: active is now {active.scale}: {', '.join(active.models)}"]
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from io import StringIO
+from pathlib import Path
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
+
+from evenruler.files import replace
 
 WIDTH = 120
 """Of lines that people write."""
@@ -33,6 +36,12 @@ def block(lines: list[str], key: str) -> tuple[int, int]:
         elif lines[i].strip() and not lines[i].startswith("#"):
             break
     return first, last
+
+
+def write_as_it_was(path: Path, text: str) -> None:
+    """Write a file anew, with the ends of lines that it had."""
+    windows = path.exists() and b"\r\n" in path.read_bytes()
+    replace(path, text.replace("\n", "\r\n") if windows else text)
 
 
 def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:

@@ -13,7 +13,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project.active import SOURCES
-from evenruler.project.files import edited
+from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import load_params
 
 NAME = "NAME"
@@ -55,7 +55,7 @@ def start(root: Path, family: str, name: str) -> list[str]:
     written = [path for path in files_of_it if not path.exists()]
     for path in written:
         replace(path, files_of_it[path].replace(NAME, name))
-    replace(params, text)
+    write_as_it_was(params, text)
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"
     return [f"wrote {listed}; edit {what}, then `make repro`", f"params.yaml: instruments now holds {name}"]

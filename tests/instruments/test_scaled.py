@@ -78,8 +78,8 @@ class TestWhatIsRefused:
             ({"quick": 0, "paper": 30}, "greater than or equal to 1"),
             ({"quick": "2", "paper": 30}, "valid integer"),
             (0, "greater than or equal to 1"),
-            ({}, "valid integer"),
-            ({"qick": 2}, "valid integer"),
+            ({}, "expected one value, or one for quick and one for paper"),
+            ({"qick": 2}, "expected one value, or one for quick and one for paper"),
         ],
     )
     def test_at_whatever_scale(self, scale, n, said) -> None:
@@ -128,3 +128,8 @@ class TestAtScale:
     def test_no_such_scale(self, scale) -> None:
         with pytest.raises(ValueError, match="small: no scale 'qick', there are quick and paper"):
             at_scale({"always": {}, "small": {"scale": "qick"}}, scale)
+
+
+def test_a_misspelt_scale_is_told_what_there_is() -> None:
+    with pytest.raises(ValidationError, match="expected one value, or one for quick and one for paper"):
+        read("quick", n={"quik": 2, "papers": 3})

@@ -224,3 +224,11 @@ class TestWhatIsRefused:
         active = active_at(tmp_path, "quick", ("judge: parked", "judge: big"))
         assert "big" not in active.models
         assert active.instruments["bred"].models != NO_USE
+
+
+@pytest.mark.parametrize("of", ["nobody", "hair", "bred"])
+def test_what_an_instrument_is_made_of_is_one_of_its_family(tmp_path, error_of, of) -> None:
+    path = told.put(tmp_path, ("of: doctors", f"of: {of}"))
+    said = error_of(instruments_at, tmp_path, path, "quick")
+    what = f"'bred' is made of {of!r}, which is no instrument of the family pairs that people write"
+    assert said.startswith(f"{path}: instruments.bred: {what}; mend the name (")

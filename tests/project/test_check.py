@@ -438,3 +438,28 @@ class TestAdapters:
         assert "fitted has no adapter yet" in error_of(check, tmp_path)
         edit(path, ("{kind: encoder, ", "{kind: encoder, scale: none, "))
         assert check(tmp_path)[-1].startswith("checked: scale quick")
+
+
+def test_settings_of_a_family_are_such_also_where_nobody_uses_them(tmp_path, error_of) -> None:
+    told.put(
+        tmp_path,
+        (NOTHING_OF["hair"], ""),
+        ("  pairs: {most: 3}\n", "  pairs: {most: 3}\n  framing: {orders: 2, massy: 1}\n"),
+    )
+    said = "families.framing.massy: unknown key 'massy'; did you mean 'mass'?; rename or remove it"
+    assert error_of(check, tmp_path) == f"{tmp_path / 'params.yaml'}: {said}"
+
+
+def test_ends_of_lines_stay_as_they_are(tmp_path) -> None:
+    path = told.put(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    check(tmp_path)
+    found = path.read_bytes()
+    assert found.count(b"\r\n") == found.count(b"\n") > path.read_text().count("pairs") > 10
+    assert check(tmp_path)[-1].startswith("checked: ")
+    assert path.read_bytes() == found
+
+
+def test_an_alias_that_holds_itself_is_one_line(tmp_path, error_of) -> None:
+    told.put(tmp_path, ("  nurses: {family: pairs, others: true}", "  nurses: &n {family: pairs, others: *n}"))
+    assert "instruments.nurses.others: an alias that holds itself; write it out" in error_of(check, tmp_path)

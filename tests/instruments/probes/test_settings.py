@@ -199,9 +199,9 @@ UNABLE = [
 class TestModelsThatAreNamed:
     def test_can_do_what_is_asked_of_them(self, catalogue: Catalogue) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"}
-        settings_of(evolve=evolve).require_able(None, catalogue, "params.yaml: instruments.jobs")
+        settings_of(evolve=evolve).require_able(None, catalogue, "params.yaml: instruments.jobs.{}".format)
         told = {**evolve, "operator": "big-server", "shots": False}
-        settings_of(evolve=told).require_able(None, catalogue, "params.yaml: instruments.jobs")
+        settings_of(evolve=told).require_able(None, catalogue, "params.yaml: instruments.jobs.{}".format)
 
     @pytest.mark.parametrize(("keys", "key", "held"), UNABLE)
     def test_or_it_is_said(
@@ -209,7 +209,10 @@ class TestModelsThatAreNamed:
     ) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"} | keys.get("evolve", {})
         line = error_of(
-            settings_of(**{**keys, "evolve": evolve}).require_able, None, catalogue, "params.yaml: instruments.j"
+            settings_of(**{**keys, "evolve": evolve}).require_able,
+            None,
+            catalogue,
+            "params.yaml: instruments.j.{}".format,
         )
         assert line.startswith(f"params.yaml: instruments.j.{key}: ")
         for words in held:

@@ -1,5 +1,6 @@
 """How one set of probes is built and asked: its entry under `instruments` in params.yaml."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -50,7 +51,7 @@ class Settings(BaseSettings):
             found.append(Use(self.evolve.operator, "generate", "evolve.operator", tool=False))
         return found
 
-    def require_able(self, source: Any, catalogue: Catalogue, where: str) -> None:
+    def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
         """As for any instrument; and the operator of what evolves can be asked as it is asked."""
         super().require_able(source, catalogue, where)
         if self.evolve is None:
@@ -58,10 +59,10 @@ class Settings(BaseSettings):
         operator, entry = self.evolve.operator, catalogue.models[self.evolve.operator]
         if not entry.chats:
             remedy = "name a causal model with `chat: true`"
-            raise UserError(f"{operator!r} does not chat", where=f"{where}.evolve.operator", remedy=remedy)
+            raise UserError(f"{operator!r} does not chat", where=where("evolve.operator"), remedy=remedy)
         if self.evolve.shots and not entry.continues:
             what = f"{operator!r} only chats, and goes on with no examples"
-            raise UserError(what, where=f"{where}.evolve.shots", remedy="say false")
+            raise UserError(what, where=where("evolve.shots"), remedy="say false")
 
     def article_of(self, template_set: str) -> Article:
         """How slots of one template set are filled.
