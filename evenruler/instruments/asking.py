@@ -118,8 +118,7 @@ def ask(
 ) -> dict[str, pd.DataFrame]:
     """Everything that the instruments of a family ask, until they ask nothing more.
 
-    Like requests of several instruments are asked together: what goes through a model in one pass hangs on all that is
-    asked.
+    Like requests of several instruments are asked together, but for replies.
 
     Args:
         instruments: Published tables and plan, by name.
@@ -139,7 +138,7 @@ def ask(
         ]
         if not wanted:
             break
-        for alike in _alike([request for _, request in wanted]):
+        for alike in _alike(wanted):
             requested = [wanted[place][1] for place in alike]
             n = sum(len(request.rows) for request in requested)
             columns = answering.answer(requested[0], _joined([request.inputs for request in requested]), n)
@@ -153,11 +152,16 @@ def ask(
     return _by_table(answers)
 
 
-def _alike(requests: Sequence[Request]) -> list[list[int]]:
-    """The places of requests that can be asked together, in the order of the first of each."""
+def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
+    """The places of requests that are asked together, in the order of the first of each.
+
+    Replies are sampled, and what goes through a model beside a prompt moves a last bit, which may change a word. So each
+    instrument is replied to by itself, and gets the same replies where it is measured alone.
+    """
     groups: dict[Any, list[int]] = {}
-    for place, request in enumerate(requests):
-        given = canonical([request.operation, request.by, dict(request.settings), sorted(request.inputs)])
+    for place, (name, request) in enumerate(wanted):
+        apart = name if request.operation == "generate" else ""
+        given = canonical([request.operation, request.by, dict(request.settings), sorted(request.inputs), apart])
         key = (given, request.state)
         groups.setdefault(key, []).append(place)
     return list(groups.values())

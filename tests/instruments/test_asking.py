@@ -15,7 +15,7 @@ from evenruler.instruments.instrument import Adaptation, Request, State, Subject
 from evenruler.models import LABELS, load
 from evenruler.models.model import Model
 from evenruler.models.operations import OPERATIONS, operations_of
-from evenruler.models.records import LogLikelihoods, Placed, Sampling
+from evenruler.models.records import LogLikelihoods, Placed, Reply, Sampling
 from evenruler.models.store import RowStore
 from tests.models.backends.test_classifier import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params
@@ -203,6 +203,20 @@ class Counting:
         return np.full(len(texts), float(len(texts)))
 
 
+class Writing:
+    """A model that replies in capitals and remembers every call."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+
+    def sampling(self, new_tokens: int) -> Sampling:
+        return Sampling(new_tokens)
+
+    def replies(self, prompts: Sequence[str], **settings: Any) -> list[Reply]:
+        self.calls.append(list(prompts))
+        return [Reply(text.upper()) for text in prompts]
+
+
 def texts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request]:
     """The texts of a plan, in one request."""
     return [] if answers else [request("loglikelihood", {"text": plan["texts"]})]
@@ -221,6 +235,17 @@ class TestOnePass:
             ["a", "r0", 2.0],
         ]
         assert answering.asked == 3
+
+    def test_replies_are_asked_for_by_instrument_so_that_one_alone_gets_the_same(self) -> None:
+        model = Writing()
+
+        def prompts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request]:
+            return [] if answers else [request("generate", {"prompt": plan["texts"]}, settings={"new_tokens": 3})]
+
+        instruments: Any = {"b": ({}, {"texts": ["x", "y"]}), "a": ({}, {"texts": ["z"]})}
+        found = ask(instruments, prompts_of, SUBJECT, Answering(model, no_tool))["answers"]  # type: ignore[arg-type]
+        assert model.calls == [["x", "y"], ["z"]]
+        assert found["reply"].tolist() == ["X", "Y", "Z"]
 
     @pytest.mark.parametrize(
         ("other", "calls"),
