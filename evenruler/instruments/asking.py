@@ -155,8 +155,8 @@ def ask(
 def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
     """The places of requests that are asked together, in the order of the first of each.
 
-    Replies are sampled, and what goes through a model beside a prompt moves a last bit, which may change a word. So each
-    instrument is replied to by itself, and gets the same replies where it is measured alone.
+    Replies are sampled, and what goes through a model beside a prompt moves a last bit, which may change a word. So
+    each instrument gets its replies by itself, and the same ones where it is measured alone.
     """
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
