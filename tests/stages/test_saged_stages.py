@@ -90,7 +90,7 @@ class TestALine:
         workplace.edit("params.yaml", change)
         for stage in (workplace.declare, workplace.build):
             said = workplace.refused(stage)
-            assert said.startswith(f"params.yaml: instruments.fruit.features.mood.model: {line}"), said
+            assert said.startswith(f"params.yaml: families.saged.features.mood.model: {line}"), said
             assert "\n" not in said
 
     @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ class TestALine:
             check=False,
         )
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert done.stderr.startswith("error: params.yaml: instruments.fruit.features.mood.model: no model 'mood'")
+        assert done.stderr.startswith("error: params.yaml: families.saged.features.mood.model: no model 'mood'")
 
 
 class TestNullWithAReason:

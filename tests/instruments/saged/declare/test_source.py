@@ -70,7 +70,7 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         ),
         (
             {"branch": {"roots": ["apple"], "replacements": "find"}},
-            "branch.replacements: found 'find': input should be",
+            "branch.replacements: found 'find', expected keys",
         ),
         ({"find": {"replacements": {"threshold": 0.4}}}, "find.replacements.model: missing"),
         (
