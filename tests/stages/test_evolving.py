@@ -132,7 +132,7 @@ MISTAKES = {
     "shots": ({"shots": {"quick": True, "paper": False}}, f"{OURS}.shots: 'reworder' only chats"),
     "domain": (
         {"of": "occupations"},
-        f"params.yaml: instruments.{EVOLVED}: '{EVOLVED}' is made of 'occupations', which is no instrument of the family",
+        f"params.yaml: instruments.{EVOLVED}: '{EVOLVED}' is made of 'occupations', which is no instrument",
     ),
 }
 """What is changed under `evolve`, and how the line begins that refuses it."""
