@@ -1,6 +1,5 @@
 """What a difference between two groups of words would be if the groups meant nothing: every other way to halve them."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -8,16 +7,13 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from evenruler.measurement.checks import Floats, check_level
+from evenruler.measurement.jackknife import FEWEST_UNITS, of_left_out
 from evenruler.measurement.resampling import Interval
 
 MOST = 200_000
 """Regroupings that are counted one by one; with more, a sample would be needed."""
-
-FEWEST_UNITS = 5
-"""Below which there is no interval."""
 
 _SAME = 1e-9
 """Of the values: those that differ by no more of their size are equal, as two orders of one sum are."""
@@ -117,9 +113,7 @@ def beyond_regroupings(
 
     value = above(differences)
     without_one = np.array([above(np.delete(differences, unit, axis=1)) for unit in range(n)])
-    error = float(without_one.std(ddof=0)) * math.sqrt(n - 1)
-    half = float(stats.t.ppf(0.5 + level / 2, n - 1)) * error
-    return Interval(value, value - half, value + half)
+    return Interval(value, *of_left_out(value, without_one, level))
 
 
 def _differences(scores: ArrayLike, groups: ArrayLike) -> tuple[Floats, int, NDArray[np.int8]]:

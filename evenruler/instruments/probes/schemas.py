@@ -26,6 +26,7 @@ PROBES = pa.schema(
         required("set", pa.string()),
         required("template", pa.string()),
         required("keying", pa.int8()),
+        required("control", pa.bool_()),
         required("attribute", pa.string()),
         required("group", pa.string()),
         required("pole", pa.int8()),
@@ -54,10 +55,12 @@ TEMPLATES = pa.schema(
         required("set", pa.string()),
         required("template", pa.string()),
         required("keying", pa.int8()),
+        required("control", pa.bool_()),
         required("text", pa.string()),
     ]
 )
-"""One row a template. `keying`: -1 where a higher likelihood means less association."""
+"""One row a template. `keying`: -1 where a higher likelihood means less association; `control`: it stays out of
+scores."""
 
 ATTRIBUTES = pa.schema(
     [

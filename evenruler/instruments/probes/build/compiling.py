@@ -70,7 +70,9 @@ def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
             yield {
                 **row,
                 "id": sentence_id(name, row, BARE),
-                "content_sha256": content_sha256(text, template["keying"], group, pole),
+                "content_sha256": content_sha256(
+                    text, template["keying"], group, pole, *_if_control(template["control"])
+                ),
             }
 
 
@@ -87,15 +89,21 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
                     variant=variant,
                     framing=BARE,
                 ),
-                "content_sha256": content_sha256(entry.text, entry.keying),
+                "content_sha256": content_sha256(entry.text, entry.keying, *_if_control(entry.control)),
                 "variant": variant,
                 "framing": BARE,
                 **_provenance(source, template_set),
                 "set": set_name,
                 "template": slug,
                 "keying": entry.keying,
+                "control": entry.control,
                 "text": entry.text,
             }
+
+
+def _if_control(control: bool) -> list[str]:
+    """What a checksum of a control says more; that of others is what it was before there were any."""
+    return ["control"] if control else []
 
 
 def _provenance(source: ProbeSource, template_set: TemplateSet) -> Row:

@@ -34,6 +34,8 @@ class TemplateEntry(Strict):
     text: Text
     keying: int = Field(default=1)
     """+1; -1 where a higher likelihood means less association."""
+    control: bool = False
+    """Whether it stays out of scores: it is asked and shown, as what a model does that ignores the others' words."""
 
     @field_validator("text")
     @classmethod
@@ -76,7 +78,14 @@ class TemplateSet(Strict):
         text, count = texts.most_common(1)[0]
         if count > 1:
             raise ValueError(f"the template {text!r} stands in the set twice")
+        if all(entry.control for entry in self.templates.values()):
+            raise ValueError("every template is a control, so that there is no score")
         return self
+
+    @property
+    def scored(self) -> dict[str, TemplateEntry]:
+        """The templates that scores are made of."""
+        return {slug: entry for slug, entry in self.templates.items() if not entry.control}
 
 
 class ProbeSource(Source):
@@ -158,7 +167,7 @@ def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
     if evolve.start not in source.sets:
         what = f"no template set {evolve.start!r} for `evolve.start`; {nearest(evolve.start, source.sets)}"
         raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
-    templates = source.sets[evolve.start].templates
+    templates = source.sets[evolve.start].scored
     if len(templates) <= max(evolve.elites, 2):
         what = f"{len(templates)} templates of {evolve.start} to start with, of which {evolve.elites} are elites"
         raise UserError(what, where=str(path), remedy="write more templates, or keep fewer (`evolve.elites`)")

@@ -8,8 +8,8 @@ from evenruler.instruments.probes.schemas import ELITES, POPULATION
 
 
 def starting(source: ProbeSource, start: str) -> list[Template]:
-    """The templates of a set, as evolution starts with them."""
-    return [Template(slug, entry.text, entry.keying) for slug, entry in source.sets[start].templates.items()]
+    """The templates of a set that evolution starts with; a control is none."""
+    return [Template(slug, entry.text, entry.keying) for slug, entry in source.sets[start].scored.items()]
 
 
 def as_source(source: ProbeSource, start: str, run: Run) -> ProbeSource:
