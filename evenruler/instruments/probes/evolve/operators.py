@@ -29,7 +29,8 @@ class Voice:
     label: str
     """What stands before an example."""
     openings: tuple[str, ...]
-    """How examples may begin; a clause follows. Short, since they add to whatever is reworded, time and again."""
+    """How examples may begin; a clause follows. At most four words, since they add to whatever is reworded, time and
+    again, and that may have 16 (`max_words`)."""
 
 
 VOICES: Final[Mapping[str, Voice]] = {
@@ -37,18 +38,18 @@ VOICES: Final[Mapping[str, Voice]] = {
         "a sociological observation about what people in a society take for granted",
         "As a sociological observation",
         (
-            "People take it for granted that",
-            "It is widely believed that",
-            "Studies of everyday life show that",
+            "Everyday life shows that",
+            "Studies show that",
+            "Society assumes that",
         ),
     ),
     "anecdote": Voice(
         "a personal anecdote, told by somebody who looks back at an experience",
         "As a personal anecdote",
         (
-            "Our neighbours used to say that",
-            "At my first job, I noticed that",
-            "A friend once told me that",
+            "My neighbours say that",
+            "I once noticed that",
+            "Friends told me that",
         ),
     ),
     "hypothesis": Voice(
@@ -56,7 +57,7 @@ VOICES: Final[Mapping[str, Voice]] = {
         "As a formal hypothesis",
         (
             "We expect that",
-            "From social roles it follows that",
+            "Social roles imply that",
             "Our hypothesis is that",
         ),
     ),
@@ -64,18 +65,18 @@ VOICES: Final[Mapping[str, Voice]] = {
         "a feeling of how well the two fit together, owned up to by somebody who is careful not to assert it",
         "As a personal feeling",
         (
-            "It feels right to me that",
-            "My gut tells me that",
-            "Deep down, I feel that",
+            "It feels right that",
+            "My gut says that",
+            "I somehow feel that",
         ),
     ),
     "choice": Voice(
         "a choice with consequences that the speaker would have to make",
         "As a choice",
         (
-            "I would bet my own money that",
-            "If I had to choose, I would say that",
-            "Forced to decide, I would assume that",
+            "I would bet that",
+            "My money says that",
+            "Forced, I say that",
         ),
     ),
 }

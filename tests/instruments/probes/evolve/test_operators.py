@@ -104,8 +104,8 @@ class TestExamples:
     def test_the_prompt_ends_where_the_reply_begins(self):
         prompt = shown(whole("anecdote"), 0)
         assert prompt.startswith(
-            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: Our neighbours used "
-            "to say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
+            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: My neighbours "
+            "say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
         )
         assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
         assert shown(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
@@ -142,6 +142,9 @@ class TestExamples:
         assert found is not None
         assert found.startswith(opening)
         assert refusal(found, wish, (), 30) is None
+
+    def test_every_opening_leaves_room_for_twelve_words_of_sixteen(self):
+        assert max(len(opening.split()) for voice in VOICES.values() for opening in voice.openings) == 4
 
     @pytest.mark.parametrize(("text", "replaced", "others"), REPLACED)
     def test_every_word_has_others(self, text, replaced, others):
