@@ -107,7 +107,7 @@ class Evolution:
             [words(template.text) for template in generation.population],
             self._settings.alpha_clip,
         )
-        found = pd.concat([raw, fitness.weighted(raw, self._settings.weights)], axis=1)
+        found = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
         places = np.empty(len(found), dtype=np.int64)
         places[ranked(found["fitness"].to_numpy(), generation.population)] = np.arange(1, len(found) + 1)
         return found.assign(place=places)
@@ -192,7 +192,8 @@ class Evolution:
                 return
             wishes = [place.wishes[attempt - 1] for place, _ in asked]
             seeds = [
-                self._seed(number, wish.place, attempt, sample) for wish, (_, sample) in zip(wishes, asked, strict=True)
+                self.seed_of(number, wish.place, attempt, sample)
+                for wish, (_, sample) in zip(wishes, asked, strict=True)
             ]
             replies = self._operator.reword(wishes, seeds)
             tries = [
@@ -234,8 +235,8 @@ class Evolution:
         order = ranked(np.array([latest[template] for template in others]), others)
         return [others[i] for i in order[:n]]
 
-    def _seed(self, *place: int) -> int:
-        """A seed for one reply, of its place in the run alone."""
+    def seed_of(self, *place: int) -> int:
+        """A seed for one reply, of its place in the run alone: generation, place, attempt, sample."""
         return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
 
 

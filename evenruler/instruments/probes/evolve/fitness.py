@@ -47,7 +47,7 @@ def parts(
     found = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
     if len(found) > 1:
         raise ValueError(f"biases, gradients, embeddings and token sets of {sorted(found)} templates")
-    found = pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "alpha_contribution": 0 - _alpha_of_others(matrix).clip(-clip, clip),
             "gradient_focus": [float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients],
@@ -55,7 +55,7 @@ def parts(
             "lexical_diversity": np.nan_to_num(lexical_diversity(token_sets)),
         }
     )
-    return without_last_bits(found)
+    return without_last_bits(frame)
 
 
 def normalised(frame: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def normalised(frame: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def weighted(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
+def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
     """How good each template of a population is (PMPO, equation 2), and what each part adds to that.
 
     Args:

@@ -141,20 +141,37 @@ class Writer(Protocol):
         """One continuation of each prompt."""
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How an operator is asked."""
+
+    new_tokens: int
+    """At most so many in a reply."""
+    few_shot: bool
+    """Whether it goes on with examples, as small models should, or is told what to do in its chat."""
+
+    def prompt(self, wish: Wish, seed: int) -> str:
+        """What it reads."""
+        return shown(wish, seed) if self.few_shot else told(wish)
+
+    def new_tokens_of(self, word: bool) -> int:
+        """At most so many in a reply, by whether one word is to be replaced."""
+        return min(WORD_TOKENS, self.new_tokens) if word and self.few_shot else self.new_tokens
+
+
 class ModelOperator:
     """A language model as operator."""
 
     voices: Sequence[str] = tuple(VOICES)
 
-    def __init__(self, model: Writer, new_tokens: int, few_shot: bool) -> None:
+    def __init__(self, model: Writer, asking: Asking) -> None:
         """Take a model.
 
         Args:
             model: It was tuned on instructions.
-            new_tokens: At most so many in a reply.
-            few_shot: Whether it goes on with examples, as small models should, or is told what to do in its chat.
+            asking: How it is asked.
         """
-        self._model, self._new_tokens, self._few_shot = model, new_tokens, few_shot
+        self._model, self._asking = model, asking
         self.name = model.name
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
@@ -167,8 +184,8 @@ class ModelOperator:
         Returns:
             n prompts, each with its reply.
         """
-        prompts = [self._prompt(wish, seed) for wish, seed in zip(wishes, seeds, strict=True)]
-        lengths = [self._longest(wish) for wish in wishes]
+        prompts = [self._asking.prompt(wish, seed) for wish, seed in zip(wishes, seeds, strict=True)]
+        lengths = [self._asking.new_tokens_of(wish.word is not None) for wish in wishes]
         replies = [""] * len(prompts)
         for length in sorted(set(lengths)):
             asked = [i for i, other in enumerate(lengths) if other == length]
@@ -176,18 +193,11 @@ class ModelOperator:
                 [prompts[i] for i in asked],
                 sampling=Sampling(length, TEMPERATURE, TOP_P),
                 seeds=[seeds[i] for i in asked],
-                chat=not self._few_shot,
+                chat=not self._asking.few_shot,
             )
             for i, reply in zip(asked, written, strict=True):
                 replies[i] = reply
         return list(zip(prompts, replies, strict=True))
-
-    def _prompt(self, wish: Wish, seed: int) -> str:
-        return shown(wish, seed) if self._few_shot else told(wish)
-
-    def _longest(self, wish: Wish) -> int:
-        short = self._few_shot and wish.word is not None
-        return min(WORD_TOKENS, self._new_tokens) if short else self._new_tokens
 
 
 def told(wish: Wish) -> str:

@@ -71,7 +71,7 @@ def _role(text: str, after: str) -> _Role:
     assert span is not None  # what stands there is within the sentence
     word = span.root
     kind, relation = _kind_and_relation(word)
-    return _Role(kind, relation, _NUMBER.get(word.tag_), next(iter(word.morph.get("Case")), None))
+    return _Role(kind, relation, _NUMBER.get(word.tag_), next(iter(word.morph.get("Case", [])), None))
 
 
 def _kind_and_relation(word: "Token") -> tuple[str, str]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evenruler.instruments.probes.declare import FitnessWeights
-from evenruler.instruments.probes.evolve.fitness import hotspot, normalised, parts, weighted
+from evenruler.instruments.probes.evolve.fitness import fitness, hotspot, normalised, parts
 from evenruler.instruments.probes.evolve.population import WordGradient
 
 # Four templates on paper. Item variances over three attributes (ddof 1): 1, 1, 1, 4.
@@ -103,7 +103,7 @@ def test_a_template_alone_differs_from_none() -> None:
 
     assert found.iloc[0].tolist() == [1, 0.25, 0, 0]
     assert normalised(found).to_numpy().tolist() == [[0.5] * 4]
-    assert weighted(found, FitnessWeights())["fitness"].tolist() == pytest.approx([0.5])
+    assert fitness(found, FitnessWeights())["fitness"].tolist() == pytest.approx([0.5])
 
 
 def test_as_many_of_each_as_there_are_templates() -> None:
@@ -146,7 +146,7 @@ class TestFitness:
         # .2 * 27/31 + .1 * .5 + .4 / 3; .2 * 27/31 + .4; .4 / 3 + .3 * .5; .2 + .1 + .3.
         expected = [5.4 / 31 + 0.05 + 0.4 / 3, 5.4 / 31 + 0.4, 0.4 / 3 + 0.15, 0.6]
 
-        assert weighted(population(), FitnessWeights())["fitness"].tolist() == pytest.approx(expected, abs=2e-6)
+        assert fitness(population(), FitnessWeights())["fitness"].tolist() == pytest.approx(expected, abs=2e-6)
 
     @pytest.mark.parametrize(
         ("weight", "column"),
@@ -159,12 +159,12 @@ class TestFitness:
     )
     def test_each_weight_is_of_its_part(self, weight: str, column: str) -> None:
         zero = {"alpha": 0, "gradient_focus": 0, "semantic_diversity": 0, "lexical_diversity": 0}
-        found = weighted(population(), FitnessWeights(**(zero | {weight: 7})))["fitness"]
+        found = fitness(population(), FitnessWeights(**(zero | {weight: 7})))["fitness"]
 
         assert found.tolist() == pytest.approx(normalised(population())[column].tolist(), abs=1e-6)
 
     def test_it_is_the_sum_of_what_the_parts_add(self) -> None:
-        found = weighted(population(), FitnessWeights())
+        found = fitness(population(), FitnessWeights())
 
         assert found.drop(columns="fitness").sum(axis=1).tolist() == pytest.approx(found["fitness"].tolist(), abs=3e-6)
         assert found["gradient_part"].tolist() == pytest.approx([0.05, 0, 0, 0.1])
@@ -178,11 +178,11 @@ class TestFitness:
 
     def test_only_proportions_of_weights_matter_and_other_columns_do_not(self) -> None:
         ten = FitnessWeights(alpha=2, gradient_focus=1, semantic_diversity=4, lexical_diversity=3)
-        found = weighted(population(), FitnessWeights())["fitness"]
+        found = fitness(population(), FitnessWeights())["fitness"]
 
-        assert weighted(population(), ten)["fitness"].tolist() == pytest.approx(found.tolist(), abs=1e-6)
+        assert fitness(population(), ten)["fitness"].tolist() == pytest.approx(found.tolist(), abs=1e-6)
         assert (
-            weighted(population().iloc[:, ::-1].assign(born=9), FitnessWeights())["fitness"].tolist() == found.tolist()
+            fitness(population().iloc[:, ::-1].assign(born=9), FitnessWeights())["fitness"].tolist() == found.tolist()
         )
 
 

@@ -11,7 +11,7 @@ import pytest
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import FitnessWeights
 from evenruler.instruments.probes.evolve import records
-from evenruler.instruments.probes.evolve.fitness import weighted
+from evenruler.instruments.probes.evolve.fitness import fitness
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, Try, WordGradient
 from evenruler.instruments.probes.evolve.records import Run, as_line, from_line
 from evenruler.instruments.probes.schemas import GUIDED
@@ -116,7 +116,7 @@ class TestHistory:
 
     def test_fitness_is_that_of_its_population_and_the_sum_of_its_parts(self, history: pd.DataFrame) -> None:
         for _, rows in history.groupby("generation"):
-            np.testing.assert_allclose(rows["fitness"], weighted(rows[PARTS], FitnessWeights())["fitness"], atol=1e-5)
+            np.testing.assert_allclose(rows["fitness"], fitness(rows[PARTS], FitnessWeights())["fitness"], atol=1e-5)
             np.testing.assert_allclose(rows[ADDED].sum(axis=1), rows["fitness"], atol=1e-5)
         assert (history[ADDED].max() <= [0.2, 0.1, 0.4, 0.3]).all()
 
