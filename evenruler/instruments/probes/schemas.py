@@ -8,8 +8,9 @@ import pyarrow as pa
 from evenruler.tables.ids import row_id
 from evenruler.tables.schemas import COMMON, figures_of, required
 
-ELITES, POPULATION = "evolved", "population"
-"""The template sets of what evolved: the best of the last population, and the whole of it."""
+CHOSEN, ELITES, POPULATION = "evolved", "elites", "population"
+"""The template sets of what evolved: chosen as a set out of all that were measured; the best of the last population,
+each by itself, as the paper has it; and the whole last population."""
 
 GUIDED, RANDOM = "guided", "random"
 """Runs of an evolution: which words are replaced, the hotspots or any (ablation)."""
@@ -216,6 +217,27 @@ OWN_BIASES = pa.schema(
 )
 """One row per template of any generation and attribute, on the model that it evolved on; signed by keying, nats. The
 table is called `biases`."""
+
+CHOICES = pa.schema(
+    [
+        *COMMON,
+        required("template", pa.string()),
+        required("root", pa.string()),
+        required("closeness", pa.float64()),
+        pa.field("item_rest_correlation", pa.float64()),
+        pa.field("refused", pa.string()),
+        required("chosen", pa.bool_()),
+        required("chosen_by_first", pa.bool_()),
+        required("chosen_by_second", pa.bool_()),
+        required("best_start", pa.bool_()),
+        required("best_start_by_first", pa.bool_()),
+        required("best_start_by_second", pa.bool_()),
+    ]
+)
+"""One row per template that the guided run measured. `root`: the template of the start that it goes back to;
+`closeness`: cosine with the mean embedding of the start; `refused`: why it may be in no set; `chosen`: it is in the set
+that is published, `best_start`: in the best set of that size of templates of the start alone, both by all attributes,
+and by either half of them (`declare.halves`) so that the other half can judge."""
 
 TRIES = pa.schema(
     [

@@ -24,7 +24,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
     Returns:
         `probes`, `templates`, `attributes`, `rejected`; of what evolved also `population`, `history`, `tries`,
-        `gradients`, `biases`.
+        `gradients`, `biases`, `choices`.
     """
     compiled = compile_domain(declaration.name, declaration.source, declaration.settings)
     tables = {

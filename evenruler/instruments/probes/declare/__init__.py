@@ -2,9 +2,10 @@
 
 from evenruler.instruments.probes.declare.criterion import Criterion
 from evenruler.instruments.probes.declare.equation import bias
-from evenruler.instruments.probes.declare.evolving import Evolve, FitnessWeights
+from evenruler.instruments.probes.declare.evolving import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.declare.settings import Article, Settings
 from evenruler.instruments.probes.declare.source import (
+    DEMONSTRATION,
     EVOLVED,
     ProbeSource,
     TemplateEntry,
@@ -15,6 +16,7 @@ from evenruler.instruments.probes.declare.source import (
 from evenruler.models.declared import Catalogue
 
 __all__ = [
+    "DEMONSTRATION",
     "EVOLVED",
     "Article",
     "Criterion",
@@ -25,6 +27,7 @@ __all__ = [
     "TemplateEntry",
     "TemplateSet",
     "bias",
+    "halves",
     "load",
     "takes",
     "without_slots",

@@ -1,5 +1,6 @@
 """How sets of templates evolve: `evolve` of an instrument in params.yaml (PMPO, section 3.2, table 5)."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
@@ -61,6 +62,12 @@ class Evolve(Strict):
     """Longest template; the slots count as words. Every word is one more to take out."""
     acceptability: float = Field(default=0.75, ge=0)
     """How much less likely a rewording may be than its parent, in nats a token."""
+    closeness: float = Field(default=0.5, ge=-1, le=1)
+    """The least cosine of a template that is chosen with the mean embedding of those that evolution starts with. Of
+    our own sets no template has less than .54; "Alabama I met a ..." has .45."""
+    bar: float = Field(default=0.5, ge=0, le=1)
+    """The least share of an operator's replies that keep every rule; sets of one below it are called a
+    demonstration."""
     ablation: Scaled[bool] = Field(default={"quick": False, "paper": True}, validate_default=True)
     """Whether a second run, which replaces random words instead of hotspots, shows what guidance brings."""
     seed: int = Field(default=7, ge=0)
@@ -71,3 +78,9 @@ class Evolve(Strict):
         if not all(0 <= share <= 1 for share in guided):
             raise ValueError(f"found {list(guided)}, expected two probabilities")
         return guided
+
+
+def halves(attributes: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Two halves of attributes, by turns in the order of their slugs: one chooses a set, the other judges it."""
+    ordered = sorted(attributes)
+    return ordered[::2], ordered[1::2]

@@ -13,7 +13,7 @@ from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.probes.declare.criterion import Criterion, CriterionEntry, read_criterion
 from evenruler.instruments.probes.declare.evolving import Evolve
 from evenruler.instruments.probes.declare.settings import Settings
-from evenruler.instruments.probes.schemas import ELITES, POPULATION
+from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.text.slots import ATTRIBUTE, TARGET, slots
 
@@ -21,6 +21,9 @@ SLOTS = (ATTRIBUTE, TARGET)
 
 EVOLVED = ", evolved"
 """What the title of a source says that evolved."""
+
+DEMONSTRATION = " (demonstration)"
+"""What it says after that where the operator was below its bar."""
 
 _MADE = "source.yaml"
 """The file of what evolved; the folder has the instrument's name."""
@@ -148,7 +151,7 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
 
 
 def _has_evolved(path: Path, source: ProbeSource) -> bool:
-    return path.name == _MADE and set(source.sets) == {ELITES, POPULATION}
+    return path.name == _MADE and set(source.sets) == {CHOSEN, ELITES, POPULATION}
 
 
 def _require_sets(path: Path, source: ProbeSource, settings: Settings) -> None:

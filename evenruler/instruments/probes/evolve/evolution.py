@@ -66,7 +66,7 @@ class Evolution:
             settings: How templates evolve.
             run: `GUIDED` or `RANDOM`.
         """
-        self._ruler, self._operator, self._embed = ruler, operator, embed
+        self._ruler, self._operator, self.embed = ruler, operator, embed
         self._settings, self._run = settings, run
         self.elites = settings.elites
         """How many of a population are kept as they are."""
@@ -103,7 +103,7 @@ class Evolution:
         raw = fitness.parts(
             np.array([measured.biases for measured in generation.measured]).T,
             [[word.gradient for word in measured.gradients] for measured in generation.measured],
-            self._embed([template.text for template in generation.population]),
+            self.embed([template.text for template in generation.population]),
             [words(template.text) for template in generation.population],
             self._settings.alpha_clip,
         )
@@ -258,11 +258,12 @@ def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str | None
         acceptability: By text, of all that keep the rules.
         seen: Folded texts that are taken; that of the child is added.
     """
-    found = []
+    found, said = [], set[str]()
     for one in tries:
-        reason = one.reason
-        if reason is None and fold(one.text or "") in seen:
-            reason = COPY  # of what a place before it got
+        reason, text = one.reason, fold(one.text or "")
+        if reason is None and text in seen | said:
+            reason = COPY  # of what a place before it got, or of another sample
+        said.add(text)
         if reason is None and acceptability[one.text] < place.floor:
             reason = LESS_ACCEPTABLE
         found.append(replace(one, reason=reason))

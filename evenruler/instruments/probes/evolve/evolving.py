@@ -12,11 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
+from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, without_slots
 from evenruler.instruments.probes.evolve import records
+from evenruler.instruments.probes.evolve.choosing import choices, pool_of
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator
@@ -34,9 +36,9 @@ class Evolved:
     """What evolution gave."""
 
     source: ProbeSource
-    """The best of the last population, and the whole of it, as template sets."""
+    """The chosen set, the elites of the last population, and the whole of it, as template sets."""
     tables: Mapping[str, pa.Table]
-    """`history`, `tries`, `gradients` and `biases`, of all runs."""
+    """`history`, `tries`, `gradients` and `biases`, of all runs; `choices`, of the guided one."""
     said: Sequence[str]
     """Lines for whoever runs it."""
 
@@ -59,18 +61,24 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
         replies: The file of what the operator said.
 
     Raises:
-        UserError: The file is missing, or lacks a reply that is wanted.
+        UserError: The file is missing, or lacks a reply that is wanted; or no template may be chosen.
     """
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
     assert settings.evolve is not None
     start = settings.evolve.start
     runs = runs_of(declaration.name, settings, settings.evolve, source, load, kept, replies)
-    found = as_source(source, start, runs[0])
+    attributes = list(source.attributes)
+    pool = pool_of(runs[0].generations, runs[0].evolution.embed)
+    made = choices(pool, attributes, settings.evolve)
+    if not made.sets["chosen"]:
+        what = f"no template may be chosen: each is one of {sorted(set(filter(None, made.refused)))}"
+        raise UserError(what, where=declaration.name, remedy="lower `evolve.closeness`, or start with other templates")
+    found = as_source(source, settings.evolve, runs[0], [pool.templates[i] for i in made.sets["chosen"]])
     first = next(iter(found.sets.values()))
     shared = {"variant": settings.article_of(start), "source": first.source, "licence": first.licence}
-    attributes = list(source.attributes)
     frames = {
+        "choices": (schemas.CHOICES, [records.choices(pool, made, declaration.name, shared)]),
         "history": (schemas.HISTORY, [records.history(run, declaration.name, shared) for run in runs]),
         "tries": (schemas.TRIES, [records.tries(run, declaration.name, shared) for run in runs]),
         "gradients": (schemas.GRADIENTS, [records.gradients(run, declaration.name, shared) for run in runs]),

@@ -7,9 +7,11 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
+from evenruler.instruments.probes.evolve.choosing import Choices, Pool
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.fitness import hotspot
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Try, WordGradient
+from evenruler.instruments.probes.schemas import OUTDONE
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.rounding import without_last_bits
 from evenruler.tables.schemas import BARE
@@ -49,6 +51,12 @@ class Run:
             f"{self.generations[-1].number} generations, {taken} of {len(replies):,} replies taken, "
             f"{sentences:,} sentences"
         )
+
+    @property
+    def passed(self) -> float:
+        """The share of replies that keep every rule, whether they were taken or another one was more acceptable."""
+        reasons = [one.reason for generation in self.generations for one in generation.tries]
+        return sum(reason in (None, OUTDONE) for reason in reasons) / max(1, len(reasons))
 
     def measured(self) -> list[tuple[str, Measured]]:
         """Every template once, with what the model answered."""
@@ -120,6 +128,28 @@ def biases(run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[
     ]
     table = pd.DataFrame(rows).assign(**shared)
     return _identified(table, benchmark, ["run", "template", "attribute"], ["bias"])
+
+
+def choices(pool: Pool, made: Choices, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every template of a run with what became of it, by `schemas.CHOICES`.
+
+    Args:
+        pool: The templates.
+        made: Which are in which set.
+        benchmark: What ids are made of.
+        shared: `source`, `licence`, `variant` of every row.
+    """
+    table = pd.DataFrame(
+        {
+            "template": [template.slug for template in pool.templates],
+            "root": pool.roots,
+            "closeness": pool.closeness,
+            "item_rest_correlation": pool.item_rest(),
+            "refused": made.refused,
+            **{name: [i in chosen for i in range(len(pool.templates))] for name, chosen in made.sets.items()},
+        }
+    )
+    return _identified(table.assign(**shared), benchmark, ["template"], ["root", "refused", *made.sets])
 
 
 def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:

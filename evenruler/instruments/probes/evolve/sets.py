@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenruler.instruments.probes.declare import EVOLVED, ProbeSource, TemplateEntry, TemplateSet
-from evenruler.instruments.probes.schemas import ELITES, POPULATION
+from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
 
 TITLES = {
-    ELITES: "The best templates of the last population",
+    CHOSEN: "Chosen as a set out of every template that was measured",
+    ELITES: "The best templates of the last population, each by itself (the paper's elites)",
     POPULATION: "The whole last population",
 }
 """The template sets of what evolved."""
@@ -18,7 +19,7 @@ def with_sets(source: ProbeSource, templates: Iterable[Mapping[str, Any]]) -> Pr
 
     Args:
         source: The domain.
-        templates: Rows with `set` (`ELITES` or `POPULATION`), `template`, `text`, `keying`, `source` and `licence`.
+        templates: Rows with `set` (one of `TITLES`), `template`, `text`, `keying`, `source` and `licence`.
     """
     found: dict[str, dict[str, Any]] = {}
     for row in templates:

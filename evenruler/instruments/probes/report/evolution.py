@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from evenruler.instruments.probes.declare import EVOLVED, ProbeSource
+from evenruler.instruments.probes.declare import DEMONSTRATION, EVOLVED, ProbeSource
 from evenruler.instruments.probes.report import evolution_charts as charts
 from evenruler.instruments.probes.report import evolution_tables
 from evenruler.instruments.probes.report.evolution_tree import family_tree
@@ -34,7 +34,7 @@ BY_GENERATION = (
 TREE = (
     "The last population with all that led to it, from left to right; what left no descendant in it is not drawn. A "
     "mark is where a template came about, its colour and shape how; the bar goes on to the last generation that it "
-    "lived in, paler while it was out of the population. Stars and bold words: the elites, which are the evolved set. "
+    "lived in, paler while it was out of the population. Stars and bold words: the elites. "
     "The number is the place by fitness. Point at a mark for the text, the word replaced, the voice and the fitness."
 )
 GRADIENTS = (
@@ -75,7 +75,11 @@ def _section(domain: str, source: ProbeSource, tables: Tables) -> Section:
         Picture("What makes a template fit", f"{FITNESS}{of_run}", charts.fitness_parts(last)),
         *evolution_tables.rewordings(here["rewordings"]),
     ]
-    return Section(f"{source.title.removesuffix(EVOLVED)}: how it evolved", _told(source, history, here), parts)
+    return Section(
+        f"{source.title.removesuffix(DEMONSTRATION).removesuffix(EVOLVED)}: how it evolved",
+        _told(source, history, here),
+        parts,
+    )
 
 
 def _told(source: ProbeSource, history: pd.DataFrame, here: Tables) -> str:
@@ -87,7 +91,7 @@ def _told(source: ProbeSource, history: pd.DataFrame, here: Tables) -> str:
         f"{len(first)} templates evolved over {last['generation'].iloc[0]} generations"
         f"{f' on {listed(list(model))}' if len(model) else ''}"
         f"{f', reworded by {listed(operators)}' if operators else ''}; "
-        f"{last['elite'].sum()} of the last {len(last)} are the evolved set.",
+        "the evolved set is chosen out of all that were measured.",
         ABLATION if here["history"]["run"].nunique() > 1 else "",
     ]
     return " ".join(filter(None, sentences))

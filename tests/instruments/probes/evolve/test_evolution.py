@@ -308,9 +308,9 @@ class TestTheMostAcceptable:
         assert found.acceptability[-1] == -4.2
         assert len(measure.asked) == len(START) + 3
 
-    def test_the_first_of_equals_and_the_same_said_twice_is_outdone_by_itself(self) -> None:
+    def test_the_first_of_equals_and_the_same_said_twice_is_a_copy(self) -> None:
         found, measure = taken_of(["usual", "normal", "usual"], {"usual": -4.5, "normal": -4.5})
-        assert [one.reason for one in found.tries] == [None, OUTDONE, OUTDONE]
+        assert [one.reason for one in found.tries] == [None, OUTDONE, validation.COPY]
         assert len(measure.asked) == len(START) + 2
 
     def test_all_are_judged(self) -> None:

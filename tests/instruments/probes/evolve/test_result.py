@@ -11,10 +11,12 @@ from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.evolve.result import as_source, starting
 from evenruler.instruments.probes.evolve.sets import TITLES, with_sets
-from evenruler.instruments.probes.schemas import ELITES, GUIDED, POPULATION
+from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION
 from tests.instruments.probes.conftest import settings_of
-from tests.instruments.probes.evolve.test_evolution import START, evolution
+from tests.instruments.probes.evolve.test_evolution import START, evolution, settings
 from tests.instruments.probes.evolve.toy import toy_source
+
+BY = settings(bar=0.0)
 
 
 def declared(**changes: Any) -> ProbeSource:
@@ -38,9 +40,10 @@ def test_evolution_starts_with_the_templates_of_the_set() -> None:
     assert {(each.born, each.parent, each.operation) for each in found} == {(0, None, None)}
 
 
-def test_the_sets_are_the_elites_best_first_and_the_last_population(run: Run) -> None:
-    found = as_source(declared(), "seed", run).sets
-    assert list(found) == [ELITES, POPULATION] == ["evolved", "population"]
+def test_the_sets_are_what_was_chosen_the_elites_best_first_and_the_last_population(run: Run) -> None:
+    found = as_source(declared(), BY, run, START[1:3]).sets
+    assert list(found) == [CHOSEN, ELITES, POPULATION] == ["evolved", "elites", "population"]
+    assert list(found[CHOSEN].templates) == ["story", "met"]
     last = run.generations[-1]
     assert [(slug, entry.text, entry.keying) for slug, entry in found[POPULATION].templates.items()] == [
         (template.slug, template.text, template.keying) for template in last.population
@@ -51,7 +54,7 @@ def test_the_sets_are_the_elites_best_first_and_the_last_population(run: Run) ->
 
 def test_keying_is_kept(run: Run) -> None:
     known = {template.slug: template for generation in run.generations for template in generation.population}
-    for slug, entry in as_source(declared(), "seed", run).sets[POPULATION].templates.items():
+    for slug, entry in as_source(declared(), BY, run, START).sets[POPULATION].templates.items():
         oldest = known[slug]
         while oldest.parent is not None:
             oldest = known[oldest.parent]
@@ -60,7 +63,7 @@ def test_keying_is_kept(run: Run) -> None:
 
 def test_everything_else_stays(run: Run) -> None:
     source = declared()
-    found = as_source(source, "seed", run)
+    found = as_source(source, BY, run, START)
     assert found.title == "Trades, evolved"
     assert source.title == "Trades"
     assert list(source.sets) == ["other", "seed"]
@@ -73,16 +76,30 @@ def test_everything_else_stays(run: Run) -> None:
 )
 def test_who_wrote_it_and_under_which_licence(run: Run, changes: dict[str, Any], source: str, licence: str) -> None:
     """As the set that it started with; that of the file where the set says nothing."""
-    for entry in as_source(declared(**changes), "seed", run).sets.values():
+    for entry in as_source(declared(**changes), BY, run, START).sets.values():
         assert entry.source == f"{source}; rewordings by scripted, prompted by Even Ruler"
         assert entry.licence == licence
 
 
+def test_below_its_bar_an_operator_gives_a_demonstration(run: Run) -> None:
+    source = declared()
+    found = as_source(source, settings(bar=1.0), run, START)
+    assert found.title == "Trades, evolved (demonstration)"
+    tries = [one for generation in run.generations for one in generation.tries]
+    passed = sum(one.reason in (None, OUTDONE) for one in tries) / len(tries)
+    assert 0 < passed == run.passed < 1
+    assert found.limits == [
+        f"A demonstration, no instrument: {passed:.0%} of the replies of scripted, which reworded the templates, keep "
+        "every rule, where 100% are asked for."
+    ]
+    assert as_source(source, settings(bar=passed), run, START).title == "Trades, evolved"
+
+
 def test_what_was_compiled_gives_the_sets_again(run: Run) -> None:
     """The card reads templates from tables; nothing of the sets is lost on the way."""
-    result = as_source(declared(), "seed", run)
+    result = as_source(declared(), BY, run, START[:3])
     compiled = compile_domain("trades-evolved", result, settings_of())
-    assert len(compiled.probes) == (2 + 6) * 2 * 4
+    assert len(compiled.probes) == (3 + 2 + 6) * 2 * 4
     assert len(compiled.rejected) == 0
     again = with_sets(declared(), compiled.templates)
     assert again == result
