@@ -112,20 +112,19 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-NUMBERS = ("value", "low", "high", "control", "difference_low", "difference_high", "bound")
+NUMBERS = ("value", "low", "high", "p", "control", "difference_low", "difference_high", "bound", "p_adjusted")
 
 
-def rounded(figures: pd.DataFrame) -> list[dict[str, object]]:
-    """Figures as plain records for JSON: three decimals (p: two digits); a null value stays, with its reason."""
-    records = []
+def records(figures: pd.DataFrame) -> list[dict[str, object]]:
+    """Figures as plain records for JSON; a null value stays, with its reason. Nothing is rounded."""
+    found = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
-        plain |= {key: round(float(record[key]), 3) for key in NUMBERS if not pd.isna(record[key])}
-        plain |= {key: float(f"{record[key]:.1e}") for key in ("p", "p_adjusted") if not pd.isna(record[key])}
+        plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record[key])}
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
         plain |= {key: record[key] for key in ("reason", "verdict", "why") if not pd.isna(record[key])}
-        records.append(plain)
-    return records
+        found.append(plain)
+    return found
 
 
 OF_ANY_MODEL = "any-model"
@@ -135,8 +134,6 @@ OF_ANY_MODEL = "any-model"
 def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
     """Figures as nested records, by benchmark, part of it, model and figure, for `metrics.json` and evidence.
 
-    Values are rounded to three decimals, so that another processor's last bits do not show.
-
     Args:
         figures: One row a figure, with `benchmark`, `model` (null: any) and the column of the part.
         part: The column that says which part of a benchmark a figure is of: a set of templates, a subscale.
@@ -144,6 +141,6 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     figures = figures.assign(model=figures["model"].fillna(OF_ANY_MODEL))
     for (benchmark, of_part, model), rows in figures.groupby(["benchmark", part, "model"], sort=True):
-        records = {str(record.pop("figure")): record for record in rounded(rows)}
-        metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = records
+        of_model = {str(record.pop("figure")): record for record in records(rows)}
+        metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = of_model
     return metrics

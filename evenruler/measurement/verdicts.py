@@ -7,6 +7,7 @@ never from the figure alone.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 from statsmodels.stats.multitest import multipletests
@@ -25,6 +26,13 @@ class Verdict(StrEnum):
     LITTLE = "too little to tell"
     WITHIN = "not beyond control"
     BEYOND = "beyond control"
+
+    @property
+    def mark(self) -> Literal["good", "weak", "poor"]:
+        """Its traffic light: whether it is a finding, nothing that can be told, or no measurement."""
+        if self is Verdict.BEYOND:
+            return "good"
+        return "poor" if self is Verdict.UNFIT else "weak"
 
 
 @dataclass(frozen=True)

@@ -76,12 +76,11 @@ def confirmatory(cube: Cube, criterion: "pd.Series[float]", bound: float, level:
         level: Of intervals.
     """
     scores: Floats = cube.scores.mean(axis=1)
-    known: Floats = criterion.reindex(cube.attributes).to_numpy(dtype=np.float64)
+    known = np.asarray(criterion.reindex(cube.attributes), dtype=np.float64)
     there = ~np.isnan(known)
     yield from _figures([OF_SPREAD], scores, [], cube, bound, level)
     if there.any():
-        numbers: Floats = known[there]
-        yield from _figures(OF_CRITERION, scores[there], [numbers], cube, bound, level)
+        yield from _figures(OF_CRITERION, scores[there], [known[there]], cube, bound, level)
 
 
 def _figures(
