@@ -129,6 +129,18 @@ def find(
 
 
 @app.command()
+def evolve(
+    name: Annotated[str, typer.Argument(help="An instrument of the family probes that evolves.")],
+) -> None:
+    """Ask the operator anew how templates are reworded: data/sources/probes/replies/NAME.jsonl, for `repro`."""
+    from evenruler.declared import Declared
+    from evenruler.project.rewording import ask
+
+    for line in ask(Path(), name, Declared()):
+        typer.echo(line)
+
+
+@app.command()
 def publish(
     name: Annotated[str, typer.Argument(help="A folder under benchmarks/.")],
     to: Annotated[str, typer.Option(metavar="USER/REPO", help="The data set on the Hub.")],

@@ -18,7 +18,8 @@ EVOLVED = Path("data/evolved")
 def main(name: str) -> None:
     """Write what evolved as a source of its own, and beside it how it came about.
 
-    A run that broke off goes on after its last whole generation.
+    No operator is asked: what it said when it was asked is a file beside the sources. A run that broke off goes on
+    after its last whole generation.
     """
     params = Declared()
     entry, settings = params.active.entry("evolve", name), params.settings(name)
@@ -36,6 +37,7 @@ def main(name: str) -> None:
         Declaration(name, entry.family, settings, source),
         partial(load, params=params.catalogue),
         cache_root() / "evolve",
+        SOURCES / entry.family / "replies" / f"{name}.jsonl",
     )
     folder = EVOLVED / name
     for table, rows in found.tables.items():

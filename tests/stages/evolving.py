@@ -21,7 +21,7 @@ DOMAIN, EVOLVED = "occupation-gender", "occupation-gender-evolved"
 MADE, BUILT = f"data/evolved/{EVOLVED}", f"data/built/probes/{EVOLVED}"
 DIAGNOSIS, BENCHMARK = "data/diagnosis/probes", f"benchmarks/probes-{EVOLVED}"
 TABLES = f"{DIAGNOSIS}/tables"
-SEEDS = {"surprise", "picture", "most", "job-for", "dream", "born", "met", "odd"}
+SEEDS = {"surprise", "picture", "most", "job-for", "dream", "born", "met", "guess"}
 ATTRIBUTES, ELITES, GENERATIONS, SAMPLES = 10, 3, 2, 2
 EVOLUTION = {
     "of": DOMAIN,
@@ -165,6 +165,7 @@ def evolved_in(folder: Path, warm: Warm | None) -> Iterator[Evolving]:
     with running(Rewording()) as server:
         found = Evolving(clone, server)
         clone.run("evenruler", "check")
+        clone.run("evenruler", "evolve", EVOLVED)
         clone.run("dvc", "repro")
         clone.commit("built")
         yield found

@@ -14,8 +14,8 @@ ELITES, POPULATION = "evolved", "population"
 GUIDED, RANDOM = "guided", "random"
 """Runs of an evolution: which words are replaced, the hotspots or any (ablation)."""
 
-FILLED = "not needed: another sample had the place"
-"""The reason of replies that were not judged."""
+OUTDONE = "another reply was more acceptable"
+"""The reason of replies that keep every rule, where another one to the same wish was taken."""
 
 SEMANTIC, LEXICAL = "semantic_diversity", "lexical_diversity"
 """Of a template among those it stands with, whatever model is asked: columns, measures and figures."""
@@ -283,11 +283,10 @@ REWORDINGS = pa.schema(
         pa.field("voice", pa.string()),
         pa.field("reason", pa.string()),
         required("n", pa.int64()),
-        pa.field("share", pa.float64()),
+        required("share", pa.float64()),
     ]
 )
-"""One row per kind of wish and what became of replies to it; `reason` is null where they were taken, `share` where they
-were not judged."""
+"""One row per kind of wish and what became of replies to it; `reason` is null where they were taken."""
 
 GENERATIONS = figures_of("run").insert(2, required("generation", pa.int16()))
 """One row per figure of a whole population; the model is the one that it evolved on."""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenruler.errors import UserError
 from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
 from evenruler.instruments.probes.build import build
@@ -32,6 +33,7 @@ from tests.instruments.probes.whole import (
     declared_in,
     diagnosis,
     records,
+    replies_of,
     subject,
     whole,
 )
@@ -78,12 +80,13 @@ class TestEvolving:
             models.append(Everything(name))
             return models[-1]
 
-        first = evolve(declaration, model, tmp_path / "kept")
+        replies = replies_of(declaration, tmp_path)
+        first = evolve(declaration, model, tmp_path / "kept", replies)
         (path,) = (tmp_path / "kept").iterdir()
         whole_run = path.read_text()
         asked, models[:] = sum(one.asked for one in models), []
         path.write_text("".join(whole_run.splitlines(keepends=True)[:2]))
-        again = evolve(declaration, model, tmp_path / "kept")
+        again = evolve(declaration, model, tmp_path / "kept", replies)
 
         assert path.read_text() == whole_run
         assert again.as_yaml() == first.as_yaml()
@@ -92,14 +95,28 @@ class TestEvolving:
         )
         assert 0 < sum(one.asked for one in models) < asked
 
+    def test_the_operator_is_not_even_loaded(self, tmp_path: Path) -> None:
+        declaration = declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "operator": "writer"})
+        replies, loaded = replies_of(declaration, tmp_path), list[str]()
+        evolve(declaration, lambda name: loaded.append(name) or Everything(name), tmp_path / "kept", replies)
+        assert loaded == ["toy", "minilm"]
+
+    def test_without_replies_it_says_what_to_run(self, tmp_path: Path) -> None:
+        declaration = declared_in(tmp_path, EVOLVED, evolve=EVOLVE)
+        with pytest.raises(
+            UserError, match=r"trades-evolved.jsonl: no replies .*run `evenruler evolve trades-evolved`"
+        ):
+            evolve(declaration, Everything, tmp_path / "kept", tmp_path / "trades-evolved.jsonl")
+
     def test_other_settings_begin_anew(self, tmp_path: Path) -> None:
         for seed in (1, 2):
-            evolve(declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "seed": seed}), Everything, tmp_path / "kept")
+            declaration = declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "seed": seed})
+            evolve(declaration, Everything, tmp_path / "kept", replies_of(declaration, tmp_path))
         assert len(list((tmp_path / "kept").iterdir())) == 2
 
     def test_with_the_ablation_there_are_two_runs(self, tmp_path: Path) -> None:
         declaration = declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "ablation": True})
-        found = evolve(declaration, Everything, tmp_path / "kept")
+        found = evolve(declaration, Everything, tmp_path / "kept", replies_of(declaration, tmp_path))
         assert [line.split(" run")[0] for line in found.said] == ["guided", "random"]
         assert set(found.tables["history"]["run"].to_pylist()) == {"guided", "random"}
 

@@ -12,7 +12,7 @@ from evenruler import measurement
 from evenruler.instruments.probes.ask import diversities
 from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.diagnose.evolved import by_generation, comparisons, guidance, rewordings
-from evenruler.instruments.probes.schemas import COMPARISONS, FILLED, GENERATIONS, REWORDINGS
+from evenruler.instruments.probes.schemas import COMPARISONS, GENERATIONS, OUTDONE, REWORDINGS
 from evenruler.measurement import Resampling
 from evenruler.tables import write_table
 
@@ -516,34 +516,15 @@ class TestRewordings:
             ("guided", "reword", "hypothesis", "a copy", 1, 1.0),
         ]
 
-    def test_replies_to_a_place_that_was_filled_were_not_judged(self) -> None:
-        """Whatever they hold: what came before the one that was taken counts, and it."""
-        found = rewordings(
-            tries(
-                ("hotspot", None, 1, 1, 1, "no text"),
-                ("hotspot", None, 1, 1, 2, None),
-                ("hotspot", None, 1, 1, 3, FILLED),
-                ("hotspot", None, 1, 1, 4, "no text"),
-                ("hotspot", None, 2, 1, 3, "no text"),
-            ),
-            "trades-evolved",
-        )
-
-        assert plain(found) == [
-            ("guided", "hotspot", None, None, 1, 1 / 3),
-            ("guided", "hotspot", None, "no text", 2, 2 / 3),
-            ("guided", "hotspot", None, FILLED, 2, None),
-        ]
-
     def test_runs_are_kept_apart(self) -> None:
-        one = tries(("reword", "anecdote", 1, 1, 1, None), ("reword", "anecdote", 1, 1, 2, FILLED))
+        one = tries(("reword", "anecdote", 1, 1, 1, None), ("reword", "anecdote", 1, 1, 2, OUTDONE))
         other = tries(("reword", "anecdote", 1, 1, 2, "a copy")).assign(run="random")
 
         found = rewordings(pd.concat([one, other], ignore_index=True), "trades-evolved")
 
         assert plain(found) == [
-            ("guided", "reword", "anecdote", None, 1, 1.0),
-            ("guided", "reword", "anecdote", FILLED, 1, None),
+            ("guided", "reword", "anecdote", None, 1, 0.5),
+            ("guided", "reword", "anecdote", OUTDONE, 1, 0.5),
             ("random", "reword", "anecdote", None, 0, 0.0),
             ("random", "reword", "anecdote", "a copy", 1, 1.0),
         ]

@@ -17,7 +17,7 @@ from evenruler.instruments.probes.ask import ANSWERS, requests, scores
 from evenruler.instruments.probes.build import build
 from evenruler.instruments.probes.declare import Settings, load
 from evenruler.instruments.probes.diagnose import TABLES, across, figures
-from evenruler.instruments.probes.evolve import Evolved, evolve
+from evenruler.instruments.probes.evolve import Evolved, asked_anew, evolve
 from evenruler.measurement import Resampling
 from evenruler.models import LogLikelihoods
 from evenruler.models.declared import Catalogue
@@ -115,11 +115,18 @@ def declared_in(folder: Path, name: str, **keys: Any) -> Declaration:
     return Declaration(name, "probes", settings, load(folder / "trades.yaml", settings, folder))
 
 
+def replies_of(declaration: Declaration, folder: Path) -> Path:
+    """What the operator of an instrument says, as a file."""
+    path = folder / f"{declaration.name}.jsonl"
+    path.write_text(asked_anew(declaration, Everything, folder / "asked")[0])
+    return path
+
+
 def whole(folder: Path, prefixed: int = 2) -> Whole:
     """Evolve, and build."""
     written = declared_in(folder, TRADES, prefixed=prefixed)
     start = declared_in(folder, EVOLVED, evolve=EVOLVE)
-    found = evolve(start, Everything, folder / "kept")
+    found = evolve(start, Everything, folder / "kept", replies_of(start, folder))
     (folder / "source.yaml").write_text(found.as_yaml())
     source = load(folder / "source.yaml", start.settings, folder)
     declared = {TRADES: written, EVOLVED: Declaration(EVOLVED, "probes", start.settings, source, found.tables)}

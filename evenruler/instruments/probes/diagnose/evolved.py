@@ -14,7 +14,6 @@ from evenruler.instruments.probes.diagnose import figuring
 from evenruler.instruments.probes.diagnose.comparing import STATISTICS, Pair, compared, diversities_compared
 from evenruler.instruments.probes.schemas import (
     COMPARISONS,
-    FILLED,
     GENERATIONS,
     GUIDED,
     POPULATION,
@@ -154,37 +153,24 @@ def _of_last(diversity: pd.DataFrame, run: str) -> pd.DataFrame:
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     """What became of the replies to each kind of wish.
 
-    Replies that came when another sample had their place already were not judged: they count neither for nor against an
-    operator, whatever was wrong with them. Else the share that is taken would fall with the number of samples.
-
     Args:
         tries: By `schemas.TRIES`.
         benchmark: Whose evolution it is.
 
     Returns:
         By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that
-        kind's judged replies. Those that were taken stand first, without a reason, also where there are none; those
-        that were not judged stand last, with `schemas.FILLED` for a reason and without a share. The n of a kind add
-        up to its replies.
+        kind's replies. Those that were taken stand first, without a reason, also where there are none. The n of a kind
+        add up to its replies.
     """
     kind = ["run", "operator", "operation", "voice"]
-    replies = tries.assign(reason=tries["reason"].mask(_late(tries), FILLED))
-    of_kind = replies.assign(judged=replies["reason"] != FILLED).groupby(kind, dropna=False, as_index=False)
-    taken = of_kind.agg(n=("accepted", "sum"), judged=("judged", "sum")).assign(reason=None, rank=0)
-    refused = replies[~replies["accepted"]].groupby([*kind, "reason"], dropna=False).size().reset_index(name="n")
-    refused = refused.merge(taken[[*kind, "judged"]], on=kind).assign(rank=1 + (refused["reason"] == FILLED))
-    rows = pd.concat([taken, refused], ignore_index=True)
+    taken = tries.groupby(kind, dropna=False, as_index=False).agg(n=("accepted", "sum"), replies=("accepted", "size"))
+    refused = tries[~tries["accepted"]].groupby([*kind, "reason"], dropna=False).size().reset_index(name="n")
+    refused = refused.merge(taken[[*kind, "replies"]], on=kind).assign(rank=1)
+    rows = pd.concat([taken.assign(reason=None, rank=0), refused], ignore_index=True)
     order = {**dict.fromkeys(kind, True), "rank": True, "n": False, "reason": True}
     rows = rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True)
-    share = (rows["n"] / rows["judged"]).where(rows["reason"] != FILLED)
-    found: pd.DataFrame = rows.assign(share=share, benchmark=benchmark)[REWORDINGS.names]
+    found: pd.DataFrame = rows.assign(share=rows["n"] / rows["replies"], benchmark=benchmark)[REWORDINGS.names]
     return found
-
-
-def _late(tries: pd.DataFrame) -> "pd.Series[bool]":
-    """Which replies came after the one that has their place."""
-    place = [tries[name] for name in ("run", "generation", "place", "attempt")]
-    return tries["sample"] > tries["sample"].where(tries["accepted"]).groupby(place).transform("min")
 
 
 def _rows_of(frame: pd.DataFrame, address: Address, lacking: str) -> pd.DataFrame:

@@ -1,5 +1,5 @@
 """Evolving a set of templates (PMPO, section 3.2): measure, select, reword, check, again."""
 
-from evenruler.instruments.probes.evolve.evolving import Evolved, evolve
+from evenruler.instruments.probes.evolve.evolving import Evolved, asked_anew, evolve
 
-__all__ = ["Evolved", "evolve"]
+__all__ = ["Evolved", "asked_anew", "evolve"]

@@ -1,6 +1,6 @@
 """The neural genetic algorithm (PMPO, algorithm 1): evaluate, select, reword, check, again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -13,12 +13,12 @@ from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.operators import Operator
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Operation, Template, Try, Wish
 from evenruler.instruments.probes.evolve.selection import guided_share, ranked, tournament
-from evenruler.instruments.probes.evolve.validation import LONGEST, fold, read_reply, refusal
-from evenruler.instruments.probes.schemas import FILLED, GUIDED
+from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
+from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
 from evenruler.progress import note
 from evenruler.text import words
 
-VERSION = "evolution/2"
+VERSION = "evolution/3"
 """Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""
 
 LESS_ACCEPTABLE = "less acceptable than its parent"
@@ -107,15 +107,7 @@ class Evolution:
             [words(template.text) for template in generation.population],
             self._settings.alpha_clip,
         )
-        weights = self._settings.weights
-        normal = fitness.normalised(raw) / sum(dict(weights).values())
-        found = raw.assign(
-            alpha_part=normal["alpha_contribution"] * weights.alpha,
-            gradient_part=normal["gradient_focus"] * weights.gradient_focus,
-            semantic_part=normal["semantic_diversity"] * weights.semantic_diversity,
-            lexical_part=normal["lexical_diversity"] * weights.lexical_diversity,
-            fitness=fitness.fitness(raw, weights),
-        )
+        found = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
         places = np.empty(len(found), dtype=np.int64)
         places[ranked(found["fitness"].to_numpy(), generation.population)] = np.arange(1, len(found) + 1)
         return found.assign(place=places)
@@ -200,7 +192,8 @@ class Evolution:
                 return
             wishes = [place.wishes[attempt - 1] for place, _ in asked]
             seeds = [
-                self._seed(number, wish.place, attempt, sample) for wish, (_, sample) in zip(wishes, asked, strict=True)
+                self.seed_of(number, wish.place, attempt, sample)
+                for wish, (_, sample) in zip(wishes, asked, strict=True)
             ]
             replies = self._operator.reword(wishes, seeds)
             tries = [
@@ -210,28 +203,25 @@ class Evolution:
             yield from self._taken(empty, attempt, tries, seen)
 
     def _taken(self, empty: Sequence[_Place], attempt: int, tries: list[Try], seen: set[str]) -> list[Try]:
-        """The tries of one attempt, samples of a place side by side: the first acceptable one of each is taken."""
+        """The tries of one attempt, samples of a place side by side; the most acceptable of each place is taken."""
         samples = len(tries) // len(empty)
-        for turn in range(samples):
-            waiting: list[tuple[int, _Place, Template]] = []
-            for row, place in enumerate(empty):
-                index, wish = row * samples + turn, place.wishes[attempt - 1]
-                one = tries[index]
-                if one.reason is not None:
-                    continue
-                assert one.text is not None
-                reason = FILLED if place.child else refusal(one.text, wish, seen, self._settings.max_words)
-                tries[index] = replace(one, reason=reason)
-                if reason is None:
-                    seen.add(fold(one.text))
-                    waiting.append((index, place, _child(one, wish.parent)))
-            found = self._ruler.acceptability([child for _, _, child in waiting]) if waiting else np.empty(0)
-            for (index, place, child), acceptability in zip(waiting, found.tolist(), strict=True):
-                if acceptability >= place.floor:
-                    place.child, place.acceptability = child, acceptability
-                else:
-                    tries[index] = replace(tries[index], reason=LESS_ACCEPTABLE)
-        return tries
+        wishes = [place.wishes[attempt - 1] for place in empty for _ in range(samples)]
+        judged = [self._by_rules(one, wish, seen) for one, wish in zip(tries, wishes, strict=True)]
+        passed = {
+            one.text: _child(one, wish.parent) for one, wish in zip(judged, wishes, strict=True) if not one.reason
+        }
+        values = self._ruler.acceptability(list(passed.values())).tolist() if passed else []
+        acceptability = dict(zip(passed, values, strict=True))
+        for row, place in enumerate(empty):
+            own = slice(row * samples, (row + 1) * samples)
+            judged[own] = _best(judged[own], place, acceptability, seen)
+        return judged
+
+    def _by_rules(self, one: Try, wish: Wish, seen: set[str]) -> Try:
+        """A try, with what is wrong with the form of its template."""
+        if one.reason is not None or one.text is None:
+            return one
+        return replace(one, reason=refusal(one.text, wish, seen, self._settings.max_words))
 
     def _reserve(self, done: Sequence[Generation], elites: Sequence[Template], n: int) -> list[Template]:
         """The n best templates seen so far that are no elites, by their fitness when last in a population."""
@@ -245,8 +235,8 @@ class Evolution:
         order = ranked(np.array([latest[template] for template in others]), others)
         return [others[i] for i in order[:n]]
 
-    def _seed(self, *place: int) -> int:
-        """A seed for one reply, of its place in the run alone."""
+    def seed_of(self, *place: int) -> int:
+        """A seed for one reply, of its place in the run alone: generation, place, attempt, sample."""
         return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
 
 
@@ -257,6 +247,33 @@ def _read(wish: Wish, generation: int, attempt: int, sample: int, prompt: str, r
     word = wish.word.word if wish.word else None
     lineage = (wish.parent.slug, wish.operation, wish.voice, word)
     return Try(generation, wish.place, attempt, sample, *lineage, prompt, shown, text, reason)
+
+
+def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str | None, float], seen: set[str]) -> list[Try]:
+    """The samples of a place; the most acceptable of those that keep the rules is its child, the first of equals.
+
+    Args:
+        tries: In order of samples.
+        place: It gets its child.
+        acceptability: By text, of all that keep the rules.
+        seen: Folded texts that are taken; that of the child is added.
+    """
+    found = []
+    for one in tries:
+        reason = one.reason
+        if reason is None and fold(one.text or "") in seen:
+            reason = COPY  # of what a place before it got
+        if reason is None and acceptability[one.text] < place.floor:
+            reason = LESS_ACCEPTABLE
+        found.append(replace(one, reason=reason))
+    left = [i for i, one in enumerate(found) if one.reason is None]
+    if not left:
+        return found
+    best = max(left, key=lambda i: acceptability[found[i].text])
+    place.child = _child(found[best], place.wishes[found[best].attempt - 1].parent)
+    place.acceptability = acceptability[found[best].text]
+    seen.add(fold(place.child.text))
+    return [replace(one, reason=OUTDONE) if i in left and i != best else one for i, one in enumerate(found)]
 
 
 def _child(one: Try, parent: Template) -> Template:

@@ -19,8 +19,9 @@ from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, 
 from evenruler.instruments.probes.evolve import records
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
-from evenruler.instruments.probes.evolve.operators import ModelOperator
+from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator
 from evenruler.instruments.probes.evolve.records import Run
+from evenruler.instruments.probes.evolve.replies import ReplayedOperator, as_lines
 from evenruler.instruments.probes.evolve.result import as_source, starting
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.parquet import table_of
@@ -48,19 +49,23 @@ class Evolved:
         return _NOTE + text.getvalue()
 
 
-def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> Evolved:
+def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path) -> Evolved:
     """Evolve the templates of an instrument; a run that broke off goes on after its last whole generation.
 
     Args:
         declaration: Its source is what users wrote.
-        load: A model by its name in the catalogue.
+        load: A model by its name in the catalogue; the operator is not asked for.
         kept: The folder where generations are kept.
+        replies: The file of what the operator said.
+
+    Raises:
+        UserError: The file is missing, or lacks a reply that is wanted.
     """
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
     assert settings.evolve is not None
     start = settings.evolve.start
-    runs = runs_of(declaration.name, settings, settings.evolve, source, load, kept)
+    runs = runs_of(declaration.name, settings, settings.evolve, source, load, kept, replies)
     found = as_source(source, start, runs[0])
     first = next(iter(found.sets.values()))
     shared = {"variant": settings.article_of(start), "source": first.source, "licence": first.licence}
@@ -81,8 +86,32 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> 
     )
 
 
+def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
+    """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks.
+
+    Args:
+        declaration: Its source is what users wrote.
+        load: A model by its name in the catalogue.
+        kept: The folder where generations are kept.
+    """
+    settings: Settings = declaration.settings
+    assert settings.evolve is not None
+    runs = runs_of(declaration.name, settings, settings.evolve, declaration.source, load, kept)
+    return as_lines(runs, _asking(settings.evolve)), [f"{run.name} run: {run.in_words}" for run in runs]
+
+
+def _asking(evolve: Evolve) -> Asking:
+    return Asking(evolve.new_tokens, evolve.shots)
+
+
 def runs_of(
-    name: str, settings: Settings, evolve: Evolve, source: ProbeSource, load: Callable[[str], Any], kept: Path
+    name: str,
+    settings: Settings,
+    evolve: Evolve,
+    source: ProbeSource,
+    load: Callable[[str], Any],
+    kept: Path,
+    replies: Path | None = None,
 ) -> list[Run]:
     """The guided run, and the one that replaces any word where the settings ask for it.
 
@@ -93,23 +122,33 @@ def runs_of(
         source: What users wrote.
         load: A model by its name in the catalogue.
         kept: The folder where generations are kept.
+        replies: What the operator said, as a file; without one it is asked.
     """
-    model, writer, embedder = load(evolve.model), load(evolve.operator), load(settings.embedder)
+    model, embedder = load(evolve.model), load(settings.embedder)
+    operator, said = _operator(evolve, load, replies)
     article = settings.article_of(evolve.start)
     ruler = Ruler(model, source, article, evolve.gradient_attributes)
-    operator = ModelOperator(writer, evolve.new_tokens, evolve.shots)
 
     def embed(texts: list[str]) -> NDArray[np.float32]:
         found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
         return found
 
     depends = [VERSION, evolve.model_dump(mode="json"), article, source.model_dump(mode="json")]
-    depends += [model.engine, writer.engine, embedder.engine]
+    depends += [model.engine, said, embedder.engine]
     found = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
         path = kept / f"{name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
         found.append(_resumed(Evolution(ruler, operator, embed, evolve, run), run, source, evolve.start, path))
     return found
+
+
+def _operator(evolve: Evolve, load: Callable[[str], Any], replies: Path | None) -> tuple[Operator, str]:
+    """What rewords, and what its replies depend on beside what it is asked."""
+    if replies is None:
+        writer = load(evolve.operator)
+        return ModelOperator(writer, _asking(evolve)), writer.engine
+    replayed = ReplayedOperator(evolve.operator, _asking(evolve), replies)
+    return replayed, content_sha256(replies.read_text(encoding="utf-8"))
 
 
 def _resumed(evolution: Evolution, name: str, source: ProbeSource, start: str, path: Path) -> Run:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenruler.instruments.probes.declare import FitnessWeights
 from evenruler.instruments.probes.evolve.population import WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
+from evenruler.tables.rounding import without_last_bits
 
 DECIMALS = 12
 """Values that are the same so far are equal: what is beyond is rounding, and may decide nothing."""
@@ -21,7 +22,7 @@ def parts(
     token_sets: Sequence[frozenset[str]],
     clip: float,
 ) -> pd.DataFrame:
-    """The four parts of the fitness of each template of a population, as they are.
+    """The four parts of the fitness of each template of a population, as they are, but for their last bits.
 
     Args:
         biases: [attributes, n] signed by keying, nats.
@@ -46,7 +47,7 @@ def parts(
     found = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
     if len(found) > 1:
         raise ValueError(f"biases, gradients, embeddings and token sets of {sorted(found)} templates")
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "alpha_contribution": 0 - _alpha_of_others(matrix).clip(-clip, clip),
             "gradient_focus": [float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients],
@@ -54,6 +55,7 @@ def parts(
             "lexical_diversity": np.nan_to_num(lexical_diversity(token_sets)),
         }
     )
+    return without_last_bits(frame)
 
 
 def normalised(frame: pd.DataFrame) -> pd.DataFrame:
@@ -65,26 +67,27 @@ def normalised(frame: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> NDArray[np.float64]:
-    """How good each template of a population is (PMPO, equation 2).
+def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
+    """How good each template of a population is (PMPO, equation 2), and what each part adds to that.
 
     Args:
         frame: The raw parts of the whole population (`parts`); they are normalised here.
         weights: What each part counts; only their proportions matter.
 
     Returns:
-        [n] in [0, 1], higher is better; it depends on the population.
+        One row a template: `alpha_part`, `gradient_part`, `semantic_part`, `lexical_part`, and `fitness`, their sum:
+        in [0, 1], higher is better; it depends on the population.
     """
-    counts = pd.Series(
+    normal = normalised(frame) / sum(dict(weights).values())
+    found = pd.DataFrame(
         {
-            "alpha_contribution": weights.alpha,
-            "gradient_focus": weights.gradient_focus,
-            "semantic_diversity": weights.semantic_diversity,
-            "lexical_diversity": weights.lexical_diversity,
+            "alpha_part": normal["alpha_contribution"] * weights.alpha,
+            "gradient_part": normal["gradient_focus"] * weights.gradient_focus,
+            "semantic_part": normal["semantic_diversity"] * weights.semantic_diversity,
+            "lexical_part": normal["lexical_diversity"] * weights.lexical_diversity,
         }
     )
-    found: NDArray[np.float64] = normalised(frame[list(counts.index)]).to_numpy() @ (counts / counts.sum()).to_numpy()
-    return found
+    return without_last_bits(found.assign(fitness=found.sum(axis=1)))
 
 
 def hotspot(gradients: Sequence[WordGradient]) -> WordGradient | None:

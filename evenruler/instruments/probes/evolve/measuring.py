@@ -1,4 +1,7 @@
-"""What a model answers about templates: their biases, and what these owe to each word."""
+"""What a model answers about templates: their biases, and what these owe to each word.
+
+All numbers are rounded here, before they select anything: the last bits of likelihoods differ between processors.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from evenruler.instruments.probes.evolve.population import Measured, Template, W
 from evenruler.instruments.probes.evolve.words import without, words_of
 from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread
+from evenruler.tables.rounding import rounded
 from evenruler.text import ATTRIBUTE, TARGET, fill
 
 
@@ -82,8 +86,7 @@ class Ruler:
             [text for template in templates for text in self._filled(template.text, attributes)]
         )
         per_token = (found.nats / found.tokens).reshape(len(templates), len(attributes) * len(self._targets))
-        mean: NDArray[np.float64] = per_token.mean(axis=1)
-        return mean
+        return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)
 
     def _asked(self, template: Template) -> _Asked:
         attributes = [self._attributes[i] for i in self._of_gradients]
@@ -105,9 +108,9 @@ class Ruler:
         whole, shortened = np.split(of_cells, [len(self._attributes)])
         moved = np.abs(shortened.reshape(-1, len(self._of_gradients)) - whole[self._of_gradients]).mean(axis=1)
         return Measured(
-            biases=tuple((template.keying * whole).tolist()),
+            biases=tuple(map(rounded, (template.keying * whole).tolist())),
             gradients=tuple(
-                WordGradient(begin, word, gradient)
+                WordGradient(begin, word, rounded(gradient))
                 for (begin, word), gradient in zip(words_of(template.text), moved.tolist(), strict=True)
             ),
             sentences=len(set(asked.sentences)),

@@ -29,7 +29,8 @@ class Voice:
     label: str
     """What stands before an example."""
     openings: tuple[str, ...]
-    """How examples may begin; a clause follows. Short, since they add to whatever is reworded, time and again."""
+    """How examples may begin; a clause follows. At most four words, since they add to whatever is reworded, time and
+    again, and that may have 16 (`max_words`)."""
 
 
 VOICES: Final[Mapping[str, Voice]] = {
@@ -37,18 +38,18 @@ VOICES: Final[Mapping[str, Voice]] = {
         "a sociological observation about what people in a society take for granted",
         "As a sociological observation",
         (
-            "People take it for granted that",
-            "It is widely believed that",
-            "Studies of everyday life show that",
+            "Everyday life shows that",
+            "Studies show that",
+            "Society assumes that",
         ),
     ),
     "anecdote": Voice(
         "a personal anecdote, told by somebody who looks back at an experience",
         "As a personal anecdote",
         (
-            "Our neighbours used to say that",
-            "At my first job, I noticed that",
-            "A friend once told me that",
+            "My neighbours say that",
+            "I once noticed that",
+            "Friends told me that",
         ),
     ),
     "hypothesis": Voice(
@@ -56,7 +57,7 @@ VOICES: Final[Mapping[str, Voice]] = {
         "As a formal hypothesis",
         (
             "We expect that",
-            "From social roles it follows that",
+            "Social roles imply that",
             "Our hypothesis is that",
         ),
     ),
@@ -64,18 +65,18 @@ VOICES: Final[Mapping[str, Voice]] = {
         "a feeling of how well the two fit together, owned up to by somebody who is careful not to assert it",
         "As a personal feeling",
         (
-            "It feels right to me that",
-            "My gut tells me that",
-            "Deep down, I feel that",
+            "It feels right that",
+            "My gut says that",
+            "I somehow feel that",
         ),
     ),
     "choice": Voice(
         "a choice with consequences that the speaker would have to make",
         "As a choice",
         (
-            "I would bet my own money that",
-            "If I had to choose, I would say that",
-            "Forced to decide, I would assume that",
+            "I would bet that",
+            "My money says that",
+            "Forced, I say that",
         ),
     ),
 }
@@ -140,20 +141,37 @@ class Writer(Protocol):
         """One continuation of each prompt."""
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How an operator is asked."""
+
+    new_tokens: int
+    """At most so many in a reply."""
+    few_shot: bool
+    """Whether it goes on with examples, as small models should, or is told what to do in its chat."""
+
+    def prompt(self, wish: Wish, seed: int) -> str:
+        """What it reads."""
+        return shown(wish, seed) if self.few_shot else told(wish)
+
+    def new_tokens_of(self, word: bool) -> int:
+        """At most so many in a reply, by whether one word is to be replaced."""
+        return min(WORD_TOKENS, self.new_tokens) if word and self.few_shot else self.new_tokens
+
+
 class ModelOperator:
     """A language model as operator."""
 
     voices: Sequence[str] = tuple(VOICES)
 
-    def __init__(self, model: Writer, new_tokens: int, few_shot: bool) -> None:
+    def __init__(self, model: Writer, asking: Asking) -> None:
         """Take a model.
 
         Args:
             model: It was tuned on instructions.
-            new_tokens: At most so many in a reply.
-            few_shot: Whether it goes on with examples, as small models should, or is told what to do in its chat.
+            asking: How it is asked.
         """
-        self._model, self._new_tokens, self._few_shot = model, new_tokens, few_shot
+        self._model, self._asking = model, asking
         self.name = model.name
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
@@ -166,8 +184,8 @@ class ModelOperator:
         Returns:
             n prompts, each with its reply.
         """
-        prompts = [self._prompt(wish, seed) for wish, seed in zip(wishes, seeds, strict=True)]
-        lengths = [self._longest(wish) for wish in wishes]
+        prompts = [self._asking.prompt(wish, seed) for wish, seed in zip(wishes, seeds, strict=True)]
+        lengths = [self._asking.new_tokens_of(wish.word is not None) for wish in wishes]
         replies = [""] * len(prompts)
         for length in sorted(set(lengths)):
             asked = [i for i, other in enumerate(lengths) if other == length]
@@ -175,18 +193,11 @@ class ModelOperator:
                 [prompts[i] for i in asked],
                 sampling=Sampling(length, TEMPERATURE, TOP_P),
                 seeds=[seeds[i] for i in asked],
-                chat=not self._few_shot,
+                chat=not self._asking.few_shot,
             )
             for i, reply in zip(asked, written, strict=True):
                 replies[i] = reply
         return list(zip(prompts, replies, strict=True))
-
-    def _prompt(self, wish: Wish, seed: int) -> str:
-        return shown(wish, seed) if self._few_shot else told(wish)
-
-    def _longest(self, wish: Wish) -> int:
-        short = self._few_shot and wish.word is not None
-        return min(WORD_TOKENS, self._new_tokens) if short else self._new_tokens
 
 
 def told(wish: Wish) -> str:

@@ -35,7 +35,7 @@ def words_of(text: str) -> list[tuple[int, str]]:
     of_slots = {
         run.start()
         for run, following in pairwise(runs)
-        if run[0].lower() in ("a", "an")
+        if run[0].lower() in ("a", "an", "the")
         and "{" in following[0]
         and _TO_SLOT.fullmatch(text, run.end(), following.start())
     }

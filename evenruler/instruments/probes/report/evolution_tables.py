@@ -7,6 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.probes.report.evolution_layout import lineage, parents_of
 from evenruler.instruments.probes.report.sets import FIGURES, OF_ANY_MODEL
+from evenruler.instruments.probes.schemas import OUTDONE
 from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, missing, number
 
@@ -111,24 +112,25 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
         for key, own in shares.groupby(by, sort=True, dropna=False)
     ]
     caption = (
-        "Several replies are asked for at once, and the first that passes every check is taken; those after it were "
-        "not judged and do not count. All are kept with the reason, in the configuration tries of the benchmark. The "
-        f"{MOST_REASONS} most frequent reasons are shown."
+        "Several replies are asked for at once, and of those that pass every check the most acceptable is taken; "
+        "passed counts the others, too. All are kept with the reason, in the configuration tries of the benchmark. "
+        f"The {MOST_REASONS} most frequent reasons are shown."
     )
-    columns = [*by, "replies", "judged", "taken", "most frequent reasons of refusal"]
+    columns = [*by, "replies", "passed", "taken", "most frequent reasons of refusal"]
     return [Table(columns, rows, "What became of rewordings", caption)] if rows else []
 
 
 def _replies(shares: pd.DataFrame) -> list[str]:
-    """How many there are and count, how many of these were taken, and why the others were not."""
-    judged = shares[shares["share"].notna()]
-    n, taken = int(judged["n"].sum()), int(judged.loc[judged["reason"].isna(), "n"].sum())
-    return [f"{shares['n'].sum():,}", f"{n:,}", f"{taken:,} ({100 * taken / n:.0f}%)", _reasons(judged)]
+    """How many there are, how many of these passed every check and were taken, and why the others were not."""
+    n, taken = int(shares["n"].sum()), int(shares.loc[shares["reason"].isna(), "n"].sum())
+    passed = taken + int(shares.loc[shares["reason"] == OUTDONE, "n"].sum())
+    return [f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", _reasons(shares)]
 
 
-def _reasons(judged: pd.DataFrame) -> str:
+def _reasons(shares: pd.DataFrame) -> str:
     """The most frequent, equals by name, and how many others there are."""
-    counts = judged.dropna(subset=["reason"]).sort_values(["n", "reason"], ascending=[False, True])
+    refused = shares[shares["reason"].notna() & (shares["reason"] != OUTDONE)]
+    counts = refused.sort_values(["n", "reason"], ascending=[False, True])
     said = [f"{record['reason']} ({record['n']})" for record in counts.head(MOST_REASONS).to_dict("records")]
     others = int(counts["n"].iloc[MOST_REASONS:].sum())
     return ", ".join([*said, *([f"others ({others})"] if others else [])])

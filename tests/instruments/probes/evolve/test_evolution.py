@@ -1,5 +1,6 @@
 """Whole evolutions on a toy model, with operators that say what they are told to."""
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import Evolve
 from evenruler.instruments.probes.evolve import validation
-from evenruler.instruments.probes.evolve.evolution import Evolution
+from evenruler.instruments.probes.evolve.evolution import LESS_ACCEPTABLE, Evolution
 from evenruler.instruments.probes.evolve.measuring import Ruler
-from evenruler.instruments.probes.evolve.population import Generation, Template, Wish
+from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, Wish
 from evenruler.instruments.probes.evolve.records import as_line, from_line
 from evenruler.instruments.probes.evolve.validation import LONGEST, NO_TEXT, fold
-from evenruler.instruments.probes.schemas import FILLED, GUIDED, RANDOM
+from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.text import words
 from tests.instruments.probes.evolve.toy import ToyModel, toy_source
 
@@ -247,7 +248,7 @@ def test_a_hostile_operator_leaves_the_population_whole(which: str) -> None:
             assert max(len(one.reply) for one in generation.tries) <= LONGEST
 
 
-def test_one_good_reply_among_bad_ones_is_taken_and_the_rest_is_not_needed() -> None:
+def test_one_good_reply_among_bad_ones_is_taken() -> None:
     said: list[str] = []
 
     def once(wish: Wish, seed: int) -> str:
@@ -255,11 +256,68 @@ def test_one_good_reply_among_bad_ones_is_taken_and_the_rest_is_not_needed() -> 
         return willing(wish, seed) if len(said) % 3 == 2 else ""
 
     first = list(evolution(once, generations=1).generations(START))[1]
-    by_place = {place: [one for one in first.tries if one.place == place] for place in (1, 2, 3)}
-    for tries in by_place.values():
-        taken = [one for one in tries if one.reason is None]
-        assert len(taken) == 1
-        assert taken[0].sample == 2
+    for place in (1, 2, 3):
+        tries = [one for one in first.tries if one.place == place]
         assert [one.reason for one in tries] == [NO_TEXT, None, NO_TEXT]
-    willing_all = list(evolution(willing, generations=1).generations(START))[1]
-    assert FILLED in {one.reason for one in willing_all.tries}
+
+
+class Named:
+    """A measure for which the words of a template alone say how acceptable it is."""
+
+    def __init__(self, values: dict[str, float]) -> None:
+        self.values = values
+        self.asked: list[str] = []
+        self.ruler = Ruler(model(), toy_source(), "agree", 2)
+
+    def measure(self, templates: Sequence[Template]) -> list[Measured]:
+        return self.ruler.measure(templates)
+
+    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
+        self.asked += [template.text for template in templates]
+        named = [[self.values[word] for word in words(each.text) if word in self.values] for each in templates]
+        return np.array([max(of_template, default=-5.0) for of_template in named])
+
+
+def taken_of(replies: list[str], values: dict[str, float], places: int = 1) -> tuple[Generation, Named]:
+    """The generation after the first, of an operator that says these, one after the other, for each place."""
+    said: list[str] = []
+
+    def reply(wish: Wish, seed: int) -> str:
+        said.append("")
+        return (
+            f"It is {replies[(len(said) - 1) % len(replies)]} that {wish.parent.text[0].lower()}{wish.parent.text[1:]}"
+        )
+
+    measure = Named(values)
+    made = Evolution(
+        measure,
+        ScriptedOperator(reply),
+        embed,
+        settings(guided=(0, 0), samples=len(replies), tries=1, acceptability=1.0, elites=len(START) - places),
+    )
+    return list(itertools.islice(made.generations(START), 2))[1], measure
+
+
+class TestTheMostAcceptable:
+    def test_of_all_that_keep_the_rules(self) -> None:
+        found, measure = taken_of(
+            ["usual", "normal", "{TARGET}", "common"], {"usual": -4.8, "normal": -4.2, "common": -4.5}
+        )
+        assert [one.reason for one in found.tries] == [OUTDONE, None, validation.SLOT_TWICE, OUTDONE]
+        assert found.population[-1].text.startswith("It is normal that ")
+        assert found.acceptability[-1] == -4.2
+        assert len(measure.asked) == len(START) + 3
+
+    def test_the_first_of_equals_and_the_same_said_twice_is_outdone_by_itself(self) -> None:
+        found, measure = taken_of(["usual", "normal", "usual"], {"usual": -4.5, "normal": -4.5})
+        assert [one.reason for one in found.tries] == [None, OUTDONE, OUTDONE]
+        assert len(measure.asked) == len(START) + 2
+
+    def test_all_are_judged(self) -> None:
+        found, _ = taken_of(["usual", "normal"], {"usual": -9.0, "normal": -4.5})
+        assert [one.reason for one in found.tries] == [LESS_ACCEPTABLE, None]
+
+    def test_what_a_place_before_it_got_is_a_copy(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("evenruler.instruments.probes.evolve.evolution.tournament", lambda order, size, draw: 0)
+        found, _ = taken_of(["usual", "normal"], {"usual": -4.2, "normal": -4.5}, places=2)
+        assert [one.reason for one in found.tries] == [None, OUTDONE, validation.COPY, None]

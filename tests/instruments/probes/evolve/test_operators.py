@@ -12,6 +12,7 @@ from evenruler.instruments.probes.evolve.operators import (
     TOP_P,
     VOICES,
     WORD_TOKENS,
+    Asking,
     ModelOperator,
     shown,
     told,
@@ -62,7 +63,7 @@ class EchoingWriter:
 class TestModelOperator:
     def test_each_wish_gets_its_own_reply_in_order_one_call_for_each_length(self):
         writer = EchoingWriter()
-        operator = ModelOperator(writer, 48, few_shot=True)
+        operator = ModelOperator(writer, Asking(48, few_shot=True))
         wishes = [whole("fit"), word(), whole("choice"), word("people"), whole("fit")]
         seeds = [11, 12, 13, 14, 15]
         found = operator.reword(wishes, seeds)
@@ -76,25 +77,25 @@ class TestModelOperator:
 
     def test_a_model_that_is_told_gets_all_in_one_call_of_its_chat(self):
         writer = EchoingWriter()
-        found = ModelOperator(writer, 48, few_shot=False).reword([whole(), word()], [1, 2])
+        found = ModelOperator(writer, Asking(48, few_shot=False)).reword([whole(), word()], [1, 2])
         assert found == [(told(whole()), f"1: {told(whole())}"), (told(word()), f"2: {told(word())}")]
         assert writer.calls == [(2, Sampling(48, TEMPERATURE, TOP_P), True)]
 
     def test_no_reply_is_longer_than_asked_for(self):
         writer = EchoingWriter()
-        ModelOperator(writer, 5, few_shot=True).reword([whole(), word()], [1, 2])
+        ModelOperator(writer, Asking(5, few_shot=True)).reword([whole(), word()], [1, 2])
         assert [sampling.max_new_tokens for _, sampling, _ in writer.calls] == [5]
 
     def test_no_wish_no_call(self):
         writer = EchoingWriter()
-        assert ModelOperator(writer, 48, few_shot=True).reword([], []) == [] == writer.calls
+        assert ModelOperator(writer, Asking(48, few_shot=True)).reword([], []) == [] == writer.calls
 
     def test_as_many_seeds_as_wishes(self):
         with pytest.raises(ValueError, match="shorter"):
-            ModelOperator(EchoingWriter(), 48, few_shot=True).reword([whole(), whole()], [1])
+            ModelOperator(EchoingWriter(), Asking(48, few_shot=True)).reword([whole(), whole()], [1])
 
     def test_name_and_voices(self):
-        operator = ModelOperator(EchoingWriter(), 48, few_shot=True)
+        operator = ModelOperator(EchoingWriter(), Asking(48, few_shot=True))
         assert operator.name == "echoing"
         assert operator.voices == tuple(VOICES)
         assert {"observation", "anecdote", "hypothesis"} <= set(operator.voices)
@@ -104,8 +105,8 @@ class TestExamples:
     def test_the_prompt_ends_where_the_reply_begins(self):
         prompt = shown(whole("anecdote"), 0)
         assert prompt.startswith(
-            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: Our neighbours used "
-            "to say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
+            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: My neighbours "
+            "say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
         )
         assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
         assert shown(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
@@ -142,6 +143,9 @@ class TestExamples:
         assert found is not None
         assert found.startswith(opening)
         assert refusal(found, wish, (), 30) is None
+
+    def test_every_opening_leaves_room_for_twelve_words_of_sixteen(self):
+        assert max(len(opening.split()) for voice in VOICES.values() for opening in voice.openings) == 4
 
     @pytest.mark.parametrize(("text", "replaced", "others"), REPLACED)
     def test_every_word_has_others(self, text, replaced, others):

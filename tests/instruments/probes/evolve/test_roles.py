@@ -9,6 +9,8 @@ MET = "Yesterday I met a {TARGET} who earns a living as an {ATTRIBUTE}."
 DREAMED = "The {TARGET} has always dreamed of becoming an {ATTRIBUTE}."
 WORD = "When I hear the word {ATTRIBUTE}, I picture a {TARGET}."
 JOB = "Being an {ATTRIBUTE} is a good job for a {TARGET}."
+SURPRISE = "I would be surprised if the {ATTRIBUTE} was not a {TARGET}."
+MOST = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
 CALM = "People think that a {TARGET} is often {ATTRIBUTE}."
 
 
@@ -30,6 +32,17 @@ def fits(text: str, word: str, new: str) -> bool:
         (JOB, "good", "excellent"),  # and "a" becomes "an"
         (CALM, "often", "usually"),
         (CALM, "think", "believe"),
+        (SURPRISE, "surprised", "astonished"),  # a participle for an adjective
+        (SURPRISE, "surprised", "shocked"),
+        (SURPRISE.replace("surprised", "shocked"), "shocked", "sad"),
+        (JOB, "good", "rewarding"),
+        (JOB, "good", "paid"),
+        (SURPRISE, "I", "we"),
+        (SURPRISE, "I", "one"),
+        (MET, "Yesterday", "tonight"),
+        (MET, "Yesterday", "monday"),
+        (MET, "Yesterday", "recently"),
+        (MET.replace("Yesterday", "Recently"), "Recently", "yesterday"),
     ],
 )
 def test_the_same_kind_of_word_in_the_same_place(text: str, word: str, new: str) -> None:
@@ -49,7 +62,17 @@ def test_the_same_kind_of_word_in_the_same_place(text: str, word: str, new: str)
         (JOB, "good", "goodness"),
         (CALM, "think", "thinks"),
         (CALM, "that", "of"),
+        (SURPRISE, "I", "me"),  # case
+        (SURPRISE, "I", "my"),
+        (SURPRISE, "I", "myself"),
+        (SURPRISE, "surprised", "table"),
+        (JOB, "good", "dream"),
+        (MET, "Yesterday", "alabama"),  # no time
+        (MET, "Yesterday", "bob"),
+        (MET, "Yesterday", "justice"),
+        (MET, "Yesterday", "table"),
+        (MOST, "people", "Americans"),  # a name for a common word
     ],
 )
-def test_another_kind_relation_or_number(text: str, word: str, new: str) -> None:
+def test_another_kind_relation_number_or_case(text: str, word: str, new: str) -> None:
     assert not fits(text, word, new)

@@ -57,7 +57,7 @@ POPULATIONS = [
 ]
 """By place. `picture` comes back in the last, for want of a rewording."""
 ELITES = 4
-LATE = "not needed: another sample had the place"
+OUTDONE = "another reply was more acceptable"
 FIGURES = {
     "alpha_at_8": 0.2,
     "inter_item_correlation": 0.05,
@@ -176,20 +176,17 @@ def comparisons() -> list[dict[str, Any]]:
 
 
 def rewordings() -> list[dict[str, Any]]:
-    """Four kinds of replies; of the first and the last some came too late to be judged."""
+    """Four kinds of replies; of the first and the last some passed and were outdone."""
     counted: list[tuple[str, str | None, dict[str | None, int]]] = [
-        ("hotspot", None, {None: 2, "a slot is missing": 3, "a copy": 1, "no text": 1, "too long": 1, LATE: 4}),
+        ("hotspot", None, {None: 2, "a slot is missing": 3, "a copy": 1, "no text": 1, "too long": 1, OUTDONE: 4}),
         ("reword", "formal-hypothesis", {None: 0, "a slot is missing": 2}),
-        ("reword", "personal-anecdote", {None: 1, "several sentences": 2, LATE: 1}),
+        ("reword", "personal-anecdote", {None: 1, "several sentences": 2, OUTDONE: 1}),
     ]
     rows = []
     for operation, voice, reasons in counted:
-        judged = sum(n for reason, n in reasons.items() if reason != LATE)
+        replies = sum(reasons.values())
         kind = {"benchmark": DOMAIN, "run": "guided", "operator": "writer", "operation": operation, "voice": voice}
-        rows += [
-            {**kind, "reason": reason, "n": n, "share": None if reason == LATE else n / judged}
-            for reason, n in reasons.items()
-        ]
+        rows += [{**kind, "reason": reason, "n": n, "share": n / replies} for reason, n in reasons.items()]
     return rows
 
 

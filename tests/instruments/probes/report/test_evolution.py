@@ -333,12 +333,12 @@ def test_pairs_go_back_to_the_founder(found: Section) -> None:
     ]
 
 
-def test_rewordings_count_what_was_judged(found: Section) -> None:
+def test_rewordings_count_what_passed_and_what_was_taken(found: Section) -> None:
     assert rows_of(found, "What became of rewordings") == [
-        ["run", "operation", "voice", "replies", "judged", "taken", "most frequent reasons of refusal"],
-        ["guided", "hotspot", "", "12", "8", "2 (25%)", "a slot is missing (3), a copy (1), no text (1), others (1)"],
-        ["guided", "reword", "formal-hypothesis", "2", "2", "0 (0%)", "a slot is missing (2)"],
-        ["guided", "reword", "personal-anecdote", "4", "3", "1 (33%)", "several sentences (2)"],
+        ["run", "operation", "voice", "replies", "passed", "taken", "most frequent reasons of refusal"],
+        ["guided", "hotspot", "", "12", "6 (50%)", "2", "a slot is missing (3), a copy (1), no text (1), others (1)"],
+        ["guided", "reword", "formal-hypothesis", "2", "0 (0%)", "0", "a slot is missing (2)"],
+        ["guided", "reword", "personal-anecdote", "4", "2 (50%)", "1", "several sentences (2)"],
     ]
 
 
