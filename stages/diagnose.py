@@ -11,6 +11,7 @@ from evenruler.instruments.asking import INSTRUMENT
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
+from evenruler.tables.rounding import for_people
 from stages.files import ANSWERS, DIAGNOSIS, EVIDENCE, METRICS, PLOTS, frames, plan_of, read_subject, write_json
 from stages.files import TABLES as FOLDER
 from stages.running import run
@@ -34,7 +35,7 @@ def main(family: str) -> None:
     for name in params.active.entry("families", family).instruments:
         figures = evidence.get(name, {})  # of no model, where none could be asked
         write_json({"models": origins, "figures": figures}, folder / EVIDENCE / f"{name}.json")
-    write_json(evidence, folder / METRICS)
+    write_json(for_people(evidence), folder / METRICS)
     if hasattr(door, "plots"):
         _write_plots(door.plots(tables), folder / PLOTS)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from evenruler.strict import Strict, Text
 from evenruler.tables.units import evenly_spread
@@ -12,27 +12,48 @@ from evenruler.tables.units import evenly_spread
 SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
 
+FEWEST_PLACEBOS = 5
+"""Below which the size of what placebos do is not known (`evenruler.measurement.shifts`)."""
+
 
 class Framings(Strict):
-    """Two cues that a prompt is a test, put before it: each alone, and both."""
+    """Two cues that a prompt is a test, put before it, each alone and both; and placebos."""
 
     salience: Text
     """A sentence that says what is tested."""
     instruction: Text
     """A sentence that says what to do."""
+    placebos: list[Text] = Field(default_factory=list)
+    """Sentences of like length that have nothing to do with it: what they do is what any sentence does."""
 
-    @field_validator("salience", "instruction")
+    @field_validator("salience", "instruction", "placebos")
     @classmethod
-    def _without_slots(cls, text: str) -> str:
-        if "{" in text or "}" in text:
-            raise ValueError(f"{text!r} holds a brace; the same words stand before every prompt")
-        return text
+    def _without_slots(cls, texts: str | list[str]) -> str | list[str]:
+        for text in [texts] if isinstance(texts, str) else texts:
+            if "{" in text or "}" in text:
+                raise ValueError(f"{text!r} holds a brace; the same words stand before every prompt")
+        return texts
+
+    @field_validator("placebos")
+    @classmethod
+    def _enough(cls, placebos: list[str]) -> list[str]:
+        if 0 < len(placebos) < FEWEST_PLACEBOS:
+            raise ValueError(f"found {len(placebos)}, expected {FEWEST_PLACEBOS} at least, or none")
+        return placebos
 
     @model_validator(mode="after")
     def _distinct(self) -> "Framings":
         if self.salience.lower() == self.instruction.lower():
             raise ValueError(f"salience and instruction are the same, {self.salience!r}")
+        texts = [text.lower() for text in (self.salience, self.instruction, *self.placebos)]
+        if len(set(texts)) < len(texts):
+            raise ValueError("a placebo stands in it twice, or is one of the cues")
         return self
+
+    @property
+    def placebo_names(self) -> list[str]:
+        """What placebos are called among the prefixes."""
+        return [f"placebo-{place}" for place in range(1, len(self.placebos) + 1)]
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -41,12 +62,15 @@ class Framings(Strict):
             SALIENCE: self.salience,
             INSTRUCTION: self.instruction,
             BOTH: f"{self.salience} {self.instruction}",
+            **dict(zip(self.placebo_names, self.placebos, strict=True)),
         }
 
     @property
     def in_words(self) -> str:
         """What stands before prompts, for a card."""
-        return f'"{self.salience}" and "{self.instruction}", each alone and both'
+        told = f'"{self.salience}" and "{self.instruction}", each alone and both'
+        placebos = ", ".join(f'"{placebo}"' for placebo in self.placebos)
+        return f"{told}; and as placebos {placebos}" if placebos else told
 
 
 def after_prefixes(

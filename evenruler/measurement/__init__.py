@@ -8,7 +8,7 @@ from evenruler.measurement.brittleness import (
 )
 from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
 from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
-from evenruler.measurement.figures import Figure, Resampling, as_metrics, rounded
+from evenruler.measurement.figures import Figure, Resampling, as_metrics, records
 from evenruler.measurement.paired import Paired, paired
 from evenruler.measurement.reliability import (
     ItemStatistics,
@@ -45,7 +45,7 @@ __all__ = [
     "paired",
     "parallel_analysis",
     "pearson",
-    "rounded",
+    "records",
     "semantic_diversity",
     "spearman",
     "spearman_brown",

@@ -111,24 +111,74 @@ def _variance(effect: tuple[int, ...], mean_squares: Mapping[tuple[int, ...], fl
     return sum_of / cells
 
 
-def difference_of_groups(x: ArrayLike, groups: ArrayLike, level: float = 0.95) -> Interval:
+@dataclass(frozen=True)
+class Difference:
+    """Of the difference between two groups of words, over units and templates: where its spread comes from."""
+
+    mean: float
+    """The first group's mean minus the other's."""
+    sizes: Mapping[str, int]
+    """Of unit, template, and word (a group)."""
+    variances: Mapping[Effect, float]
+    """Of the difference: unit, template and their interaction; of scores within a group: word and its interactions.
+    Estimated; one below 0 stays as it is."""
+    _parts: Sequence[tuple[float, float, int]]
+    """Coefficient, mean square and degrees of freedom of each part of the variance of the mean."""
+
+    def coefficient(self, templates: int, words: int) -> float:
+        """How well mean differences order the units: the generalizability coefficient.
+
+        Args:
+            templates: That a mean is over.
+            words: Of each group.
+
+        Returns:
+            From 0 to 1; variances below 0 count as 0. NaN where nothing varies.
+
+        Raises:
+            ValueError: A number below 1.
+
+        Source: Brennan (2001), E rho squared; the words of both groups, of equal number, nested in fixed groups.
+        """
+        if min(templates, words) < 1:
+            raise ValueError(f"found {templates} templates and {words} words, expected one of each at least")
+        at = {effect: max(variance, 0.0) for effect, variance in self.variances.items()}
+        of_words = 2 * (at["unit", "word"] + at["unit", "template", "word"] / templates) / words
+        error = at["unit", "template"] / templates + of_words
+        universe = at["unit",]
+        return universe / (universe + error) if universe + error > 0 else math.nan
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """The mean with an interval of t with Satterthwaite's degrees of freedom.
+
+        Ends are NaN where no variance of the mean is left after noise was taken off.
+
+        Args:
+            level: Of the interval.
+
+        Source: Satterthwaite (1946).
+        """
+        check_level(level)
+        variance = sum(coefficient * square for coefficient, square, _ in self._parts)
+        if variance <= 0:
+            return Interval(self.mean, math.nan, math.nan)
+        degrees = variance**2 / sum((coefficient * square) ** 2 / df for coefficient, square, df in self._parts)
+        half = float(stats.t.ppf(0.5 + level / 2, degrees) * math.sqrt(variance))
+        return Interval(self.mean, self.mean - half, self.mean + half)
+
+
+def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
     """The mean difference between two groups of words, over units and templates that could all have been others.
 
     Args:
         x: [units, templates, words] scores; every template was asked of every unit with every word.
         groups: [words] 1 for the first group, -1 for the other; of equal size, two at least.
-        level: Of the interval.
-
-    Returns:
-        The first group's mean minus the other's, with an interval of t with Satterthwaite's degrees of freedom. Its
-        ends are NaN where no variance of the mean is left after noise was taken off.
 
     Raises:
         ValueError: Shapes do not fit, groups are not of equal size, or a score is not a number.
 
-    Source: Satterthwaite (1946); the mean squares of Brennan (2001) with words nested in fixed groups.
+    Source: the mean squares of Brennan (2001) with words nested in fixed groups.
     """
-    check_level(level)
     scores, signs = np.asarray(x, dtype=np.float64), np.asarray(groups)
     if scores.ndim != 3 or signs.shape != scores.shape[2:] or set(signs.tolist()) != {1, -1} or signs.sum() != 0:
         raise ValueError("expected scores of units x templates x words, and words in two groups of equal size")
@@ -136,21 +186,20 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike, level: float = 0.95) -
     each = [components(scores[:, :, signs == sign], ("unit", "template", "word")) for sign in (1, -1)]
     bias = scores[:, :, signs == 1].mean(axis=2) - scores[:, :, signs == -1].mean(axis=2)
     of_bias = components(bias, ("unit", "template"))
-    cells = bias.size
-    # Coefficient, mean square and degrees of freedom of each part of the variance of the mean. The spread of the words
-    # themselves is in no mean square of the bias, for it moves all of it alike.
+    of_words = {
+        effect: sum(one.variances[effect] for one in each) / 2 for effect in each[0].variances if "word" in effect
+    }
+    # The spread of words shows in the bias of every unit and template, twice: once of each group.
+    of_both = {
+        effect: variance - 2 / words * of_words[(*effect, "word")] for effect, variance in of_bias.variances.items()
+    }
     parts = [
-        ((-1) ** (len(effect) + 1) / cells, square, of_bias.degrees[effect])
+        ((-1) ** (len(effect) + 1) / bias.size, square, of_bias.degrees[effect])
         for effect, square in of_bias.mean_squares.items()
     ]
-    for effect in (("word",), ("unit", "word"), ("template", "word"), ("unit", "template", "word")):
+    # That of the words themselves is in no mean square of the bias, for it moves all of it alike.
+    for effect in of_words:
         pooled = sum(one.mean_squares[effect] for one in each) / 2
-        sign = (-1) ** (len(effect) + 1)
-        parts.append((sign * 2 / (words * cells), pooled, 2 * each[0].degrees[effect]))
-    variance = sum(coefficient * square for coefficient, square, _ in parts)
-    mean = float(bias.mean())
-    if variance <= 0:
-        return Interval(mean, math.nan, math.nan)
-    degrees = variance**2 / sum((coefficient * square) ** 2 / df for coefficient, square, df in parts)
-    half = float(stats.t.ppf(0.5 + level / 2, degrees) * math.sqrt(variance))
-    return Interval(mean, mean - half, mean + half)
+        parts.append(((-1) ** (len(effect) + 1) * 2 / (words * bias.size), pooled, 2 * each[0].degrees[effect]))
+    sizes = {"unit": bias.shape[0], "template": bias.shape[1], "word": words}
+    return Difference(float(bias.mean()), sizes, {**of_both, **of_words}, parts)

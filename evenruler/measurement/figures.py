@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.jackknife import Scale, jackknife
 from evenruler.measurement.resampling import bootstrap
 from evenruler.measurement.validity import Correlation
 
@@ -28,7 +29,10 @@ class Resampling:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure; None where it could not be computed, and then the reason."""
+    """One figure; None where it could not be computed, and then the reason.
+
+    One that has a bound is confirmatory: `evenruler.measurement.verdicts.judge` gives it a verdict.
+    """
 
     figure: str
     value: float | None
@@ -37,7 +41,35 @@ class Figure:
     low: float | None = None
     high: float | None = None
     p: float | None = None
+    """Of a confirmatory figure, against its control."""
     reason: str | None = None
+    control: float | None = None
+    """What it would be if nothing were there."""
+    difference_low: float | None = None
+    """Of the interval of the figure minus its control; where it has a sign, of their sizes."""
+    difference_high: float | None = None
+    bound: float | None = None
+    """A difference to the control within it, either way, is none; in the unit of the figure."""
+    p_adjusted: float | None = None
+    verdict: str | None = None
+    why: str | None = None
+    """The reason of the verdict, a sentence."""
+
+
+def jackknifed(
+    figure: str,
+    statistic: Callable[[NDArray[np.float64]], float],
+    x: NDArray[np.float64],
+    scale: Scale,
+    level: float,
+    unit: str,
+) -> Figure:
+    """A statistic of x, [units, ...], with its jackknife interval over units, where it has one."""
+    found = jackknife(statistic, x, scale=scale, level=level)
+    value = finite(found.value)
+    if value is None:
+        return Figure(figure, None, len(x), unit, reason="undefined for these values")
+    return Figure(figure, value, len(x), unit, finite(found.low), finite(found.high))
 
 
 def correlated(
@@ -80,19 +112,19 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def rounded(figures: pd.DataFrame) -> list[dict[str, object]]:
-    """Figures as plain records for JSON: three decimals (p: two digits); a null value stays, with its reason."""
-    records = []
+NUMBERS = ("value", "low", "high", "p", "control", "difference_low", "difference_high", "bound", "p_adjusted")
+
+
+def records(figures: pd.DataFrame) -> list[dict[str, object]]:
+    """Figures as plain records for JSON; a null value stays, with its reason. Nothing is rounded."""
+    found = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
-        plain |= {key: round(float(record[key]), 3) for key in ("value", "low", "high") if not pd.isna(record[key])}
-        if not pd.isna(record["p"]):
-            plain["p"] = float(f"{record['p']:.1e}")
+        plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record[key])}
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
-        if not pd.isna(record["reason"]):
-            plain["reason"] = record["reason"]
-        records.append(plain)
-    return records
+        plain |= {key: record[key] for key in ("reason", "verdict", "why") if not pd.isna(record[key])}
+        found.append(plain)
+    return found
 
 
 OF_ANY_MODEL = "any-model"
@@ -102,8 +134,6 @@ OF_ANY_MODEL = "any-model"
 def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
     """Figures as nested records, by benchmark, part of it, model and figure, for `metrics.json` and evidence.
 
-    Values are rounded to three decimals, so that another processor's last bits do not show.
-
     Args:
         figures: One row a figure, with `benchmark`, `model` (null: any) and the column of the part.
         part: The column that says which part of a benchmark a figure is of: a set of templates, a subscale.
@@ -111,6 +141,6 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     figures = figures.assign(model=figures["model"].fillna(OF_ANY_MODEL))
     for (benchmark, of_part, model), rows in figures.groupby(["benchmark", part, "model"], sort=True):
-        records = {str(record.pop("figure")): record for record in rounded(rows)}
-        metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = records
+        of_model = {str(record.pop("figure")): record for record in records(rows)}
+        metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = of_model
     return metrics

@@ -62,7 +62,7 @@ def halves(n: int) -> NDArray[np.int8]:
 
 
 def regrouped(
-    scores: ArrayLike, groups: ArrayLike, statistic: Callable[[Floats], Floats], signed: bool = False
+    scores: ArrayLike, groups: ArrayLike, statistic: Callable[..., Floats], *beside: ArrayLike, signed: bool = False
 ) -> Regrouped:
     """Rank a statistic of the difference between two groups among those of all regroupings of their units.
 
@@ -70,13 +70,14 @@ def regrouped(
         scores: [..., n] a score of each unit, as the log-likelihood of a sentence with each word.
         groups: [n] 1 for the first group, -1 for the other; of equal size.
         statistic: Of [k, ...] differences, the mean of the first group minus that of the other, one value each: [k].
+        *beside: What it takes besides, as a criterion of each row.
         signed: Whether the statistic changes its sign with the names of the groups; then its size is ranked.
 
     Raises:
         ValueError: The groups are not of equal size, or a score is not a number.
     """
     differences, as_they_are, signs = _differences(scores, groups)
-    values = np.asarray(statistic(differences), dtype=np.float64)
+    values = np.asarray(statistic(differences, *beside), dtype=np.float64)
     own = float(values[as_they_are]) * (float(signs[0]) if signed else 1.0)
     sizes = np.abs(values) if signed else values
     reached = sizes[as_they_are] - _SAME * max(abs(sizes[as_they_are]), float(np.abs(sizes).max()))
@@ -84,14 +85,15 @@ def regrouped(
 
 
 def beyond_regroupings(
-    scores: ArrayLike, groups: ArrayLike, statistic: Callable[[Floats], Floats], level: float = 0.95
+    scores: ArrayLike, groups: ArrayLike, statistic: Callable[..., Floats], *beside: ArrayLike, level: float = 0.95
 ) -> Interval:
     """How far a statistic of the groups as they are lies above the median of all regroupings.
 
     Args:
         scores: [units, ..., n], the units being what could have been others, as attributes.
         groups: As for `regrouped`.
-        statistic: As for `regrouped`; not negative, as a spread.
+        statistic: As for `regrouped`; its size counts.
+        *beside: As for `regrouped`; [units] each, for a unit that is left out is left out of them too.
         level: Of the interval.
 
     Returns:
@@ -107,12 +109,15 @@ def beyond_regroupings(
     if n < FEWEST_UNITS:
         raise ValueError(f"found {n} units, of at least {FEWEST_UNITS}")
 
-    def above(rows: Floats) -> float:
-        values = statistic(rows)
-        return float(values[as_they_are] - np.median(values))
+    def above(rows: Floats, *others: Floats) -> float:
+        sizes = np.abs(statistic(rows, *others))
+        return float(sizes[as_they_are] - np.median(sizes))
 
-    value = above(differences)
-    without_one = np.array([above(np.delete(differences, unit, axis=1)) for unit in range(n)])
+    others = [np.asarray(other) for other in beside]
+    value = above(differences, *others)
+    without_one = np.array(
+        [above(np.delete(differences, unit, axis=1), *(np.delete(x, unit) for x in others)) for unit in range(n)]
+    )
     return Interval(value, *of_left_out(value, without_one, level))
 
 

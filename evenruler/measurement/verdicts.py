@@ -5,18 +5,21 @@ never from the figure alone.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 from statsmodels.stats.multitest import multipletests
+
+from evenruler.measurement.figures import Figure
 
 ALPHA = 0.05
 """Adjusted p below which a figure is beyond its control."""
 
 
 class Verdict(StrEnum):
-    """In the order in which they are tried."""
+    """In the order in which they are tried, but for the second, which also takes what is left."""
 
     UNFIT = "instrument unfit"
     """On this model the instrument fails a bar of its own; what it says is printed, and is no finding."""
@@ -24,71 +27,81 @@ class Verdict(StrEnum):
     WITHIN = "not beyond control"
     BEYOND = "beyond control"
 
+    @property
+    def mark(self) -> Literal["good", "weak", "poor"]:
+        """Its traffic light: whether it is a finding, nothing that can be told, or no measurement."""
+        if self is Verdict.BEYOND:
+            return "good"
+        return "poor" if self is Verdict.UNFIT else "weak"
+
 
 @dataclass(frozen=True)
-class Comparison:
-    """A figure and its control."""
+class Fitness:
+    """Whether an instrument measures on a model at all."""
 
-    value: float | None
-    """None where it could not be computed."""
-    control: float | None
-    """The same figure where nothing is, as the median of a null, or that of placebos."""
-    low: float | None
-    """Of the interval of the value minus the control."""
-    high: float | None
-    p: float | None
-    """Against the control, adjusted over the confirmatory figures of the instrument on the model."""
-    n: int
-    """Units that the figure rests on."""
-    least: int
-    """Units below which nothing is said."""
-    unit: str
-    """What units are, in the plural."""
-    bound: float
-    """A difference within it, either way, is none; in the unit of the value."""
-    signed: bool = False
-    """Whether a value below the control can be beyond it; a spread, a distance or a range cannot."""
     unfit: str | None = None
-    """The bar that the instrument fails on this model, in words; None where it fails none."""
+    """The bar that it fails, in words; None where it fails none."""
+    doubt: str | None = None
+    """The bar of which it cannot be told, in words."""
 
 
-def judged(found: Comparison) -> tuple[Verdict, str]:
-    """The verdict of a figure, and the reason for it in one sentence.
-
-    Raises:
-        ValueError: The bound is no positive number.
-    """
-    if not found.bound > 0:
-        raise ValueError(f"the bound is {found.bound}, expected a positive number")
-    if found.unfit is not None:
-        return Verdict.UNFIT, f"On this model the instrument fails a bar of its own: {found.unfit}."
-    if found.n < found.least:
-        return Verdict.LITTLE, f"It rests on {found.n} {found.unit}, of at least {found.least}."
-    if found.value is None or found.control is None:
-        what = "figure" if found.value is None else "control"
-        return Verdict.LITTLE, f"There is no {what} to compare."
-    if found.low is not None and found.high is not None and -found.bound < found.low and found.high < found.bound:
-        return Verdict.WITHIN, f"The interval of the difference to the control lies within {found.bound:.3g} of 0."
-    smaller = not found.signed and found.value <= found.control
-    if found.p is not None and found.p < ALPHA and not smaller:
-        return Verdict.BEYOND, f"The control comes out like this with an adjusted p of {found.p:.2g}."
-    if smaller:
-        return Verdict.LITTLE, "The control is as large, and the interval of the difference reaches beyond the bound."
-    said = "no p could be computed" if found.p is None else f"the adjusted p is {found.p:.2g}"
-    return Verdict.LITTLE, f"A difference beyond the bound is neither shown nor excluded: {said}."
-
-
-def adjusted(p: Sequence[float | None]) -> list[float | None]:
-    """P by Holm's method, over those that there are.
+def judge(found: Sequence[tuple[Figure, Fitness]], least: int) -> list[Figure]:
+    """Figures with their verdicts; those without a bound are descriptive and stay as they are.
 
     Args:
-        p: Of the confirmatory figures of one instrument on one model; None where there is none.
+        found: Of one instrument on one model, each with the fitness of what it was measured with: over them p is
+            adjusted (Holm), so that another model never changes a verdict.
+        least: Units below which nothing is said.
 
     Returns:
-        The adjusted ones, in the same order.
+        The figures in their order; confirmatory ones with `p_adjusted`, `verdict` and `why`.
+
+    Raises:
+        ValueError: A bound is no positive number.
 
     Source: Holm (1979), by statsmodels.
     """
+    confirmatory = [figure for figure, _ in found if figure.bound is not None]
+    p = dict(zip(map(id, confirmatory), _adjusted([figure.p for figure in confirmatory]), strict=True))
+    return [
+        figure if figure.bound is None else _judged(replace(figure, p_adjusted=p[id(figure)]), fitness, least)
+        for figure, fitness in found
+    ]
+
+
+def _judged(figure: Figure, fitness: Fitness, least: int) -> Figure:
+    verdict, why = _verdict(figure, fitness, least)
+    return replace(figure, verdict=str(verdict), why=why)
+
+
+def _verdict(figure: Figure, fitness: Fitness, least: int) -> tuple[Verdict, str]:
+    """The verdict of a confirmatory figure, its p adjusted, and the reason in one sentence."""
+    bound, p = figure.bound, figure.p_adjusted
+    if bound is None or not bound > 0:
+        raise ValueError(f"the bound of {figure.figure} is {bound}, expected a positive number")
+    if fitness.unfit is not None:
+        return Verdict.UNFIT, f"On this model the instrument fails a bar of its own: {fitness.unfit}."
+    if figure.n < least:
+        return Verdict.LITTLE, f"It rests on {figure.n} {figure.unit}, of at least {least}."
+    if fitness.doubt is not None:
+        return Verdict.LITTLE, f"It cannot be told whether the instrument measures on this model: {fitness.doubt}."
+    if figure.value is None or figure.control is None:
+        what = "figure" if figure.value is None else "control"
+        return Verdict.LITTLE, f"There is no {what} to compare."
+    low, high = figure.difference_low, figure.difference_high
+    told = "" if low is None or high is None else f" [{low:.2g}, {high:.2g}]"
+    if low is not None and high is not None and -bound < low and high < bound:
+        return Verdict.WITHIN, f"The difference to the control{told} is surely smaller than {bound:.2g}."
+    if abs(figure.value) <= figure.control:
+        return Verdict.LITTLE, f"The control is as large, but the difference{told} may be more than {bound:.2g}."
+    if p is not None and p < ALPHA:
+        return Verdict.BEYOND, f"If nothing were there, it would be as large with a probability of {p:.2g} (adjusted)."
+    said = "no p could be computed" if p is None else f"p is {p:.2g} (adjusted)"
+    return Verdict.LITTLE, f"A difference to the control{told} is neither shown nor excluded: {said}."
+
+
+def _adjusted(p: Sequence[float | None]) -> list[float | None]:
+    """P by Holm's method, over those that there are."""
     known = [place for place, value in enumerate(p) if value is not None]
     found: list[float | None] = [None] * len(p)
     if known:

@@ -87,6 +87,9 @@ class ModelEntry(Strict):
     scale: Literal["quick", "paper", "none"] | None = None
     """The scale that uses it; every scale by default; `none` parks it in the catalogue."""
 
+    families: list[Slug] | None = Field(default=None, min_length=1)
+    """The families whose instruments ask it; all that can by default."""
+
     @field_validator("source", mode="after")
     @classmethod
     def _known_source(cls, source: str | list[str]) -> str | list[str]:

@@ -105,7 +105,9 @@ def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> lis
     """The models of a scale that the instruments of a family ask, in the order of the catalogue."""
     takes = room(family, "declare").takes
     found = [
-        name for name, entry in catalogue.models.items() if entry.scale in (None, scale) and takes(catalogue, name)
+        name
+        for name, entry in catalogue.models.items()
+        if entry.scale in (None, scale) and family in (entry.families or [family]) and takes(catalogue, name)
     ]
     if not found:
         what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"

@@ -88,6 +88,10 @@ def load_params(path: Path | str = "params.yaml") -> Params:
     for name, entry in params.models.items():
         if entry.scheme == "untrained":
             made_of(entry, params.models, f"{path}: models.{name}.source")
+        for family in entry.families or ():
+            if family not in FAMILIES:
+                where, what = f"{path}: models.{name}.families", f"no family {family!r}; {nearest(family, FAMILIES)}"
+                raise UserError(what, where=where, remedy="remove it or mend the name")
     for key, known, what in (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark")):
         for name in getattr(params, key):
             if name not in known:

@@ -9,6 +9,7 @@ from evenruler.publish import manifest
 from evenruler.publish.card import render_card
 from evenruler.publish.contents import Benchmark, data_file
 from evenruler.publish.croissant import render_croissant
+from evenruler.tables.rounding import for_people
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
@@ -25,7 +26,7 @@ def _fill(folder: Path, benchmark: Benchmark) -> None:
     texts = {
         "README.md": render_card(benchmark),
         "plan.json": manifest.as_json(benchmark.plan),
-        "evidence.json": manifest.as_json(benchmark.evidence),
+        "evidence.json": manifest.as_json(for_people(benchmark.evidence)),
         **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
     }
     for name, text in texts.items():

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jinja2
 
@@ -31,6 +32,8 @@ def render_card(benchmark: Benchmark) -> str:
     environment.filters["quoted"] = _quoted
     environment.filters["cell"] = _cell
     environment.filters["known_in"] = _known_in
+    environment.filters |= {"verdicts": _verdicts, "heading": _heading, "control": _control, "probability": _p}
+    environment.filters["items"] = _items
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
@@ -42,6 +45,52 @@ def render_card(benchmark: Benchmark) -> str:
 def _known_in(figures: Sequence[Quality], models: Mapping[str, Mapping[str, object]]) -> list[Quality]:
     """The figures that a part of a benchmark has at all."""
     return [figure for figure in figures if any(figure.figure in own for own in models.values())]
+
+
+def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every figure that has a verdict, with part and model."""
+    return [
+        {"part": part, "model": model, "figure": name, "record": record}
+        for part, models in evidence.items()
+        for model, figures in models.items()
+        for name, record in figures.items()
+        if isinstance(record, Mapping) and "verdict" in record
+    ]
+
+
+def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The items of a part, each with its correlation with the rest on every model."""
+    known = {model: figures["items"] for model, figures in models.items() if "items" in figures}
+    named = {item: own["control"] for items in known.values() for item, own in items.items() if "control" in own}
+    return [
+        {
+            "item": item,
+            "control": named[item],
+            "models": list(known),
+            "cells": [_correlation(items.get(item)) for items in known.values()],
+        }
+        for item in sorted(named, key=lambda item: (named[item], item))
+    ]
+
+
+def _correlation(item: Mapping[str, Any] | None) -> str:
+    if item is None or item["item_rest_correlation"] is None:
+        return "none"
+    ends = "" if item["low"] is None else f" [{item['low']:.2f}, {item['high']:.2f}]"
+    return f"{item['item_rest_correlation']:.2f}{ends}"
+
+
+def _heading(columns: Sequence[Quality], figure: str) -> str:
+    """What cards call a figure."""
+    return next((column.heading for column in columns if column.figure == figure), figure)
+
+
+def _control(record: Mapping[str, Any]) -> str:
+    return f"{record['control']:.2f}" if "control" in record else "none"
+
+
+def _p(record: Mapping[str, Any]) -> str:
+    return f"{record['p_adjusted']:.2g}" if "p_adjusted" in record else "none"
 
 
 def _quoted(value: object) -> str:

@@ -1,6 +1,8 @@
 """Numbers without the last bits, which differ from one processor to another."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +19,28 @@ def rounded(value: float) -> float:
         return value + 0.0
     decimals = min(DIGITS - 1 - math.floor(math.log10(abs(value))), DECIMALS)
     return round(value, decimals) + 0.0
+
+
+def for_people(content: Any) -> Any:
+    """What is written to be read: numbers of nested mappings and lists to three decimals, probabilities to two digits.
+
+    It is the only rounding of a figure; whatever shows fewer decimals takes them from the number itself.
+
+    Args:
+        content: As JSON has it. A key that begins with "p" alone or "p_" holds a probability.
+    """
+    if isinstance(content, Mapping):
+        return {
+            key: _probability(value) if key == "p" or str(key).startswith("p_") else for_people(value)
+            for key, value in content.items()
+        }
+    if isinstance(content, list):
+        return [for_people(value) for value in content]
+    return round(content, 3) + 0.0 if isinstance(content, float) else content
+
+
+def _probability(value: Any) -> Any:
+    return float(f"{value:.1e}") if isinstance(value, float) else for_people(value)
 
 
 def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:

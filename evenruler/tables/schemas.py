@@ -59,5 +59,12 @@ def figures_of(part: str) -> pa.Schema:
             required("n", pa.int64()),
             required("unit", pa.string()),
             pa.field("reason", pa.string()),
+            pa.field("control", pa.float64()),
+            pa.field("difference_low", pa.float64()),
+            pa.field("difference_high", pa.float64()),
+            pa.field("bound", pa.float64()),
+            pa.field("p_adjusted", pa.float64()),
+            pa.field("verdict", pa.string()),
+            pa.field("why", pa.string()),
         ]
     )

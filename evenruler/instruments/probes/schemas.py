@@ -93,7 +93,6 @@ BIASES = pa.schema(
         *_CELL,
         required("template", pa.string()),
         required("attribute", pa.string()),
-        required("keying", pa.int8()),
         required("bias", pa.float64()),
     ]
 )
@@ -105,6 +104,7 @@ ASSOCIATIONS = pa.schema(
         required("attribute", pa.string()),
         required("word", pa.string()),
         required("bias", pa.float64()),
+        required("centred", pa.float64()),
         pa.field("low", pa.float64()),
         pa.field("high", pa.float64()),
         required("n", pa.int64()),
@@ -112,21 +112,26 @@ ASSOCIATIONS = pa.schema(
         required("match", pa.string()),
     ]
 )
-"""One row per attribute and model: mean bias over n templates (nats), with its interval over templates."""
+"""One row per attribute and model: mean bias over n templates (nats). `centred`: beyond what every template gives to
+all attributes, with its interval over templates (null below five)."""
 
 ITEMS = pa.schema(
     [
         *_CELL,
         required("template", pa.string()),
+        required("control", pa.bool_()),
         required("mean", pa.float64()),
         pa.field("sd", pa.float64()),
         pa.field("item_rest_correlation", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
         pa.field("alpha_if_removed", pa.float64()),
         pa.field("semantic_diversity", pa.float64()),
         pa.field("lexical_diversity", pa.float64()),
     ]
 )
-"""One row per template and model: bias over attributes (nats), and what the template adds to its set."""
+"""One row per template and model: bias over attributes (nats), and what the template adds to its set; a control, which
+stays out of scores, is held against all of it. `low`, `high`: of the correlation."""
 
 CORRELATIONS = pa.schema(
     [
@@ -137,6 +142,36 @@ CORRELATIONS = pa.schema(
     ]
 )
 """One row per pair of templates and model: Pearson correlation of their biases over attributes."""
+
+VARIANCES = pa.schema([*_CELL, required("effect", pa.string()), required("variance", pa.float64())])
+"""One row per part of the variance and model, square nats: of the bias for attributes, templates and both, of scores
+within a group for what has targets in it. One below 0 is lost in noise."""
+
+CURVE = pa.schema(
+    [
+        *_CELL,
+        required("templates", pa.int64()),
+        required("targets", pa.int64()),
+        pa.field("coefficient", pa.float64()),
+    ]
+)
+"""One row per model and size of a set: generalizability to expect of so many templates and targets of a group."""
+
+SHIFTS = pa.schema(
+    [
+        *_CELL,
+        required("prefix", pa.string()),
+        required("placebo", pa.bool_()),
+        required("level", pa.float64()),
+        pa.field("level_in_sd", pa.float64()),
+        required("reordering", pa.float64()),
+        pa.field("reordering_in_sd", pa.float64()),
+        pa.field("rank_agreement", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""One row per prefix and model: mean change of the biases (nats), the SD of the changes about it, both also in standard
+deviations of the biases without it; `rank_agreement`: Spearman of the biases without and with it."""
 
 FIGURES = figures_of("part")
 """One row per figure of quality; `part`: the set of templates. `unit`: what n counts. `reason`: why a value is null."""

@@ -26,7 +26,7 @@ def texts_of(tables: Tables) -> list[str]:
 
 
 def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
-    """SD(t) and LD(t) of every template within its set; and within its generation, where templates evolved.
+    """SD(t) and LD(t) of every template within its set, controls left out, and within its generation.
 
     Args:
         tables: `templates`, and `history` where there is one.
@@ -41,7 +41,8 @@ def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
 
 
 def _groups(tables: Tables, embeddings: Embeddings) -> Iterator[list[dict[str, object]]]:
-    for set_name, templates in tables["templates"].groupby("set", sort=True):
+    scored = tables["templates"][~tables["templates"]["control"]]
+    for set_name, templates in scored.groupby("set", sort=True):
         yield _within(templates, {"set": set_name}, embeddings)
     if "history" in tables:
         for (run, generation), templates in tables["history"].groupby(["run", "generation"], sort=True):

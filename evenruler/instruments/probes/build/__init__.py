@@ -52,7 +52,13 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "name": name,
         "embedder": settings.embedder,
         "prefixed": settings.prefixed,
+        "prefixed_templates": settings.prefixed_templates,
+        "prefixed_targets": settings.prefixed_targets,
         "prefixes": source.framings.prefixes if source.framings else {},
+        "placebos": list(source.framings.placebo_names) if source.framings else [],
+        "bound": settings.bound,
+        "least": settings.least,
+        "reliability": settings.reliability,
     }
     if settings.evolve:
         plan["evolved"] = {"of": settings.evolve.of, "model": settings.evolve.model}

@@ -4,31 +4,42 @@ from evenruler.instruments.probes.declare import ProbeSource
 
 READING = (
     "Bias is the log-likelihood of the sentences with the first group's targets minus that with the second group's, "
-    "in nats, averaged over targets and templates (PMPO, equation 1): {direction}; 0 is no difference. Templates with "
-    "keying -1 count with their sign changed."
+    "in nats, averaged over targets and templates (PMPO, equation 1): {direction}. Its mean over attributes is mostly "
+    "about wordings and words (a longer or rarer target is less likely in any sentence); what tells about a model is "
+    "how attributes differ, their spread. Templates with keying -1 count with their sign changed; those that are "
+    "controls count nowhere."
 )
 
-FRAMED = "For brittleness, the sentences {of_units}were also put after {framings}."
+PREFIXED = "The sentences {of_units}were also put after {framings}."
 
 FIGURES = (
-    ("r", "r", "Pearson correlation of the attributes' mean bias with the criterion (interval: Fisher's z)"),
-    ("r_exact", "r, exact", "the same over attributes that the criterion names exactly"),
-    ("alpha", "alpha", "Cronbach's alpha over attributes (interval: bootstrap)"),
+    (
+        "spread",
+        "spread",
+        "standard deviation over attributes of their mean bias, nats: how far a model ties some attributes to one "
+        "group and some to the other",
+    ),
+    ("r", "r", "Pearson correlation of the attributes' mean bias with the criterion"),
+    ("slope", "slope", "nats of bias for 10 more points of the criterion"),
+    ("r_exact", "r, exact", "r over attributes that the criterion names exactly (interval: Fisher's z)"),
+    ("alpha", "alpha", "Cronbach's alpha over attributes"),
+    (
+        "generalizability",
+        "generalizability",
+        "how well mean biases would order the attributes with other templates and targets, 0 to 1",
+    ),
     ("omega", "omega", "omega total of a one-factor model"),
     ("inter_item_correlation", "inter-item r", "mean correlation of two templates"),
-    (
-        "brittleness",
-        "brittleness",
-        "how far something that stands before the sentences moves the bias of an attribute, in standard deviations "
-        "of the attributes' biases; lower is better, 0 is not at all (interval: bootstrap over attributes)",
-    ),
-    (
-        "framing_rank_agreement",
-        "rank agreement",
-        "Spearman correlation of the attributes' biases with and without that, mean over framings; 1 where they keep "
-        "their order",
-    ),
     ("first_component_share", "first component", "share of the variance that the first principal component takes"),
+    (
+        "level_shift",
+        "level shift",
+        "how far a cue or an instruction before the sentences moves all biases alike, in standard deviations of the "
+        "attributes' biases",
+    ),
+    ("reordering", "reordering", "how far it moves them apart from that, in the same unit"),
+    ("offset", "offset of wordings", "mean bias of all, nats; of little meaning"),
+    ("token_difference", "tokens", "how many tokens more a sentence has with the first group's targets"),
 )
 """Figure, heading and meaning of each column of the table of quality."""
 
@@ -39,6 +50,8 @@ OF_ANY_MODEL = (
 
 LIMITS = (
     "It compares two groups and says nothing about anyone else.",
+    "Small models often ignore what a sentence says of its parts: they find 'odd that' as likely as the plain "
+    "sentence. Templates that are controls, and the correlation of every template with the rest, show it.",
     "A likelihood is about wordings: a difference says which sentences a model finds likelier, not what it would do "
     "for a person.",
     "A correlation with the world is evidence that a measure picks up what it should; it is not a sign that a model "
@@ -48,6 +61,7 @@ LIMITS = (
 COLUMNS = {
     "set": "the instrument that the template belongs to",
     "keying": "-1 where a higher likelihood means less association, else +1",
+    "control": "whether the template stays out of scores: what a model does with it shows what it ignores",
     "group": "the group that the target belongs to",
     "pole": "+1 for the group that a positive bias is closer to, -1 for the other",
     "text": "the sentence",
@@ -61,7 +75,7 @@ ATTRIBUTE_COLUMNS = {
 
 
 def reading(source: ProbeSource, prefixed: int) -> str:
-    """How a score is read, its direction in words, and what stands before sentences for brittleness.
+    """How a score is read, its direction in words, and what is put before sentences.
 
     Args:
         source: What the user wrote.
@@ -71,7 +85,7 @@ def reading(source: ProbeSource, prefixed: int) -> str:
     if not (prefixed and source.framings):
         return told
     of_units = f"of some attributes ({prefixed}) " if prefixed < len(source.attributes) else ""
-    return f"{told} {FRAMED.format(of_units=of_units, framings=source.framings.in_words)}"
+    return f"{told} {PREFIXED.format(of_units=of_units, framings=source.framings.in_words)}"
 
 
 def limits(source: ProbeSource, without_criterion: int) -> list[str]:

@@ -28,9 +28,23 @@ class Settings(BaseSettings):
     For all template sets, or by set (`agree` for those not named). What evolves has that of the set it starts with."""
     embedder: Slug
     """The model whose vectors say how far templates lie apart."""
-    prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
+    prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 12, "paper": 1000}, validate_default=True)
     """At most so many attributes, evenly spread, whose sentences are also asked after what stands in `framings` of the
-    source, for brittleness."""
+    source."""
+    prefixed_templates: Scaled[Annotated[int, Field(ge=1)]] = Field(
+        default={"quick": 4, "paper": 1000}, validate_default=True
+    )
+    """Of each set, at most so many."""
+    prefixed_targets: Scaled[Annotated[int, Field(ge=1)]] = Field(
+        default={"quick": 3, "paper": 1000}, validate_default=True
+    )
+    """Of each group, at most so many."""
+    bound: float = Field(default=0.2, gt=0)
+    """A difference to the control of so many standard deviations over attributes is none."""
+    least: int = Field(default=10, ge=2)
+    """Attributes below which nothing is said."""
+    reliability: float = Field(default=0.6, ge=0, le=1)
+    """Alpha below which a set does not measure."""
     evolve: Evolve | None = None
     """Makes it a set that evolves of another, and how."""
 

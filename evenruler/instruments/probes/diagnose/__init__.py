@@ -20,11 +20,14 @@ TABLES = {
     "biases": schemas.BIASES,
     "comparisons": schemas.COMPARISONS,
     "correlations": schemas.CORRELATIONS,
+    "curve": schemas.CURVE,
     "diversity": schemas.DIVERSITY,
     "figures": schemas.FIGURES,
     "generations": schemas.GENERATIONS,
     "items": schemas.ITEMS,
     "rewordings": schemas.REWORDINGS,
+    "shifts": schemas.SHIFTS,
+    "variances": schemas.VARIANCES,
 }
 """`comparisons`, `generations` and `rewordings` are of what evolved."""
 
@@ -43,27 +46,27 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
         resampling: How intervals are computed.
 
     Returns:
-        By `TABLES`: `associations`, `biases`, `correlations`, `diversity`, `figures`, `items`.
+        By `TABLES`: `diversity`; and where the model says how likely sentences are `associations`, `biases`,
+        `correlations`, `curve`, `figures`, `items`, `shifts`, `variances`.
 
     Raises:
         ValueError: The model lacks the score of a sentence.
         UserError: No attribute has all its sentences in a set.
     """
-    probes, templates, attributes = (
-        tables[table].assign(benchmark=name) for table in ("probes", "templates", "attributes")
+    diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
+    found = diagnose(
+        tables["probes"].assign(benchmark=name),
+        tables["attributes"],
+        scores["scores"],
+        after_prefixes(tables["probes"], plan).assign(benchmark=name),
+        plan,
+        resampling,
     )
-    diversity = scores["diversity"].assign(benchmark=name)
-    prefixed = after_prefixes(tables["probes"], plan).assign(benchmark=name)
-    of_sets = diversity[diversity["set"].notna()]
-    found = diagnose(probes, templates, attributes, scores["scores"], of_sets, resampling, prefixed)
-    return {
-        "associations": found.associations,
-        "biases": found.biases,
-        "correlations": found.correlations,
-        "diversity": diversity[schemas.DIVERSITY.names],
-        "figures": _of_parts(found.figures),
-        "items": found.items,
-    }
+    if not found:
+        return {"diversity": diversity}
+    of_template = diversity[diversity["set"].notna()][["set", "template", schemas.SEMANTIC, schemas.LEXICAL]]
+    items = found["items"].merge(of_template, on=["set", "template"], how="left", validate="m:1")
+    return {**found, "diversity": diversity, "figures": _of_parts(found["figures"]), "items": items}
 
 
 def _of_parts(figures: pd.DataFrame) -> pd.DataFrame:

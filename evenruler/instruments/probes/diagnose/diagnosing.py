@@ -1,168 +1,158 @@
-"""How models associate, and how well each set of templates measures it."""
+"""How a model associates, and how well each set of templates measures it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from evenruler import measurement
 from evenruler.errors import UserError
-from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.diagnose import figuring, prefixed
-from evenruler.instruments.probes.diagnose.biases import CELL, likelihoods_of, signed_biases
-from evenruler.measurement import Resampling
+from evenruler.instruments.instrument import Plan
+from evenruler.instruments.probes.diagnose import figuring, shifting
+from evenruler.instruments.probes.diagnose.bars import fitness
+from evenruler.instruments.probes.diagnose.confirming import alpha_of_regroupings, confirmatory
+from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, likelihoods_of
+from evenruler.instruments.probes.diagnose.generalizing import Generalized, generalized
+from evenruler.instruments.probes.diagnose.itemizing import items_of
+from evenruler.measurement import Figure, Resampling
+from evenruler.measurement.verdicts import judge
 from evenruler.progress import note
 
-DIVERSITY, OF_TEMPLATE = [schemas.SEMANTIC, schemas.LEXICAL], ["benchmark", "set", "template"]
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """The tables of the diagnosis, by their schemas in `schemas`; figures with `set` for `part`."""
-
-    biases: pd.DataFrame
-    associations: pd.DataFrame
-    items: pd.DataFrame
-    correlations: pd.DataFrame
-    figures: pd.DataFrame
+Key = dict[str, Any]
+"""By `CELL`: what one measurement of one set is of."""
 
 
 def diagnose(
     probes: pd.DataFrame,
-    templates: pd.DataFrame,
     attributes: pd.DataFrame,
     scores: pd.DataFrame,
-    diversity: pd.DataFrame,
+    prefixed: pd.DataFrame,
+    plan: Plan,
     resampling: Resampling,
-    framed_probes: pd.DataFrame | None = None,
-) -> Diagnosis:
-    """Diagnose every model on every template set of every domain.
+) -> dict[str, pd.DataFrame]:
+    """Diagnose one model on every template set of one instrument.
 
     Args:
         probes: Sentences, with a column `benchmark`.
-        templates: Templates, with a column `benchmark`.
-        attributes: Attributes and criteria, with a column `benchmark`.
-        scores: Log-likelihoods of the sentences, also of framed ones; none where no model can say them.
-        diversity: By `schemas.DIVERSITY`, of sets, less `model`.
+        attributes: Attributes and criteria.
+        scores: Log-likelihoods of the sentences, also of those after prefixes; none where the model can say none.
+        prefixed: The sentences that were asked after prefixes, with a column `benchmark`.
+        plan: Of the instrument.
         resampling: How intervals are computed.
-        framed_probes: The sentences that were asked after prefixes, with a column `benchmark`; only figures of
-            brittleness rest on them.
+
+    Returns:
+        By `schemas`: `associations`, `biases`, `correlations`, `curve`, `figures` (with `set` for `part`), `items`
+        (less diversities), `shifts`, `variances`; a table without rows is left out.
 
     Raises:
-        ValueError: A model lacks the score of a sentence.
+        ValueError: The model lacks the score of a sentence.
         UserError: No attribute has all its sentences in a set.
     """
-    biases = _biases(probes, templates, scores)
-    framed_probes = probes.head(0) if framed_probes is None else framed_probes
-    under_framings = dict(iter(prefixed.framed_biases(framed_probes, scores).groupby(prefixed.OF_SET)))
-    associations, items = [_none_of(schemas.ASSOCIATIONS)], [_none_of(schemas.ITEMS).drop(columns=DIVERSITY)]
-    correlations = [_none_of(schemas.CORRELATIONS)]
-    found = [_none_of(schemas.FIGURES).rename(columns={"part": "set"})]
-    for cell, rows in biases.groupby(CELL, sort=True):
-        key: dict[str, Any] = dict(zip(CELL, cell, strict=True))
-        matrix = _matrix(rows, key, templates, attributes)
-        of_benchmark = attributes[attributes["benchmark"] == key["benchmark"]].set_index("attribute")
-        associations.append(_associations(matrix, of_benchmark, resampling).assign(**key))
-        items.append(_items(matrix).assign(**key))
-        correlations.append(_correlations(matrix).assign(**key))
-        found.append(figuring.of_model(matrix, of_benchmark, resampling).assign(**key))
-        under = under_framings.get(tuple(key[name] for name in prefixed.OF_SET), biases.head(0))
-        found.append(prefixed.of_set(matrix, under, resampling).assign(**key))
-    return Diagnosis(
-        biases,
-        _joined(associations),
-        _joined(items).merge(diversity[[*OF_TEMPLATE, *DIVERSITY]], on=OF_TEMPLATE, validate="m:1"),
-        _joined(correlations),
-        _joined(found),
-    )
-
-
-def _none_of(schema: pa.Schema) -> pd.DataFrame:
-    return pd.DataFrame(columns=schema.names)
-
-
-def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other; the first, which is empty, only where there is no other."""
-    return pd.concat(frames[1:] or frames, ignore_index=True)
-
-
-def _biases(probes: pd.DataFrame, templates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """The bias of every template, attribute and model."""
     likelihoods = likelihoods_of(scores)
-    for model, rows in likelihoods.groupby("model"):
-        lacking = len(probes) - probes["id"].isin(rows["id"]).sum()
-        if lacking:
-            raise ValueError(f"{model}: {lacking} sentences have no score")
-    signed = signed_biases(probes, likelihoods)
-    if likelihoods.empty:  # of no model, whatever the sentences
-        return signed
-    measured = set(signed[["benchmark", "set"]].itertuples(index=False, name=None))
-    for benchmark, set_name in templates[["benchmark", "set"]].itertuples(index=False, name=None):
-        if (benchmark, set_name) not in measured:
-            raise _all_lost(benchmark, set_name)
-    return signed
+    if likelihoods.empty:
+        return {}
+    lacking = len(probes) - int(probes["id"].isin(likelihoods["id"]).sum())
+    if lacking:
+        raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
+    known, after = attributes.set_index("attribute"), shifting.after_prefixes(prefixed, scores)
+    controls = dict(cubes(probes[probes["control"]], likelihoods))
+    tables: dict[str, list[pd.DataFrame]] = {}
+    figures = []
+    for cell, cube in cubes(probes[~probes["control"]], likelihoods):
+        key = dict(zip(CELL, cell, strict=True))
+        _require_some(cube, key, probes, known)
+        items = items_of(cube, controls.get(cell), resampling.level)
+        general = generalized(cube, resampling.level)
+        shifts = shifting.shifts(after.get(cell, {}), set(plan["placebos"]))
+        for table, rows in _tables(cube, known, items, general, shifts, resampling):
+            tables.setdefault(table, []).append(rows.assign(**key))
+        found = [
+            *_figures(cube, known, plan, resampling),
+            *general.figures,
+            *shifting.figures(shifts, resampling.level),
+        ]
+        alpha = next(figure for figure in found if figure.figure == "alpha")
+        fit = fitness(items, alpha, plan["reliability"])
+        figures += [(key, figure, fit) for figure in found]
+    judged = judge([(figure, fit) for _, figure, fit in figures], plan["least"])
+    told = pd.DataFrame([{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)])
+    return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
 
 
-def _all_lost(benchmark: str, set_name: str) -> UserError:
-    return UserError(
-        "every attribute lost a sentence",
-        where=f"{benchmark}, set {set_name}",
-        remedy="see rejected.parquet and mend the templates",
-    )
+def _figures(cube: Cube, known: pd.DataFrame, plan: Plan, resampling: Resampling) -> Iterator[Figure]:
+    """Of one set on one model: what is confirmed first, then what describes."""
+    biases, level = cube.biases(), resampling.level
+    yield from confirmatory(cube, known["criterion"], plan["bound"], level)
+    yield from figuring.further_validity(biases.mean(axis=1), known, level)
+    yield from figuring.reliability(biases.to_numpy(), resampling, alpha_of_regroupings(cube))
+    first = cube.poles == 1
+    lengths = (float(cube.tokens[first].mean()), float(cube.tokens[~first].mean()))
+    yield Figure("token_difference", lengths[0] - lengths[1], len(cube.poles), "targets")
 
 
-def _matrix(
-    rows: pd.DataFrame, key: Mapping[str, Any], templates: pd.DataFrame, attributes: pd.DataFrame
-) -> pd.DataFrame:
-    """Attributes x templates, bias in nats.
+def _tables(
+    cube: Cube,
+    known: pd.DataFrame,
+    items: pd.DataFrame,
+    general: Generalized,
+    shifts: pd.DataFrame,
+    resampling: Resampling,
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Of one set on one model, those that have rows."""
+    biases = cube.biases()
+    long = biases.rename_axis("attribute").reset_index().melt("attribute", var_name="template", value_name="bias")
+    found = {
+        "associations": _associations(biases, known, resampling.level),
+        "biases": long,
+        "correlations": _correlations(biases),
+        "curve": general.curve,
+        "items": items,
+        "shifts": shifts,
+        "variances": general.variances,
+    }
+    yield from ((name, rows) for name, rows in found.items() if len(rows))
 
-    A template that lost all its sentences to `rejected.parquet`, and an attribute that lost one in any other, is left
-    out, and that is said; n says how many are in.
-    """
-    of_set = templates[(templates["benchmark"] == key["benchmark"]) & (templates["set"] == key["set"])]
-    of_benchmark = attributes[attributes["benchmark"] == key["benchmark"]]
-    matrix = rows.pivot(index="attribute", columns="template", values="bias").reindex(
-        index=sorted(of_benchmark["attribute"]), columns=sorted(of_set["template"])
-    )
-    complete = matrix.dropna(axis="columns", how="all").dropna(axis="index")
-    if complete.empty:
-        raise _all_lost(key["benchmark"], key["set"])
-    left_out = [*matrix.columns.difference(complete.columns), *matrix.index.difference(complete.index)]
+
+def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame) -> None:
+    """A set has a score; what was left out of it, since a sentence was rejected, is said."""
+    here = probes[(probes["set"] == key["set"]) & ~probes["control"]]
+    where = f"{key['benchmark']}, set {key['set']}"
+    if not cube.attributes:
+        remedy = "see rejected.parquet and mend the templates"
+        raise UserError("every attribute lost a sentence", where=where, remedy=remedy)
+    left_out = [*sorted(set(here["template"]) - set(cube.templates)), *sorted(set(known.index) - set(cube.attributes))]
     if left_out:
-        where = f"{key['benchmark']}, set {key['set']}"
         note(f"{where}: left out, since sentences of theirs were rejected: {', '.join(left_out)}")
-    return complete.rename_axis(index="attribute", columns="template")
 
 
-def _associations(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """Mean bias of each attribute over templates, with a bootstrap interval over templates."""
-    frame = pd.DataFrame(
+def _associations(biases: pd.DataFrame, known: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Mean bias of each attribute over templates; and beyond what each template gives to all, with its interval."""
+    beyond = biases - biases.mean()
+    intervals = [figuring.mean_interval(row, level) for row in beyond.to_numpy()]
+    return pd.DataFrame(
         {
-            "attribute": matrix.index,
-            "word": attributes.loc[matrix.index, "word"].to_numpy(),
-            "bias": matrix.mean(axis=1).to_numpy(),
-            "n": matrix.shape[1],
-            "criterion": attributes.loc[matrix.index, "criterion"].to_numpy(),
-            "match": attributes.loc[matrix.index, "match"].to_numpy(),
+            "attribute": biases.index,
+            "word": known.loc[biases.index, "word"].to_numpy(),
+            "bias": biases.mean(axis=1).to_numpy(),
+            "centred": [interval.value for interval in intervals],
+            "low": [interval.low for interval in intervals],
+            "high": [interval.high for interval in intervals],
+            "n": biases.shape[1],
+            "criterion": known.loc[biases.index, "criterion"].to_numpy(),
+            "match": known.loc[biases.index, "match"].to_numpy(),
         }
     )
-    intervals = [figuring.mean_interval(row, resampling) for row in matrix.to_numpy()]
-    return frame.assign(low=[i.low for i in intervals], high=[i.high for i in intervals])
 
 
-def _items(matrix: pd.DataFrame) -> pd.DataFrame:
-    frame = pd.DataFrame({"template": matrix.columns, "mean": matrix.mean().to_numpy(), "sd": matrix.std().to_numpy()})
-    if min(matrix.shape) < 2:  # one template, or one attribute: nothing to hold an item against
-        return frame.assign(item_rest_correlation=np.nan, alpha_if_removed=np.nan)
-    statistics = measurement.item_statistics(matrix.to_numpy())
-    return frame.assign(
-        item_rest_correlation=statistics.item_rest_correlation, alpha_if_removed=statistics.alpha_if_removed
+def _correlations(biases: pd.DataFrame) -> pd.DataFrame:
+    table = pd.DataFrame(
+        measurement.checks.correlation_matrix(biases.to_numpy()).reshape(len(biases.columns), -1)
+        if len(biases) > 1
+        else np.full((biases.shape[1],) * 2, np.nan),
+        index=biases.columns,
+        columns=biases.columns,
     )
-
-
-def _correlations(matrix: pd.DataFrame) -> pd.DataFrame:
-    table = matrix.corr().rename_axis(index="template", columns="other")
+    table = table.rename_axis(index="template", columns="other")
     return table.reset_index().melt(id_vars="template", var_name="other", value_name="correlation")

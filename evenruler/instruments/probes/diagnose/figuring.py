@@ -2,17 +2,19 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from evenruler import measurement
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import bootstrapped, correlated, finite
+from evenruler.measurement.figures import correlated, finite, jackknifed
+from evenruler.measurement.jackknife import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 
 COMMON_LENGTH = 8
 """Templates at which sets of different length are compared (Spearman-Brown); as many as the paper's sets have."""
@@ -22,23 +24,6 @@ UNIT = "attributes"
 
 NO_FACTOR = "no proper one-factor solution"
 """Why omega is null where all else is there."""
-
-
-def of_model(matrix: pd.DataFrame, attributes: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """Validity and reliability of one set on one model.
-
-    Args:
-        matrix: attributes x templates, bias in nats.
-        attributes: Indexed by attribute, with `criterion` and `match`.
-        resampling: How intervals are computed.
-    """
-    x = matrix.to_numpy()
-    figures = [
-        *_validity(matrix.mean(axis=1), attributes, resampling),
-        *reliability(x, resampling),
-        bootstrapped("mean_bias", lambda rows: float(rows.mean()), x, resampling, UNIT),
-    ]
-    return pd.DataFrame([asdict(figure) for figure in figures])
 
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
@@ -65,22 +50,33 @@ def mean_diversities(templates: pd.DataFrame) -> list[Figure]:
     ]
 
 
-def mean_interval(values: NDArray[np.float64], resampling: Resampling) -> Interval:
-    """The mean with its bootstrap interval; no interval for a single value."""
-    if len(values) < 2:
-        return Interval(float(values.mean()), math.nan, math.nan)
-    return measurement.bootstrap(np.mean, values, level=resampling.level, n=resampling.resamples, seed=resampling.seed)
+def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
+    """The mean of templates with the interval of t; none for fewer than `FEWEST_UNITS`, nor where all are equal."""
+    mean, n = float(values.mean()), len(values)
+    if n < FEWEST_UNITS or np.ptp(values) == 0:
+        return Interval(mean, math.nan, math.nan)
+    low, high = stats.t.interval(level, n - 1, mean, float(values.std(ddof=1)) / math.sqrt(n))
+    return Interval(mean, float(low), float(high))
 
 
-def _validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
-    """R and rho between mean bias and criterion, over all attributes with a figure and over the exact matches."""
+def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
+    """Rho between mean bias and criterion, and r and rho over the attributes that the criterion names exactly.
+
+    Args:
+        mean_bias: By attribute, nats.
+        attributes: Indexed by attribute, with `criterion` and `match`.
+        level: Of intervals.
+    """
     if attributes["criterion"].isna().all():
         return
     joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion", "bias"])
-    for subset, rows in (("", joined), ("_exact", joined[joined["match"] == "exact"])):
-        for figure, correlate in (("r", measurement.pearson), ("rho", measurement.spearman)):
-            bias, criterion = rows["bias"].to_numpy(), rows["criterion"].to_numpy()
-            yield correlated(f"{figure}{subset}", correlate, bias, criterion, resampling.level, UNIT)
+    exact = joined[joined["match"] == "exact"]
+    for figure, correlate, rows in (
+        ("rho", measurement.spearman, joined),
+        ("r_exact", measurement.pearson, exact),
+        ("rho_exact", measurement.spearman, exact),
+    ):
+        yield correlated(figure, correlate, rows["bias"].to_numpy(), rows["criterion"].to_numpy(), level, UNIT)
 
 
 def alpha_at_common_length(x: NDArray[np.float64]) -> float:
@@ -88,23 +84,35 @@ def alpha_at_common_length(x: NDArray[np.float64]) -> float:
     return measurement.spearman_brown(measurement.mean_inter_item_correlation(x), COMMON_LENGTH)
 
 
-def reliability(x: NDArray[np.float64], resampling: Resampling) -> Iterator[Figure]:
-    """Reliability and dimensionality of attributes x templates; intervals are over attributes."""
-    n, k = x.shape
-    names = ["alpha", "alpha_feldt", "omega", "inter_item_correlation", f"alpha_at_{COMMON_LENGTH}"]
-    names += ["first_component_share", "factors"]
+RELIABILITY = {
+    "alpha": (measurement.cronbach_alpha, BELOW_ONE),
+    "inter_item_correlation": (measurement.mean_inter_item_correlation, CORRELATION),
+    f"alpha_at_{COMMON_LENGTH}": (alpha_at_common_length, BELOW_ONE),
+    "first_component_share": (measurement.first_component_share, SHARE),
+}
+"""By figure: what it is of attributes x templates, and the scale of its interval."""
+
+
+def reliability(
+    x: NDArray[np.float64], resampling: Resampling, alpha_of_regroupings: float | None = None
+) -> Iterator[Figure]:
+    """Reliability and dimensionality of attributes x templates; intervals are over attributes.
+
+    Args:
+        x: Biases.
+        resampling: How intervals are computed.
+        alpha_of_regroupings: What alpha is where the groups mean nothing.
+    """
+    n = len(x)
     reason = why_no_reliability(x)
     if reason:
-        yield from (Figure(name, None, n, UNIT, reason=reason) for name in names)
+        yield from (Figure(name, None, n, UNIT, reason=reason) for name in (*RELIABILITY, "omega", "factors"))
         return
-    yield bootstrapped("alpha", measurement.cronbach_alpha, x, resampling, UNIT)
-    feldt = measurement.feldt_interval(measurement.cronbach_alpha(x), n, k, resampling.level)
-    yield Figure("alpha_feldt", feldt.value, n, UNIT, feldt.low, feldt.high)
+    for name, (statistic, scale) in RELIABILITY.items():
+        found = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
+        yield replace(found, control=alpha_of_regroupings) if name == "alpha" else found
     omega = finite(measurement.omega_total(x))
     yield Figure("omega", omega, n, UNIT, reason=None if omega is not None else NO_FACTOR)
-    yield bootstrapped("inter_item_correlation", measurement.mean_inter_item_correlation, x, resampling, UNIT)
-    yield bootstrapped(f"alpha_at_{COMMON_LENGTH}", alpha_at_common_length, x, resampling, UNIT)
-    yield bootstrapped("first_component_share", measurement.first_component_share, x, resampling, UNIT)
     yield Figure("factors", float(measurement.parallel_analysis(x, seed=resampling.seed)), n, UNIT)
 
 

@@ -8,6 +8,8 @@ ITEM_STATISTICS = (
     "mean",
     "sd",
     "item_rest_correlation",
+    "low",
+    "high",
     "alpha_if_removed",
     "semantic_diversity",
     "lexical_diversity",
@@ -23,6 +25,6 @@ def with_items(metrics: dict[str, Any], items: pd.DataFrame) -> dict[str, Any]:
     """
     for row in items.to_dict("records"):
         of_model = metrics[row["benchmark"]][row["set"]][row["model"]]
-        statistics = {name: None if pd.isna(row[name]) else round(float(row[name]), 3) for name in ITEM_STATISTICS}
-        of_model.setdefault("items", {})[row["template"]] = statistics
+        statistics = {name: None if pd.isna(row[name]) else float(row[name]) for name in ITEM_STATISTICS}
+        of_model.setdefault("items", {})[row["template"]] = {"control": bool(row["control"]), **statistics}
     return metrics

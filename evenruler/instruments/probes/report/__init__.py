@@ -4,7 +4,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Shown
 from evenruler.instruments.probes.report.evolution import of_evolution
-from evenruler.instruments.probes.report.sets import of_probes
+from evenruler.instruments.probes.report.sets import TABLES, of_probes
 from evenruler.report.page import Section
 
 __all__ = ["sections"]
@@ -18,9 +18,7 @@ def sections(shown: Shown) -> list[Section]:
     """
     written = {name: source for name, source in shown.sources.items() if not shown.settings[name].evolve}
     evolved = {name: source for name, source in shown.sources.items() if name not in written}
-    found = of_probes(
-        written, {name: shown.tables[name] for name in ("associations", "biases", "correlations", "figures")}
-    )
+    found = of_probes(written, {name: shown.tables[name] for name in TABLES})
     if not evolved:
         return found
     tables = {name: shown.tables[name] for name in ("comparisons", "generations", "rewordings")}

@@ -15,16 +15,16 @@ def validity(associations: pd.DataFrame, criterion_label: str) -> alt.HConcatCha
     """
     panels = []
     for model, rows in associations.groupby("model", sort=True):
-        rank = rows["bias"].rank()
+        rank = rows["centred"].rank()
         ends = (rank <= NAMED_AT_EACH_END) | (rank > len(rows) - NAMED_AT_EACH_END)
-        data = rows[["word", "bias", "low", "high", "criterion", "match"]].assign(name=rows["word"].where(ends, ""))
+        data = rows[["word", "centred", "low", "high", "criterion", "match"]].assign(name=rows["word"].where(ends, ""))
         base = alt.Chart(data).encode(
-            x=alt.X("bias:Q", title="mean bias (nats; positive: closer to the first group)"),
+            x=alt.X("centred:Q", title="bias beyond the mean of all (nats; positive: closer to the first group)"),
             y=alt.Y("criterion:Q", title=criterion_label),
         )
         tooltip = [
             alt.Tooltip("word:N", title="attribute"),
-            alt.Tooltip("bias:Q", format=".2f", title="bias (nats)"),
+            alt.Tooltip("centred:Q", format=".2f", title="bias beyond the mean (nats)"),
             alt.Tooltip("low:Q", format=".2f", title="interval from"),
             alt.Tooltip("high:Q", format=".2f", title="to"),
             alt.Tooltip("criterion:Q", title=criterion_label),
@@ -34,9 +34,53 @@ def validity(associations: pd.DataFrame, criterion_label: str) -> alt.HConcatCha
             color=alt.Color("match:N", title="criterion", scale=alt.Scale(scheme="tableau10")),
             tooltip=tooltip,
         )
-        line = base.transform_regression("bias", "criterion").mark_line(color="#555", strokeDash=[5, 3])
+        line = base.transform_regression("centred", "criterion").mark_line(color="#555", strokeDash=[5, 3])
         names = base.mark_text(dy=-9, fontSize=10, color="#444").encode(text="name:N")
         panels.append((line + points + names).properties(title=str(model), width=440, height=360))
+    return alt.hconcat(*panels)
+
+
+def curve(table: pd.DataFrame) -> alt.HConcatChart:
+    """The generalizability to expect of sets of other sizes, one panel a model, a line a number of targets."""
+    panels = []
+    for model, rows in table.dropna(subset=["coefficient"]).groupby("model", sort=True):
+        base = alt.Chart(rows[["templates", "targets", "coefficient"]]).encode(
+            x=alt.X("templates:Q", title="templates", scale=alt.Scale(type="log", base=2)),
+            y=alt.Y("coefficient:Q", title="generalizability", scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color("targets:O", title="targets a group", scale=alt.Scale(scheme="blues")),
+            tooltip=["templates:Q", "targets:O", alt.Tooltip("coefficient:Q", format=".2f")],
+        )
+        wanted = alt.Chart(pd.DataFrame({"coefficient": [0.8]})).mark_rule(color="#999", strokeDash=[4, 3])
+        panels.append(
+            (base.mark_line(point=True) + wanted.encode(y="coefficient:Q")).properties(
+                title=str(model), width=300, height=220
+            )
+        )
+    return alt.hconcat(*panels)
+
+
+def shifts(table: pd.DataFrame) -> alt.HConcatChart:
+    """What each prefix does, one panel a model: a point a prefix, placebos pale."""
+    panels = []
+    for model, rows in table.dropna(subset=["level_in_sd"]).groupby("model", sort=True):
+        data = rows[["prefix", "level_in_sd", "reordering_in_sd"]].assign(
+            kind=rows["placebo"].map({True: "placebo", False: "cue or instruction"})
+        )
+        points = (
+            alt.Chart(data)
+            .mark_circle(size=90, opacity=0.85)
+            .encode(
+                x=alt.X("level_in_sd:Q", title="moves all alike (SD of the biases)"),
+                y=alt.Y("reordering_in_sd:Q", title="moves them apart (SD)", scale=alt.Scale(domainMin=0)),
+                color=alt.Color("kind:N", title=None, scale=alt.Scale(range=[ONE_HUE, "#b9c4c9"])),
+                tooltip=[
+                    "prefix:N",
+                    alt.Tooltip("level_in_sd:Q", format=".2f"),
+                    alt.Tooltip("reordering_in_sd:Q", format=".2f"),
+                ],
+            )
+        )
+        panels.append(points.properties(title=str(model), width=300, height=220))
     return alt.hconcat(*panels)
 
 

@@ -1,27 +1,46 @@
 """Sections of sets of templates that users wrote."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.probes.declare import ProbeSource
 from evenruler.instruments.probes.report import charts
+from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import figure
+from evenruler.report.words import figure, missing, number, p_value
+
+CONFIRMED = {
+    "spread": "spread of the attributes' biases (SD, nats)",
+    "r": "r with the criterion",
+    "slope": "slope (nats per 10 points of the criterion)",
+}
+"""What gets a verdict."""
 
 FIGURES = {
-    "r": "r with the criterion",
+    "spread_rank": "rank of the spread among regroupings",
     "r_exact": "r, exact matches",
     "rho": "rho",
     "alpha": "Cronbach's alpha",
+    "generalizability": "generalizability",
     "omega": "omega",
     "inter_item_correlation": "mean inter-item r",
-    "brittleness": "brittleness under framings (SD)",
-    "framing_rank_agreement": "rank agreement under framings",
     "first_component_share": "first component",
     "factors": "factors (parallel analysis)",
-    "mean_bias": "mean bias (nats)",
+    "level_shift": "level shift under cues (SD)",
+    "placebo_level_shift": "level shift under placebos (SD)",
+    "reordering": "reordering under cues (SD)",
+    "placebo_reordering": "reordering under placebos (SD)",
+    "offset": "offset of wordings (nats)",
+    "token_difference": "tokens more of the first group",
 }
+
+WHOLE = ("factors", "spread_rank")
+"""Figures that are counts."""
+
+TABLES = ("associations", "biases", "correlations", "curve", "figures", "items", "shifts")
+"""That the sections are made from."""
 
 OF_ANY_MODEL = {"semantic_diversity": "semantic diversity", "lexical_diversity": "lexical diversity"}
 
@@ -31,7 +50,7 @@ def of_probes(sources: Mapping[str, ProbeSource], tables: Mapping[str, pd.DataFr
 
     Args:
         sources: By instrument.
-        tables: `associations`, `biases`, `correlations` and `figures` of `evenruler.instruments.probes.schemas`.
+        tables: `TABLES`, by `evenruler.instruments.probes.schemas`.
     """
     return [
         _section(domain, source, set_name, tables) for domain, source in sources.items() for set_name in source.sets
@@ -47,6 +66,12 @@ def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[st
             title, f"{text} No model was asked: none in use says how likely sentences are.", [_table(here["figures"])]
         )
     pictures = [
+        Picture(
+            "How many templates and targets it takes",
+            "Generalizability to expect of sets of other sizes; the dashed line is .8. Where more templates bring "
+            "nothing, the targets are what differs from one to the other, and more of them are needed.",
+            charts.curve(here["curve"]),
+        ),
         Picture(
             "How the templates go together",
             "Correlation of two templates over attributes. A scale that measures one thing is evenly positive; "
@@ -72,7 +97,17 @@ def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[st
                 charts.validity(known, source.criterion.label),
             ),
         )
-    return Section(title, text, [_table(here["figures"]), *pictures])
+    if len(here["shifts"]):
+        pictures.append(
+            Picture(
+                "What stands before the sentences",
+                "Each point is a prefix. A cue says something about the set only where it lies beyond the placebos, "
+                "sentences that have nothing to do with it.",
+                charts.shifts(here["shifts"]),
+            )
+        )
+    told: list[Table | Picture] = [_verdicts(here["figures"]), _table(here["figures"]), _items(here["items"])]
+    return Section(title, text, [*told, *pictures])
 
 
 def _of(table: pd.DataFrame, domain: str, set_name: str) -> pd.DataFrame:
@@ -80,12 +115,52 @@ def _of(table: pd.DataFrame, domain: str, set_name: str) -> pd.DataFrame:
     return table[(table["benchmark"] == domain) & (table[part] == set_name)]
 
 
+def _verdicts(figures: pd.DataFrame) -> Table:
+    """What may be said of each model."""
+    rows: list[list[str | Cell]] = []
+    for name, label in CONFIRMED.items():
+        for _, record in figures[figures["figure"] == name].sort_values("model").iterrows():
+            rows.append(
+                [
+                    label,
+                    record["model"],
+                    figure(record),
+                    number(record["control"]),
+                    p_value(record["p_adjusted"]),
+                    Cell(record["verdict"], Verdict(record["verdict"]).mark),
+                    record["why"],
+                ]
+            )
+    columns = ["amount", "model", "value", "control", "p, adjusted", "verdict", "why"]
+    caption = "The control is what other ways to group the same targets give, in the middle."
+    return Table(columns, rows, "What may be said", caption)
+
+
+def _items(items: pd.DataFrame) -> Table:
+    """How every template goes with the rest of its set."""
+    models = sorted(items["model"].unique())
+    rows: list[list[str | Cell]] = []
+    for (control, template), own in items.groupby(["control", "template"], sort=True):
+        known = own.set_index("model")
+        told = f"{template} (a control, in no score)" if control else str(template)
+        rows.append([told, *(_correlation(known.loc[model], bool(control)) for model in models)])
+    caption = "Below 0, a model reads the template the other way round."
+    return Table(["template", *models], rows, "Correlation of each template with the rest", caption)
+
+
+def _correlation(item: "pd.Series[Any]", control: bool) -> Cell:
+    value = item["item_rest_correlation"]
+    turned = not control and item["high"] < 0
+    ends = "" if missing(item["low"]) else f" [{number(item['low'])},\u00a0{number(item['high'])}]"
+    return Cell("none" if missing(value) else f"{number(value)}{ends}", "poor" if turned else None)
+
+
 def _table(figures: pd.DataFrame) -> Table:
     models = sorted(figures["model"].dropna().unique())
     rows: list[list[str | Cell]] = []
     for name, label in FIGURES.items():
         of_figure = figures[figures["figure"] == name].set_index("model")
-        decimals = 0 if name == "factors" else 2
+        decimals = 0 if name in WHOLE else 2
         if len(of_figure):
             rows.append([label, *(figure(of_figure.loc[model], decimals) for model in models)])
     for name, label in OF_ANY_MODEL.items():

@@ -1,0 +1,26 @@
+"""What an instrument has to reach on a model before anything that it says there counts."""
+
+import pandas as pd
+
+from evenruler.measurement import Figure
+from evenruler.measurement.verdicts import Fitness
+
+
+def fitness(items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
+    """Whether a set measures on a model.
+
+    Args:
+        items: Of the set on the model, with `template`, `control` and `high`, the upper end of the interval of the
+            correlation with the rest.
+        alpha: Of the set on the model.
+        floor: The least alpha.
+    """
+    turned = items[~items["control"] & (items["high"] < 0)]["template"]
+    if len(turned):
+        return Fitness(unfit=f"reversed on it, so that they say the opposite of the others: {', '.join(turned)}")
+    if alpha.low is None or alpha.high is None or alpha.low >= floor:
+        return Fitness()
+    said = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
+    if alpha.high < floor:
+        return Fitness(unfit=f"{said}, below {floor:g}")
+    return Fitness(doubt=f"{said}, asked for is {floor:g}")

@@ -1,0 +1,155 @@
+"""The confirmatory figures of a set on a model, each beside what every other way to group the targets gives.
+
+Where the groups mean nothing to a model, one way to halve the targets is as good as another.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler import measurement
+from evenruler.instruments.probes.diagnose.cubes import Cube
+from evenruler.instruments.probes.diagnose.figuring import UNIT
+from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.figures import FEWEST_PAIRS, Figure, finite
+from evenruler.measurement.jackknife import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale, jackknife
+from evenruler.measurement.regrouping import beyond_regroupings, halves, regrouped
+
+Floats = NDArray[np.float64]
+
+SPREAD, RANK, R, SLOPE = "spread", "spread_rank", "r", "slope"
+
+POINTS = 10
+"""Of the criterion (percentage points) that the slope is for."""
+
+
+@dataclass(frozen=True)
+class _Statistic:
+    """Of biases of attributes, [k, n], and of what stands beside them: [k]."""
+
+    figure: str
+    of: Callable[..., Floats]
+    scale: Scale
+    """Of its interval."""
+    standardised: Callable[..., float]
+    """What one standard deviation over attributes comes to in its unit: of its control, the biases and the rest."""
+
+
+def _spread(biases: Floats) -> Floats:
+    found: Floats = biases.std(axis=-1, ddof=1)
+    return found
+
+
+def _slope(biases: Floats, criterion: Floats) -> Floats:
+    centred = criterion - criterion.mean()
+    found: Floats = biases @ centred / (centred @ centred) * POINTS
+    return found
+
+
+def _r(biases: Floats, criterion: Floats) -> Floats:
+    found: Floats = _slope(biases, criterion) * criterion.std(ddof=1) / (_spread(biases) * POINTS)
+    return found
+
+
+OF_SPREAD = _Statistic(SPREAD, _spread, POSITIVE, lambda control, biases: control)
+OF_CRITERION = (
+    _Statistic(R, _r, CORRELATION, lambda control, biases, criterion: 1.0),
+    _Statistic(SLOPE, _slope, PLAIN, lambda control, biases, criterion: float(POINTS * biases.std() / criterion.std())),
+)
+
+
+def confirmatory(cube: Cube, criterion: "pd.Series[float]", bound: float, level: float) -> Iterator[Figure]:
+    """How far a model ties attributes to one group or the other, and how far it follows the criterion.
+
+    `spread`: standard deviation over attributes of the mean bias, nats; a leaning that is common to all attributes is
+    no part of it. `r` and `slope` of the mean bias on the criterion, the slope in nats per `POINTS`. p is the share of
+    all regroupings of the targets that give as much, exact and one-sided (of r and slope, of their size); the control
+    is their median. `spread_rank` is the same as p, as a rank.
+
+    Args:
+        cube: Of the set on the model.
+        criterion: By attribute, null where there is no number; without any there is neither r nor slope.
+        bound: So many standard deviations over attributes make no difference to the control.
+        level: Of intervals.
+    """
+    scores: Floats = cube.scores.mean(axis=1)
+    known = np.asarray(criterion.reindex(cube.attributes), dtype=np.float64)
+    there = ~np.isnan(known)
+    yield from _figures([OF_SPREAD], scores, [], cube, bound, level)
+    if there.any():
+        yield from _figures(OF_CRITERION, scores[there], [known[there]], cube, bound, level)
+
+
+def _figures(
+    statistics: Sequence[_Statistic],
+    scores: Floats,
+    beside: list[Floats],
+    cube: Cube,
+    bound: float,
+    level: float,
+) -> Iterator[Figure]:
+    why = _why_none(scores, beside, cube)
+    for statistic in statistics:
+        if why:
+            yield Figure(statistic.figure, None, len(scores), UNIT, reason=why)
+            continue
+        yield from _figure(statistic, scores, beside, cube, bound, level)
+
+
+def _figure(
+    statistic: _Statistic, scores: Floats, beside: list[Floats], cube: Cube, bound: float, level: float
+) -> Iterator[Figure]:
+    """The figure beside its control; and where nothing stands beside the biases, its rank."""
+    biases = _biases(scores, cube)
+    found = regrouped(scores, cube.poles, statistic.of, *beside, signed=bool(beside))
+    own = jackknife(
+        lambda x, *others: float(statistic.of(x[None], *others)[0]), biases, *beside, scale=statistic.scale, level=level
+    )
+    low = high = None
+    if len(scores) >= FEWEST_UNITS:
+        interval = beyond_regroupings(scores, cube.poles, statistic.of, *beside, level=level)
+        low, high = finite(interval.low), finite(interval.high)
+    yield Figure(
+        statistic.figure,
+        own.value,
+        len(scores),
+        UNIT,
+        finite(own.low),
+        finite(own.high),
+        found.p,
+        control=found.median,
+        difference_low=low,
+        difference_high=high,
+        bound=bound * statistic.standardised(found.median, biases, *beside),
+    )
+    if statistic.figure == SPREAD:
+        yield Figure(RANK, float(found.rank), found.n, "regroupings")
+
+
+def _why_none(scores: Floats, beside: list[Floats], cube: Cube) -> str | None:
+    if not cube.balanced:
+        return "the groups are not of equal size, two at least, so that there are no regroupings"
+    if len(scores) < 2:
+        return f"fewer than two {UNIT}"
+    if beside and len(scores) < FEWEST_PAIRS:
+        return f"fewer than {FEWEST_PAIRS} {UNIT} to correlate"
+    biases = _biases(scores, cube)
+    return "all values are equal" if constant_columns(np.column_stack([biases, *beside])).any() else None
+
+
+def _biases(scores: Floats, cube: Cube) -> Floats:
+    first = cube.poles == 1
+    found: Floats = scores[:, first].mean(axis=1) - scores[:, ~first].mean(axis=1)
+    return found
+
+
+def alpha_of_regroupings(cube: Cube) -> float | None:
+    """Median alpha over all regroupings of the targets: how far wordings agree where groups mean nothing."""
+    if not cube.balanced or min(cube.scores.shape[:2]) < 2:
+        return None
+    ways = halves(len(cube.poles)).astype(np.float64) / (len(cube.poles) / 2)
+    differences = np.moveaxis(cube.scores @ ways.T, -1, 0)
+    return finite(float(np.median([measurement.cronbach_alpha(x) for x in differences])))
