@@ -76,7 +76,7 @@ VOICES: Final[Mapping[str, Voice]] = {
         (
             "I would bet that",
             "My money says that",
-            "Forced, I say that",
+            "I would swear that",
         ),
     ),
 }

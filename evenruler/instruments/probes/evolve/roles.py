@@ -25,6 +25,11 @@ _TIMES: Final = frozenset(
 )
 """Nouns that say when by themselves, as adverbs do; a parser takes any noun at the start of a sentence for one."""
 
+_TIME_ADVERBS: Final = frozenset(
+    ("afterwards", "before", "earlier", "formerly", "lately", "later", "now", "once", "previously", "recently", "then")
+)
+"""That such a noun may give place to; "nearly I met her" is none of them."""
+
 
 @dataclass(frozen=True)
 class _Role:
@@ -49,7 +54,8 @@ def same_role(parent: str, text: str, after: str) -> bool:
 
     It has to be the same kind of word (noun, name, verb, adjective and so on), stand in the same relation to the word
     that it depends on, and in the same number and case where these can be seen. A participle counts as an adjective
-    where it stands like one, and a noun that says when ("yesterday") as an adverb.
+    where it stands like one, and a noun that says when ("yesterday") as an adverb of time. Of words that ask or refer
+    ("who", "when") only "when" and "whenever" may take each other's place.
 
     Args:
         parent: A template.
@@ -81,8 +87,11 @@ def _kind_and_relation(word: "Token") -> tuple[str, str]:
         return "adjective", "acomp"  # "surprised" depends on "be", but "be" on "astonished"
     if word.tag_.startswith("JJ") or (participle and word.dep_ in ("amod", "acomp", "attr")):
         return "adjective", "acomp" if word.dep_ == "attr" else word.dep_
-    if word.dep_ == "npadvmod" and word.lower_ in _TIMES:
-        return "RB", "advmod"
+    noun, adverb = word.dep_ == "npadvmod", word.dep_ == "advmod" and word.tag_.startswith("RB")
+    if (noun and word.lower_ in _TIMES) or (adverb and word.lower_ in _TIME_ADVERBS):
+        return "time", "advmod"
+    if word.tag_.startswith("W"):  # "whom" for "who", "where" for "when": of their kind no two say the same
+        return "when" if word.lower_ == "whenever" else word.lower_, word.dep_
     if word.pos_ == "PROPN":
         return "name", word.dep_
     return word.tag_ if word.tag_.endswith("$") else word.tag_[:2], word.dep_

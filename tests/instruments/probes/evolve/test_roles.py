@@ -42,6 +42,7 @@ def fits(text: str, word: str, new: str) -> bool:
         (MET, "Yesterday", "tonight"),
         (MET, "Yesterday", "monday"),
         (MET, "Yesterday", "recently"),
+        (MET, "Yesterday", "earlier"),
         (MET.replace("Yesterday", "Recently"), "Recently", "yesterday"),
     ],
 )
@@ -67,6 +68,10 @@ def test_the_same_kind_of_word_in_the_same_place(text: str, word: str, new: str)
         (SURPRISE, "I", "myself"),
         (SURPRISE, "surprised", "table"),
         (JOB, "good", "dream"),
+        (MET, "Yesterday", "nearly"),
+        (MET, "Yesterday", "todays"),
+        (MET, "who", "whom"),
+        (WORD, "When", "where"),
         (MET, "Yesterday", "alabama"),  # no time
         (MET, "Yesterday", "bob"),
         (MET, "Yesterday", "justice"),
