@@ -15,6 +15,12 @@ each by itself, as the paper has it; and the whole last population."""
 GUIDED, RANDOM = "guided", "random"
 """Runs of an evolution: which words are replaced, the hotspots or any (ablation)."""
 
+UNREVERSED, BEST_START = "start without reversed items", "best subset of the start"
+"""What evolved sets are held against that costs no evolution."""
+
+HELD_OUT = "held out"
+"""Of comparisons in which one half of the attributes chose the sets, and the other judges them."""
+
 OUTDONE = "another reply was more acceptable"
 """The reason of replies that keep every rule, where another one to the same wish was taken."""
 
@@ -320,6 +326,7 @@ COMPARISONS = pa.schema(
         required("transfer", pa.bool_()),
         required("set", pa.string()),
         required("against", pa.string()),
+        pa.field("half", pa.string()),
         required("figure", pa.string()),
         pa.field("value", pa.float64()),
         pa.field("other", pa.float64()),
@@ -332,4 +339,5 @@ COMPARISONS = pa.schema(
     ]
 )
 """One row per figure, model and pair of sets: an evolved one against another. `transfer`: not the model it evolved
-on. `low`, `high`: of the difference, over attributes that both share; null where the figure has no interval."""
+on. `half`: `HELD_OUT`, or null where all attributes judge. `low`, `high`: of the difference, over attributes that both
+share; null where the figure has no interval."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from evenruler import measurement
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.probes.declare import without_slots
-from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
+from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC
 from evenruler.text import words
 
 Embeddings = Mapping[str, NDArray[np.float32]]
@@ -29,11 +29,12 @@ def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
     """SD(t) and LD(t) of every template within its set, controls left out, and within its generation.
 
     Args:
-        tables: `templates`, and `history` where there is one.
+        tables: `templates`, and where templates evolved `history` and `choices`.
         embeddings: Of all their texts.
 
     Returns:
-        `COLUMNS`; `set` is null for generations, `run` and `generation` for sets.
+        `COLUMNS`; `set` is null for generations, `run` and `generation` for sets. The best set of the start has
+        `BEST_START` for a run.
     """
     return pd.DataFrame([row for rows in _groups(tables, embeddings) for row in rows], columns=COLUMNS).astype(
         {"generation": "Int16"}
@@ -44,9 +45,17 @@ def _groups(tables: Tables, embeddings: Embeddings) -> Iterator[list[dict[str, o
     scored = tables["templates"][~tables["templates"]["control"]]
     for set_name, templates in scored.groupby("set", sort=True):
         yield _within(templates, {"set": set_name}, embeddings)
+    if "choices" in tables and tables["choices"]["best_start"].any():
+        yield _within(_best_start(tables), {"run": BEST_START}, embeddings)
     if "history" in tables:
         for (run, generation), templates in tables["history"].groupby(["run", "generation"], sort=True):
             yield _within(templates, {"run": run, "generation": generation}, embeddings)
+
+
+def _best_start(tables: Tables) -> pd.DataFrame:
+    """The templates of the best set of the start, each once."""
+    best = set(tables["choices"].loc[tables["choices"]["best_start"], "template"])
+    return tables["history"][tables["history"]["template"].isin(best)].drop_duplicates("template")
 
 
 def _within(templates: pd.DataFrame, key: Mapping[str, object], embeddings: Embeddings) -> list[dict[str, object]]:

@@ -61,5 +61,9 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "reliability": settings.reliability,
     }
     if settings.evolve:
-        plan["evolved"] = {"of": settings.evolve.of, "model": settings.evolve.model}
+        plan["evolved"] = {
+            "of": settings.evolve.of,
+            "model": settings.evolve.model,
+            "start": settings.evolve.start,
+        }
     return plan

@@ -12,6 +12,7 @@ from evenruler.instruments.probes.diagnose import figuring
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import correlation_matrix
 from evenruler.measurement.figures import FEWEST_PAIRS, finite
+from evenruler.measurement.jackknife import FEWEST_UNITS, jackknife
 
 Matrix = NDArray[np.float64]
 AT_COMMON_LENGTH = f"alpha_at_{figuring.COMMON_LENGTH}"
@@ -29,7 +30,7 @@ OF_LENGTH = ("alpha", "omega", "first_component_share")
 """Those that change with the number of templates alone: no difference is taken between sets of different length."""
 
 WITHOUT_INTERVAL = ("omega",)
-"""Its fit is too slow for thousands of resamples, and has no proper solution in many of them."""
+"""Its fit has no proper solution without some attributes."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
     Args:
         pair: The sets.
         criterion: By attribute, null where there is no number; without any there is no `r`.
-        resampling: Of the intervals of differences; each draws the same attributes for both sets.
+        resampling: Of the intervals of differences (jackknife); each leaves the same attribute out of both sets.
     """
     shared = pair.one.index.intersection(pair.other.index).sort_values()
     both = [matrix.loc[shared] for matrix in (pair.one, pair.other)]
@@ -84,8 +85,8 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
         known = criterion.reindex(shared).dropna()
         x, y = (np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both)
         few = f"fewer than {FEWEST_PAIRS} {figuring.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
-        row = _of_both(pair, "r", _correlation, (x, y), [few, few])
-        yield _with_interval(row, _correlation, (x, y), resampling)
+        row = _of_both(pair, "r", correlation, (x, y), [few, few])
+        yield _with_interval(row, correlation, (x, y), resampling)
 
 
 def _of_both(
@@ -120,18 +121,14 @@ def _with_interval(
     """The row with the interval of its difference, if it has one."""
     if row.difference is None:
         return row
-    interval = measurement.bootstrap(
-        lambda x, y: statistic(x) - statistic(y),
-        *matrices,
-        level=resampling.level,
-        n=resampling.resamples,
-        seed=resampling.seed,
-    )
+    if row.n < FEWEST_UNITS:
+        return replace(row, reason=f"no interval: fewer than {FEWEST_UNITS} {row.unit}")
+    interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=resampling.level)
     low, high = finite(interval.low), finite(interval.high)
-    return replace(row, low=low, high=high, reason=None if low is not None else "no interval: undefined when resampled")
+    return replace(row, low=low, high=high, reason=None if low is not None else "no interval: undefined without one")
 
 
-def _correlation(pairs: Matrix) -> float:
+def correlation(pairs: Matrix) -> float:
     """Pearson's r of the two columns; NaN where one is constant."""
     return float(correlation_matrix(pairs)[0, 1])
 

@@ -4,7 +4,7 @@ The figures are those of any set of templates (`figuring`). An evolved set was c
 it evolved on, so they flatter it there; what it is worth shows on other models (`transfer`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -93,7 +93,7 @@ def comparisons(
     """
     rows: list[dict[str, Any]] = []
     for (benchmark, set_name), (of_other, against) in pairs:
-        key = {"benchmark": benchmark, "set": set_name, "against": against}
+        key = {"benchmark": benchmark, "set": set_name, "against": against, "half": None}
         addresses = ((benchmark, set_name), (of_other, against))
         for model, of_model in biases.groupby("model", sort=True):
             one, other = (_matrix(_rows_of(of_model, address, f"{model}: no biases")) for address in addresses)
@@ -139,7 +139,14 @@ def guidance(
         *compared(Pair(POPULATION, RANDOM, one, other), None, resampling),
         *diversities_compared(*(_of_last(diversity, run) for run in (GUIDED, RANDOM))),
     ]
-    key = {"benchmark": benchmark, "set": POPULATION, "against": RANDOM, "model": model, "transfer": False}
+    key = {
+        "benchmark": benchmark,
+        "set": POPULATION,
+        "against": RANDOM,
+        "model": model,
+        "transfer": False,
+        "half": None,
+    }
     return pd.DataFrame([{**key, **asdict(row)} for row in found], columns=COMPARISONS.names)
 
 
@@ -199,3 +206,30 @@ def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFra
 def _pivoted(biases: pd.DataFrame) -> pd.DataFrame:
     matrix: pd.DataFrame = biases.pivot(index="attribute", columns="template", values="bias")
     return matrix
+
+
+def comparison_evidence(comparisons: pd.DataFrame) -> dict[str, Any]:
+    """What a card and `evidence.json` say of comparisons: numbers as they are, null where there is none.
+
+    Args:
+        comparisons: By `schemas.COMPARISONS`.
+
+    Returns:
+        By benchmark, set, other set, model (of held-out halves with that in brackets) and figure.
+    """
+    found: dict[str, Any] = {}
+    for row in comparisons.to_dict("records"):
+        model = f"{row['model']} ({row['half']})" if isinstance(row["half"], str) else str(row["model"])
+        here = found.setdefault(row["benchmark"], {}).setdefault(row["set"], {}).setdefault(row["against"], {})
+        here.setdefault(model, {})[row["figure"]] = _record(row)
+    return found
+
+
+def _record(row: Mapping[Any, Any]) -> dict[str, Any]:
+    numbers = {name: float(row[name]) for name in ("value", "other", "difference", "low", "high") if _given(row[name])}
+    said = {"reason": row["reason"]} if _given(row["reason"]) else {}
+    return {**numbers, "n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"]), **said}
+
+
+def _given(value: Any) -> bool:
+    return not pd.isna(value)

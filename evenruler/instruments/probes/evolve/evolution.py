@@ -18,7 +18,7 @@ from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
 from evenruler.progress import note
 from evenruler.text import words
 
-VERSION = "evolution/3"
+VERSION = "evolution/4"
 """Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""
 
 LESS_ACCEPTABLE = "less acceptable than its parent"
