@@ -14,6 +14,7 @@ from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.diagnose.evolved import by_generation, comparisons, guidance, rewordings
 from evenruler.instruments.probes.schemas import COMPARISONS, GENERATIONS, OUTDONE, REWORDINGS
 from evenruler.measurement import Resampling
+from evenruler.measurement.jackknife import BELOW_ONE, SHARE, jackknife
 from evenruler.tables import write_table
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
@@ -84,7 +85,8 @@ BIASES = long(pd.concat([FIRST, LATER[["d"]]], axis=1), run="guided")
 
 def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
     """Of every template of a history within its generation."""
-    return diversities({"templates": pd.DataFrame({"set": [], "template": []}), "history": history}, EMBEDDINGS)
+    none = pd.DataFrame({"set": [], "template": [], "control": pd.Series(dtype=bool)})
+    return diversities({"templates": none, "history": history}, EMBEDDINGS)
 
 
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
@@ -111,11 +113,11 @@ class TestByGeneration:
     def test_intervals_are_over_attributes(self) -> None:
         found = figures_of(generations(), "guided", 1)
 
-        for figure, statistic in (
-            ("alpha", measurement.cronbach_alpha),
-            ("first_component_share", measurement.first_component_share),
+        for figure, statistic, scale in (
+            ("alpha", measurement.cronbach_alpha, BELOW_ONE),
+            ("first_component_share", measurement.first_component_share, SHARE),
         ):
-            expected = measurement.bootstrap(statistic, LATER, level=0.9, n=60, seed=3)
+            expected = jackknife(statistic, LATER, scale=scale, level=0.9)
             assert (found[figure]["low"], found[figure]["high"]) == pytest.approx((expected.low, expected.high))
         assert found["alpha_at_8"]["low"] < found["alpha_at_8"]["value"] < found["alpha_at_8"]["high"]
 
@@ -194,7 +196,7 @@ def compare(
     ]
     templates = pd.DataFrame(
         [
-            {"benchmark": benchmark, "set": set_name, "template": slug, "text": TEXTS[slug]}
+            {"benchmark": benchmark, "set": set_name, "template": slug, "text": TEXTS[slug], "control": False}
             for (benchmark, set_name), matrix in ((EVOLVED, evolved), (SEED, seed))
             for slug in matrix
         ]
@@ -241,16 +243,12 @@ class TestComparisons:
         assert set(zip(rows["benchmark"], rows["set"], rows["against"], strict=True)) == {(*EVOLVED, "seed")}
         write_table(rows, COMPARISONS, tmp_path / "comparisons.parquet")
 
-    def test_an_interval_draws_the_same_attributes_for_both(self) -> None:
+    def test_an_interval_leaves_the_same_attribute_out_of_both(self) -> None:
         found = by_figure(compare())["alpha"]
 
         both = pd.concat([LATER, FIRST], axis=1)
-        expected = measurement.bootstrap(
-            lambda x: measurement.cronbach_alpha(x[:, :3]) - measurement.cronbach_alpha(x[:, 3:]),
-            both,
-            level=0.9,
-            n=60,
-            seed=3,
+        expected = jackknife(
+            lambda x: measurement.cronbach_alpha(x[:, :3]) - measurement.cronbach_alpha(x[:, 3:]), both, level=0.9
         )
         assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
         assert found["low"] < found["high"]
@@ -390,12 +388,8 @@ class TestValidity:
         assert row["difference"] == pytest.approx(r[0] - r[1], abs=1e-12)
         assert (row["n"], row["unit"]) == (7, "attributes")
         scores = np.column_stack([LATER.mean(axis=1), FIRST.mean(axis=1), CRITERION])[CRITERION.notna()]
-        expected = measurement.bootstrap(
-            lambda x: np.corrcoef(x[:, 0], x[:, 2])[0, 1] - np.corrcoef(x[:, 1], x[:, 2])[0, 1],
-            scores,
-            level=0.9,
-            n=60,
-            seed=3,
+        expected = jackknife(
+            lambda x: np.corrcoef(x[:, 0], x[:, 2])[0, 1] - np.corrcoef(x[:, 1], x[:, 2])[0, 1], scores, level=0.9
         )
         assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high), abs=1e-9)
 

@@ -175,7 +175,7 @@ def _judged(
     def apart(a: Matrix, b: Matrix, c: Matrix, d: Matrix, second: NDArray[np.bool_], known: Matrix) -> float:
         return of_side((a, b), second, known) - of_side((c, d), second, known)
 
-    numbers = known.to_numpy(dtype=np.float64)
+    numbers: Matrix = np.asarray(known, dtype=np.float64)
     one, other = (finite(of_side(side, second, numbers)) for side in biases)
     if one is None or other is None:
         return Comparison(figure, one, other, n, figuring.UNIT, reason="undefined for these values")
