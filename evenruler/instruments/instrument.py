@@ -305,6 +305,8 @@ class Card:
     """The first is the default."""
     quality: Sequence[Column]
     """Of each model."""
+    compared: Sequence[Column] = ()
+    """Of those, what is shown of a part beside others."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What the rows were built with, for the manifest."""
     quality_of_any: Sequence[Column] = ()
