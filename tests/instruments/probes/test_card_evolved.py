@@ -43,13 +43,13 @@ def test_limits_name_the_model_that_is_flattered() -> None:
     assert "tiny" not in "".join(found)
 
 
-@pytest.mark.parametrize("times", [1, 10, 0.5])
-def test_shares_of_the_fitness_are_of_all_weights(times: float) -> None:
-    """Only their proportions matter."""
-    weights = {"alpha": 0.2, "gradient_focus": 0.1, "semantic_diversity": 0.4, "lexical_diversity": 0.3}
-    scaled = {name: weight * times for name, weight in weights.items()}
-    (found,) = [limit for limit in card.limits(settings(weights=scaled)) if "Diversity counts" in limit]
-    assert found.startswith("Diversity counts 70% of the fitness, consistency 20%: ")
+def test_how_a_set_is_chosen_is_said_with_its_numbers() -> None:
+    (found,) = [limit for limit in card.limits(settings(closeness=0.25)) if "chosen as a set" in limit]
+    assert "below 0.25 or that is reversed; alpha at 8 templates counts 0.2, semantic diversity 0.4, lexical" in found
+
+
+def test_nothing_is_said_of_an_outcome() -> None:
+    assert not [limit for limit in card.limits(settings()) if "more things" in limit or "more consistent" in limit]
 
 
 def test_columns_that_are_described_are_there() -> None:
@@ -57,3 +57,4 @@ def test_columns_that_are_described_are_there() -> None:
     assert set(card.TRY_COLUMNS) <= set(schemas.TRIES.names)
     assert set(card.GRADIENT_COLUMNS) <= set(schemas.GRADIENTS.names)
     assert set(card.BIAS_COLUMNS) <= set(schemas.OWN_BIASES.names)
+    assert set(card.CHOICE_COLUMNS) <= set(schemas.CHOICES.names)

@@ -64,7 +64,11 @@ class TestEvolving:
     def test_what_evolved_is_a_source_of_its_own(self, made: Whole) -> None:
         source = made.declared[EVOLVED].source
         assert source.title == "Trades, evolved"
-        assert {name: len(each.templates) for name, each in source.sets.items()} == {"evolved": 2, "population": 5}
+        assert {name: len(each.templates) for name, each in source.sets.items()} == {
+            "evolved": 2,
+            "elites": 2,
+            "population": 5,
+        }
         assert source.published == made.declared[TRADES].source.published
         assert source.model_dump() == made.evolved.source.model_dump()
 
@@ -91,7 +95,7 @@ class TestEvolving:
         assert path.read_text() == whole_run
         assert again.as_yaml() == first.as_yaml()
         assert {name: rows.equals(first.tables[name]) for name, rows in again.tables.items()} == dict.fromkeys(
-            ("history", "tries", "gradients", "biases"), True
+            ("choices", "history", "tries", "gradients", "biases"), True
         )
         assert 0 < sum(one.asked for one in models) < asked
 
@@ -145,15 +149,17 @@ class TestBuilding:
         tables, plan = made.built[EVOLVED]
         assert set(tables) == {
             *("probes", "templates", "attributes", "rejected"),
-            *("population", "history", "tries", "gradients", "biases"),
+            *("population", "history", "tries", "gradients", "biases", "choices"),
         }
-        assert set(tables["templates"]["set"].to_pylist()) == {"evolved", "population"}
+        assert set(tables["templates"]["set"].to_pylist()) == {"evolved", "elites", "population"}
         population = tables["population"].to_pandas()
         assert set(population["generation"]) == {2}
         own = tables["templates"].to_pandas()
         assert set(population["text"]) == set(own.loc[own["set"] == "population", "text"])
-        assert set(population.loc[population["elite"], "text"]) == set(own.loc[own["set"] == "evolved", "text"])
-        assert plan["evolved"] == {"of": "trades", "model": "toy"}
+        assert set(population.loc[population["elite"], "text"]) == set(own.loc[own["set"] == "elites", "text"])
+        choices = tables["choices"].to_pandas()
+        assert set(choices.loc[choices["chosen"], "template"]) == set(own.loc[own["set"] == "evolved", "template"])
+        assert plan["evolved"] == {"of": "trades", "model": "toy", "start": "seed"}
 
     def test_other_words_of_a_card_leave_the_plan_as_it_is(self, made: Whole) -> None:
         own = made.declared[TRADES]
@@ -245,7 +251,7 @@ class TestDiagnosing:
         alphas = rows[rows["figure"] == "alpha"]
         assert set(alphas[["benchmark", "part", "model"]].itertuples(index=False, name=None)) == {
             (name, part, model)
-            for name, parts in ((TRADES, ("other", "seed")), (EVOLVED, ("evolved", "population")))
+            for name, parts in ((TRADES, ("other", "seed")), (EVOLVED, ("elites", "evolved", "population")))
             for part in parts
             for model in ("toy", "other")
         }
@@ -258,7 +264,7 @@ class TestDiagnosing:
         rows = found["figures"][found["figures"]["model"].isna()]
         assert rows.groupby(["benchmark", "part", "figure"]).size().to_dict() == {
             (name, part, figure): 1
-            for name, parts in ((TRADES, ("other", "seed")), (EVOLVED, ("evolved", "population")))
+            for name, parts in ((TRADES, ("other", "seed")), (EVOLVED, ("elites", "evolved", "population")))
             for part in parts
             for figure in ("semantic_diversity", "lexical_diversity")
         }

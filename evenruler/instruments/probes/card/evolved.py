@@ -13,8 +13,10 @@ READING = (
 LIMITS = (
     "Templates were chosen by what {model} answers, so figures of that model flatter them; those of other models say "
     "what the set is worth elsewhere.",
-    "Diversity counts {diversity:.0%} of the fitness, consistency {consistency:.0%}: evolved sets say more things, and "
-    "need not be more consistent, nor follow the criterion more closely.",
+    "The set `evolved` is chosen as a set out of every template that was measured (table `choices`): at most one of a "
+    "lineage, none whose closeness to the construct is below {closeness:g} or that is reversed; alpha at 8 templates "
+    "counts {weights.alpha:g}, semantic diversity {weights.semantic_diversity:g}, lexical diversity "
+    "{weights.lexical_diversity:g}. `elites` are the paper's.",
     "No person has read every template; `tries` holds what was refused, and why.",
 )
 
@@ -27,7 +29,7 @@ LINEAGE_COLUMNS = {
     "operation": "`hotspot`: the most telling word replaced; `random-word`: any word; `reword`: the whole",
     "voice": "in which the whole was reworded",
     "word": "that was replaced",
-    "elite": "one of the best, which are kept",
+    "elite": "one of the best of its population, which are kept",
     "fitness": "equation 2, within its population",
     "alpha_contribution": "minus Cronbach's alpha of the others",
     "gradient_focus": "variance over words of how far the bias moves without them, nats squared",
@@ -43,6 +45,15 @@ GRADIENT_COLUMNS = {
 }
 
 BIAS_COLUMNS = {"bias": "on the model that the templates evolved on, signed by keying, nats"}
+
+CHOICE_COLUMNS = {
+    "root": "the template of the start that it goes back to",
+    "closeness": "cosine with the mean embedding of the start",
+    "item_rest_correlation": "with the sum of all others that were measured",
+    "refused": "why it may be in no set, null where it may",
+    "chosen": "it is in the set `evolved`; `_by_first`, `_by_second`: in the set that one half of the attributes chose",
+    "best_start": "it is in the best set of that size of the start alone; by halves as before",
+}
 
 TRY_COLUMNS = {
     "attempt": "from 1; several samples are asked for at once",
@@ -65,8 +76,6 @@ def limits(settings: Evolve) -> list[str]:
 
 
 def _words(settings: Evolve) -> dict[str, object]:
-    weights = settings.weights
-    total = sum(dict(weights).values())
     return {
         "start": settings.start,
         "generations": settings.generations,
@@ -74,7 +83,6 @@ def _words(settings: Evolve) -> dict[str, object]:
         "tournament": settings.tournament,
         "operator": settings.operator,
         "model": settings.model,
-        "weights": weights,
-        "diversity": (weights.semantic_diversity + weights.lexical_diversity) / total,
-        "consistency": weights.alpha / total,
+        "weights": settings.weights,
+        "closeness": settings.closeness,
     }

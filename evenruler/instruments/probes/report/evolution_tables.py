@@ -7,16 +7,19 @@ import pandas as pd
 
 from evenruler.instruments.probes.report.evolution_layout import lineage, parents_of
 from evenruler.instruments.probes.report.sets import FIGURES, OF_ANY_MODEL
-from evenruler.instruments.probes.schemas import OUTDONE
+from evenruler.instruments.probes.schemas import BEST_START, OUTDONE, UNREVERSED
 from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, missing, number
 
 COMPARED = {"alpha_at_8": "alpha at 8 templates", **FIGURES, **OF_ANY_MODEL}
 """What figures are called, in order; another goes by its own name, after these."""
 SETS = {
-    "evolved": "The evolved set",
+    "evolved": "The chosen set",
+    "elites": "The paper's elites",
     "population": "The whole last population",
     "random": "The last population of the random run",
+    UNREVERSED: "The start without reversed items",
+    BEST_START: "The best subset of the start",
 }
 """What the sets of an evolution are called; others go by their names."""
 MOST_REASONS = 3
@@ -35,8 +38,9 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
         "Differences are the first set less the second, with their 95% interval over the attributes that both share, "
         "where there is one: all of it on one side of 0 is more than the choice of attributes explains. Templates were "
         "chosen by what one model answers, so its figures flatter them; transfer, to a model that had no part in it, "
-        "says what they are worth elsewhere. Alpha at 8 templates and mean inter-item r hold sets of different length "
-        "against each other; alpha and omega do not."
+        "says what they are worth elsewhere. So do held-out rows: one half of the attributes chose both sets, the "
+        "other judges them, mean of both ways. Alpha at 8 templates and mean inter-item r hold sets of different "
+        "length against each other; alpha and omega do not."
     )
     return [
         Table(
@@ -54,12 +58,12 @@ def _against(name: str) -> str:
 
 
 def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
-    difference = figure({**record, "value": record["difference"]})
+    difference, held_out = figure({**record, "value": record["difference"]}), isinstance(record["half"], str)
     if not missing(record["difference"]):
         lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
         difference = f"{difference}\u00a0{record['unit']}{lacking}"
     return [
-        COMPARED.get(record["figure"], record["figure"].replace("_", " ")),
+        COMPARED.get(record["figure"], record["figure"].replace("_", " ")) + (", held out" if held_out else ""),
         f"{record['model']}, {'transfer: it did not evolve on it' if record['transfer'] else 'on which it evolved'}",
         number(record["value"]),
         number(record["other"]),

@@ -163,6 +163,7 @@ def comparisons() -> list[dict[str, Any]]:
     for against, (model, transfer) in product(("seed", "validation"), (("smollm2", False), ("bloom", True))):
         for figure in ("inter_item_correlation", "alpha_at_8", "omega", "lexical_diversity"):
             row = {"benchmark": DOMAIN, "model": model, "transfer": transfer, "set": "evolved", "against": against}
+            row["half"] = None
             unit = "templates" if figure == "lexical_diversity" else "attributes"
             row |= {"figure": figure, "n": 4 if unit == "templates" else 50, "unit": unit}
             if transfer and figure == "omega":

@@ -80,11 +80,11 @@ def test_the_lead_says_what_evolved_from_what(found: Section, alone: Section) ->
     assert found.title == "Occupation and gender: how it evolved"
     assert found.text == (
         "Measures the association of occupations with gender; positive means closer to men. 8 templates evolved over 3 "
-        "generations on smollm2, reworded by writer; 4 of the last 8 are the evolved set. Two runs: guided replaces "
-        "the word that the bias of a template owes most to (the hotspot), random any word, to show what guidance "
-        "brings."
+        "generations on smollm2, reworded by writer; the evolved set is chosen out of all that were measured. Two "
+        "runs: guided replaces the word that the bias of a template owes most to (the hotspot), random any word, to "
+        "show what guidance brings."
     )
-    assert alone.text.endswith("generations on smollm2; 4 of the last 8 are the evolved set.")
+    assert alone.text.endswith("generations on smollm2; the evolved set is chosen out of all that were measured.")
 
 
 def test_a_domain_that_did_not_evolve_has_no_section(made: Any) -> None:
@@ -94,8 +94,8 @@ def test_a_domain_that_did_not_evolve_has_no_section(made: Any) -> None:
 
 def test_what_is_not_there_is_left_out(found: Section, alone: Section) -> None:
     assert [part.title for part in found.parts] == [
-        "The evolved set against the set seed",
-        "The evolved set against the set validation",
+        "The chosen set against the set seed",
+        "The chosen set against the set validation",
         BY_GENERATION,
         TREE,
         "What became of the first templates",
@@ -274,7 +274,7 @@ def test_parts_add_up_to_the_fitness_in_order_of_place(found: Section) -> None:
 
 
 def test_comparisons_say_what_is_transfer_and_why_there_is_no_number(found: Section) -> None:
-    rows = rows_of(found, "The evolved set against the set seed")
+    rows = rows_of(found, "The chosen set against the set seed")
     assert rows[0] == ["figure", "model", "evolved", "seed", "difference"]
     assert rows[1:3] == [
         [
@@ -308,8 +308,16 @@ def test_a_difference_without_interval_says_why_and_sets_are_named(made: Any) ->
     assert row[-1] == f"0.30, n = 50 attributes ({reason})"
 
 
+def test_what_a_half_of_the_attributes_chose_is_said_to_be_so(made: Any) -> None:
+    rows = made["comparisons"].head(1)
+    changed = rows.assign(half="held out", against="best subset of the start")
+    found = section({**made, "comparisons": changed})
+    (_, row) = rows_of(found, "The chosen set against the best subset of the start")
+    assert row[0] == "mean inter-item r, held out"
+
+
 def test_comparisons_are_explained_once(found: Section) -> None:
-    first, second = (caption_of(found, f"The evolved set against the set {name}") for name in ("seed", "validation"))
+    first, second = (caption_of(found, f"The chosen set against the set {name}") for name in ("seed", "validation"))
     assert first.startswith("Differences are the first set less the second")
     assert second == ""
 
