@@ -84,10 +84,10 @@ def of_prefixes(
         ValueError: A unit has a score after some prefixes and not after others.
     """
     scores = pd.DataFrame(dict(after)).reindex(bare.index)
-    asked = scores.notna().all(axis=1)
-    if not asked.equals(scores.notna().any(axis=1)):
+    lacks = scores.isna()
+    if (lacks.any(axis=1) & ~lacks.all(axis=1)).any():
         raise ValueError("some units have a score after some prefixes and not after others")
-    asked &= bare.notna()
+    asked = ~lacks.any(axis=1) & bare.notna()
     if asked.sum() < FEWEST_UNITS:
         return pd.DataFrame()
     return pd.DataFrame(

@@ -119,7 +119,8 @@ def shifts(
         lacking = None if len(complete) else "no reply has a value"
         if table.shape[1] == 1:
             lacking = UNDECLARED if framed is None else UNASKED
-        found = of_prefixes(means[BARE], dict(means.drop(columns=BARE).items()), placebos)
+        after = {str(prefix): means[prefix] for prefix in means.columns.drop(BARE)}
+        found = of_prefixes(means[BARE], after, placebos)
         here = {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
         rows += [{**here, **asdict(figure)} for figure in shift_figures(found, level, CONCEPTS, lacking)]
     return pd.DataFrame(rows, columns=COLUMNS)
