@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from evenruler.measurement.regrouping import MOST, beyond_regroupings, halves, regrouped
 
@@ -13,6 +14,11 @@ from evenruler.measurement.regrouping import MOST, beyond_regroupings, halves, r
 def spread(differences):
     """[k, attributes] -> SD over attributes."""
     return differences.std(axis=1, ddof=1)
+
+
+def r(differences, criterion):
+    """[k, attributes] -> correlation with what stands beside each attribute."""
+    return np.array([np.corrcoef(row, criterion)[0, 1] for row in differences])
 
 
 class TestHalves:
@@ -111,6 +117,37 @@ class TestRegrouped:
             regrouped(scores, groups, spread)
 
 
+class TestBesideACriterion:
+    # Differences of the three halvings, three attributes: (ab|cd), (ac|bd), (ad|bc).
+    DIFFERENCES = np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
+    SCORES = (DIFFERENCES.T @ np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]])) / 2
+    CRITERION = (10.0, 20.0, 30.0)
+
+    @pytest.mark.parametrize(
+        ("groups", "value", "rank"),
+        [([1, 1, -1, -1], 1.0, 1), ([-1, -1, 1, 1], -1.0, 1), ([1, -1, 1, -1], 0.0, 3), ([-1, 1, 1, -1], 0.5, 2)],
+    )
+    def test_by_hand(self, groups, value, rank):
+        """r is 1, 0 and -.5; of sizes the median is .5."""
+        found = regrouped(self.SCORES, groups, r, self.CRITERION, signed=True)
+        assert found.value == pytest.approx(value, abs=1e-12)
+        assert (found.rank, found.n) == (rank, 3)
+        assert found.median == pytest.approx(0.5)
+
+    def test_which_attribute_has_which_criterion_matters(self):
+        found = regrouped(self.SCORES, [1, 1, -1, -1], r, (30.0, 10.0, 20.0), signed=True)
+        assert found.value == pytest.approx(-0.5)
+        assert found.rank == 3  # r is -.87 and 1 for the others
+        assert found.median == pytest.approx(np.sqrt(0.75))
+
+    def test_several_stand_beside(self):
+        def weighted(differences, weights, signs):
+            return differences @ (np.asarray(weights) * signs)
+
+        found = regrouped(self.SCORES, [1, 1, -1, -1], weighted, [1.0, 2.0, 3.0], [1, 1, -1], signed=True)
+        assert found.value == pytest.approx(2 - 6)
+
+
 class TestBeyond:
     @pytest.mark.parametrize(("n", "true"), [(24, 0.0), (24, 1.0), (50, 0.3)])
     def test_coverage(self, n, true):
@@ -135,3 +172,31 @@ class TestBeyond:
     def test_too_few_units(self):
         with pytest.raises(ValueError, match="found 4 units, of at least 5"):
             beyond_regroupings(np.random.default_rng(2).normal(size=(4, 8)), [1, -1] * 4, spread)
+
+    def test_the_criterion_follows_the_unit_that_is_left_out(self):
+        rng, groups = np.random.default_rng(8), np.array([1, 1, 1, -1, -1, -1])
+        criterion = rng.normal(size=9)
+        scores = rng.normal(size=(9, 6)) + 0.4 * criterion[:, None] * groups
+
+        def above(rows):
+            sizes = []
+            for others in combinations(range(1, 6), 2):
+                mine = [0, *others]
+                rest = [word for word in range(6) if word not in mine]
+                biases = scores[rows][:, mine].mean(axis=1) - scores[rows][:, rest].mean(axis=1)
+                sizes.append(abs(np.corrcoef(biases, criterion[rows])[0, 1]))
+            return sizes[0] - np.median(sizes)  # the first part is that of the groups
+
+        value = above(list(range(9)))
+        without_one = np.array([above([row for row in range(9) if row != unit]) for unit in range(9)])
+        half = stats.t.ppf(0.95, 8) * np.sqrt(8 / 9 * ((without_one - without_one.mean()) ** 2).sum())
+        found = beyond_regroupings(scores, groups, r, criterion, level=0.9)
+        assert (found.value, found.low, found.high) == pytest.approx((value, value - half, value + half))
+
+    def test_of_a_signed_statistic_the_size_counts(self):
+        rng, groups = np.random.default_rng(8), np.array([1, 1, -1, -1])
+        scores, criterion = rng.normal(size=(9, 4)), rng.normal(size=9)
+        found, turned = (beyond_regroupings(scores, groups, r, sign * criterion) for sign in (1, -1))
+        assert (turned.value, turned.low, turned.high) == pytest.approx((found.value, found.low, found.high))
+        ranked = regrouped(scores, groups, r, criterion, signed=True)
+        assert found.value == pytest.approx(abs(ranked.value) - ranked.median)

@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.measurement.shifts import of_placebos, shift
+from evenruler.measurement.shifts import of_placebos, of_prefixes, shift, shift_figures
 
 
 class TestShift:
@@ -14,7 +15,7 @@ class TestShift:
         found = shift([1.0, 2.0, 3.0], [2.0, 2.0, 5.0])  # changes 1, 0, 2
         assert (found.level, found.n) == (1.0, 3)
         assert found.level_in_sd == pytest.approx(1.0)
-        assert found.reordering == pytest.approx(1.0)
+        assert (found.reordering, found.reordering_in_sd) == (pytest.approx(1.0), pytest.approx(1.0))
         assert found.rank_agreement == pytest.approx(stats.spearmanr([1, 2, 3], [2, 2, 5]).statistic)
 
     def test_all_alike_is_a_level_and_no_reordering(self):
@@ -27,9 +28,15 @@ class TestShift:
         assert found.rank_agreement == pytest.approx(-1.0)
         assert found.reordering == pytest.approx(2.0)
 
-    def test_scores_that_do_not_differ(self):
-        found = shift([1.0, 1.0, 1.0], [2.0, 2.0, 3.0])
+    def test_in_standard_deviations_of_the_scores_without_it(self):
+        found = shift([0.0, 2.0, 4.0], [4.0, 2.0, 0.0])  # changes 4, 0, -4; a spread of 2
+        assert (found.level_in_sd, found.reordering, found.reordering_in_sd) == (0, 4, 2)
+
+    @pytest.mark.parametrize("bare", [[1.0, 1.0, 1.0], [0.1 + 0.2, 0.3, 0.3]])
+    def test_scores_that_do_not_differ(self, bare):
+        found = shift(bare, [2.0, 2.0, 3.0])
         assert math.isnan(found.level_in_sd)
+        assert math.isnan(found.reordering_in_sd)
         assert math.isnan(found.rank_agreement)
 
     @pytest.mark.parametrize(("bare", "after"), [([1, 2], [1, 2]), ([1, 2, 3], [1, 2]), ([1, 2, np.nan], [1, 2, 3])])
@@ -55,3 +62,75 @@ class TestPlacebos:
     def test_what_is_refused(self, values):
         with pytest.raises(ValueError, match="at least 5 placebos"):
             of_placebos(values)
+
+
+NAN = math.nan
+BARE = pd.Series({"a": 0.0, "b": 2.0, "c": 4.0, "d": 90.0})
+UP = pd.Series({"a": 1.0, "b": 3.0, "c": 5.0})
+TURNED = pd.Series({"c": 0.0, "b": 2.0, "a": 4.0, "d": NAN})
+PLACEBOS = {f"placebo-{place}": BARE[:3] + moved for place, moved in enumerate((2, -2, 2, -2, 0), 1)}
+
+
+class TestPrefixes:
+    def test_by_hand_without_the_unit_that_was_not_asked(self):
+        found = of_prefixes(BARE, {"up": UP, "turned": TURNED}, ["up"]).set_index("prefix")
+        assert found.loc["up"].tolist() == [True, 1.0, 0.5, 0.0, 0.0, pytest.approx(1.0), 3]
+        assert found.loc["turned"].tolist() == [False, 0.0, 0.0, 4.0, 2.0, pytest.approx(-1.0), 3]
+        assert list(found) == [
+            "placebo",
+            "level",
+            "level_in_sd",
+            "reordering",
+            "reordering_in_sd",
+            "rank_agreement",
+            "n",
+        ]
+
+    @pytest.mark.parametrize(
+        ("bare", "after"),
+        [
+            (BARE, {}),
+            (BARE, {"up": UP[:2]}),
+            (BARE.iloc[:0], {"up": UP}),
+            (pd.Series({"a": NAN, "b": 2.0, "c": 4.0}), {"up": UP}),
+        ],
+    )
+    def test_none_where_fewer_than_three_units_were_asked(self, bare, after):
+        assert of_prefixes(bare, after, []).empty
+
+    def test_a_unit_that_was_asked_in_part_is_an_error(self):
+        with pytest.raises(ValueError, match="a score after some prefixes and not after others"):
+            of_prefixes(BARE, {"up": UP, "turned": TURNED[:2]}, [])
+
+
+class TestFigures:
+    def test_by_hand_beside_placebos(self):
+        rows = of_prefixes(BARE, {"up": UP, "turned": TURNED, **PLACEBOS}, set(PLACEBOS))
+        found = {figure.figure: figure for figure in shift_figures(rows, 0.9, "items")}
+        assert list(found) == ["placebo_level_shift", "level_shift", "placebo_reordering", "reordering"]
+        level, control = found["level_shift"], found["placebo_level_shift"]
+        assert (level.value, level.n, level.unit) == (pytest.approx(math.sqrt(0.25 / 2)), 3, "items")  # of .5 and 0
+        assert (control.value, control.n, control.unit) == (pytest.approx(math.sqrt(4 / 5)), 5, "placebos")
+        expected = of_placebos([1, -1, 1, -1, 0], 0.9)
+        assert (level.control, control.low, control.high) == (control.value, expected.low, expected.high)
+        assert found["reordering"].value == pytest.approx(math.sqrt(2))  # of 0 and 2
+        assert (found["reordering"].control, found["placebo_reordering"].value) == (0, 0)
+
+    def test_without_placebos_there_is_no_control(self):
+        found = shift_figures(of_prefixes(BARE, {"up": UP, "turned": TURNED}, []), 0.9, "items")
+        assert [(figure.figure, figure.control) for figure in found] == [("level_shift", None), ("reordering", None)]
+
+    @pytest.mark.parametrize(
+        ("bare", "lacking", "n", "reason"),
+        [
+            (BARE[:2], None, 0, "fewer than 3 items were asked after prefixes"),
+            (BARE[:2], "no question was asked", 0, "no question was asked"),
+            (BARE * 0, None, 3, "all items have the same score without a prefix"),
+        ],
+    )
+    def test_null_with_a_reason(self, bare, lacking, n, reason):
+        found = shift_figures(of_prefixes(bare, {"up": UP}, []), 0.9, "items", lacking)
+        assert [(figure.figure, figure.value, figure.n, figure.reason) for figure in found] == [
+            ("level_shift", None, n, reason),
+            ("reordering", None, n, reason),
+        ]

@@ -207,13 +207,13 @@ class TestFigures:
         for table in ("figures", "quality"):
             assert set(diagnosed(table)["model"].dropna()) == names, table
         figures = diagnosed("figures").query("model.notna()")
-        each = ["answer", "brittleness", "framing_rank_agreement", "intensifier_order", "silhouette"]
+        each = ["answer", "intensifier_order", "level_shift", "reordering", "silhouette"]
         assert figures.groupby("model")["figure"].apply(sorted).to_dict() == dict.fromkeys(names, each)
         answer = figures.query("figure == 'answer'").set_index("model")["value"]
         assert answer.nunique() == 3
 
-    def test_brittleness_is_of_the_verbaliser_alone(self, diagnosed) -> None:
-        rows = diagnosed("figures").query("figure == 'brittleness'").set_index("model")
+    def test_shifts_are_of_the_verbaliser_alone(self, diagnosed) -> None:
+        rows = diagnosed("figures").query("figure == 'level_shift'").set_index("model")
         assert rows["value"].notna().to_dict() == {"causal": True, "causal (clm)": False, "masked (mlm)": False}
         assert (rows.loc["causal", "n"], rows.loc["causal", "unit"]) == (2, "items")
         assert rows.loc["causal", "value"] > 0
@@ -234,12 +234,12 @@ class TestFigures:
         for form, name in (("clm", "causal (clm)"), ("verbaliser", "causal")):
             assert by_form[name] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
 
-    def test_brittleness_stands_in_evidence_and_on_the_card(self, built: Path) -> None:
+    def test_shifts_stand_in_evidence_and_on_the_card(self, built: Path) -> None:
         evidence = json.loads((built / "benchmarks/questionnaires-trust/evidence.json").read_text())
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
-        assert '"brittleness"' in json.dumps(evidence)
+        assert '"level_shift"' in json.dumps(evidence)
         assert 'put after "This is a test." and "Answer:", each alone and both.' in card
-        assert "| brittleness | rank agreement |" in card
+        assert "| level shift | reordering |" in card
 
     def test_card_and_report_have_them_apart(self, built: Path) -> None:
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()

@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.probes.build.compiling import Compiled, compile_domain
+from evenruler.instruments.probes.ask import after_prefixes
 from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
+from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.models import LogLikelihoods
+from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, values_for
 
 SOURCE: dict[str, Any] = {
     "title": "Trades",
@@ -102,3 +105,34 @@ def frames(built: Compiled, benchmark: str = "trades") -> tuple[pd.DataFrame, pd
         pd.DataFrame(rows).assign(benchmark=benchmark) for rows in (built.probes, built.templates, built.attributes)
     )
     return probes, templates, attributes
+
+
+@pytest.fixture
+def diagnosed(compiled) -> Callable[..., dict[str, pd.DataFrame]]:
+    """Diagnoses models whose biases are given; all else as in `known` unless it is given too."""
+
+    def make(
+        templates: dict[str, Any] | None = None,
+        criterion: Criterion | None = CRITERION,
+        scores: Any = None,
+        plan: dict[str, Any] = PLAN,
+        **biases: pd.DataFrame,
+    ) -> dict[str, pd.DataFrame]:
+        matrices = biases or {"m": BIAS}
+        matrix = next(iter(matrices.values()))
+        templates = templates or {name: TEMPLATES[name] for name in matrix.columns}
+        sets = {"hand": {"title": "By hand", "templates": templates}}
+        attributes = {slug: slug for slug in matrix.index}
+        probes, _, described = frames(compiled(sets=sets, attributes=attributes, criterion=criterion))
+        if scores is None:
+            scores = pd.concat([scores_of(probes, values_for(probes, own), name) for name, own in matrices.items()])
+        elif callable(scores):
+            scores = scores(probes)
+        prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
+        found = [
+            diagnose(probes, described, own, prefixed, plan, RESAMPLING)
+            for _, own in scores.groupby("model", sort=False)
+        ]
+        return {table: pd.concat([own[table] for own in found], ignore_index=True) for table in found[0]}
+
+    return make

@@ -21,6 +21,7 @@ PLAN: Plan = {
     "judge": None,
     "prefixed": 0,
     "prefixes": {},
+    "placebos": [],
     "corpora": {},
 }
 

@@ -320,7 +320,7 @@ class TestThroughTheDoors:
         said = evidence(together(found[0], RESAMPLING))
         assert sorted(said) == ["meetings", "other"]
         assert sorted(said["meetings"]) == ["all", "night"]
-        assert said["meetings"]["all"]["m0"]["brittleness"]["n"] == 1
+        assert said["meetings"]["all"]["m0"]["level_shift"]["reason"] == "fewer than 3 items were asked after prefixes"
         assert evidence({"figures": pd.DataFrame()}) == {}
 
     def test_a_poor_item_stops_where_that_is_asked_for(self, found, error_of) -> None:

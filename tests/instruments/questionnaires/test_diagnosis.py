@@ -511,9 +511,9 @@ class TestTables:
         }
         assert set(metrics["fear"]["all"]["m0"]) == {
             "answer",
-            "brittleness",
-            "framing_rank_agreement",
             "intensifier_order",
+            "level_shift",
+            "reordering",
             "silhouette",
         }
         assert set(metrics["fear"]["body"]) == {"any-model"}

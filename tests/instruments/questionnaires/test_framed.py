@@ -1,4 +1,4 @@
-"""Prompts after framings: how they are translated, and brittleness from the answers to the card's figures."""
+"""Prompts after framings: how they are translated, and shifts from the answers to the card's figures."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -99,14 +99,15 @@ def diagnosed() -> Callable[..., Any]:
         for prefix in under:
             rows = answered("verbaliser", under[prefix], prefix)
             scores.append(rows[~rows["id"].isin(lost)])
-        plan = {"prefixed": items, "prefixes": {prefix: f"{prefix}!" for prefix in under}}
+        placebos = [prefix for prefix in under if prefix.startswith("placebo")]
+        plan = {"prefixed": items, "prefixes": {prefix: f"{prefix}!" for prefix in under}, "placebos": placebos}
         plans = {"fear": plan, "joy": {**plan, "temperature": 2.0}}
         return diagnose(PROMPTS, ITEMS, pd.concat(scores, ignore_index=True), embeddings(), plans, RESAMPLING)
 
     return make
 
 
-def figure(diagnosis: Any, name: str = "brittleness", model: str = "m0", benchmark: str = "fear") -> pd.Series:
+def figure(diagnosis: Any, name: str = "level_shift", model: str = "m0", benchmark: str = "fear") -> pd.Series:
     rows = diagnosis.figures.query("figure == @name and model == @model and benchmark == @benchmark")
     assert rows["part"].tolist() == ["all"]
     return rows.iloc[0]
@@ -119,39 +120,49 @@ def unmoved() -> dict[str, Matrices]:
 SPREAD = SCORES.loc["m0", FEAR].std(ddof=1)
 
 
-class TestBrittleness:
-    def test_of_a_scripted_model_whose_score_shifts_under_the_instruction_is_that_shift(self, diagnosed) -> None:
+def shifts(salient: Mapping[str, Matrices], asked: Sequence[str] = FEAR) -> tuple[float, float]:
+    """Level shift and reordering of m0, in standard deviations, of items that it answers otherwise when told so."""
+    bare = SCORES.loc["m0", list(asked)]
+    change = pd.Series({item: score_of(salient[item]) for item in asked}) - bare
+    return change.mean() / bare.std(ddof=1), change.std(ddof=1) / bare.std(ddof=1)
+
+
+class TestShifts:
+    def test_of_a_scripted_model_that_answers_one_item_otherwise_after_the_instruction(self, diagnosed) -> None:
         # After the instruction m0 answers item "three" as "one": a known amount, of three items.
-        shifted = {**unmoved(), "m0": {**MODELS["m0"], "three": BY_HAND}}
-        moved = abs(score_of(BY_HAND) - SCORES.loc["m0", "three"])
-        assert moved > 0.05
-
-        found = diagnosed({"instruction": shifted})
-
+        moved = score_of(BY_HAND) - SCORES.loc["m0", "three"]
+        assert abs(moved) > 0.05
+        found = diagnosed({"instruction": {**unmoved(), "m0": {**MODELS["m0"], "three": BY_HAND}}})
         row = figure(found)
-        assert row["value"] == pytest.approx(moved / 3 / SPREAD, abs=1e-12)
+        assert row["value"] == pytest.approx(abs(moved) / 3 / SPREAD, abs=1e-12)
         assert (row["n"], row["unit"]) == (3, "items")
-        assert row["low"] <= row["value"] <= row["high"]
+        assert figure(found, "reordering")["value"] == pytest.approx(abs(moved) / 3**0.5 / SPREAD, abs=1e-12)
         assert figure(found, model="m1")["value"] == 0
 
-    def test_is_the_mean_over_framings_and_items(self, diagnosed) -> None:
-        salient = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], ALIKE)}  # every score becomes 0
-        found = diagnosed({"salience": salient, "instruction": unmoved()})
-        expected = SCORES.loc["m0", FEAR].abs().mean() / 2 / SPREAD
-        assert figure(found)["value"] == pytest.approx(expected, abs=1e-12)
+    def test_is_the_root_mean_square_over_cues(self, diagnosed) -> None:
+        alike = dict.fromkeys(MODELS["m0"], ALIKE)  # every score becomes 0
+        found = diagnosed({"salience": {**unmoved(), "m0": alike}, "instruction": unmoved()})
+        for name, expected in zip(("level_shift", "reordering"), shifts(alike), strict=True):
+            assert figure(found, name)["value"] == pytest.approx(abs(expected) / 2**0.5, abs=1e-12)
 
-    def test_of_some_items_beside_the_spread_of_all(self, diagnosed) -> None:
-        shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], ALIKE)}
-        row = figure(diagnosed({"instruction": shifted}, items=2))  # evenly spread over one, three, two
-        expected = SCORES.loc["m0", ["one", "two"]].abs().mean() / SPREAD
-        assert (row["value"], row["n"]) == (pytest.approx(expected, abs=1e-12), 2)
+    def test_stands_beside_that_of_placebos(self, diagnosed) -> None:
+        alike = dict.fromkeys(MODELS["m0"], ALIKE)
+        placebos = {f"placebo-{place}": unmoved() for place in range(1, 5)}
+        placebos["placebo-5"] = {**unmoved(), "m0": alike}
+        found = diagnosed({"salience": unmoved(), **placebos})
+        for name, expected in zip(("level_shift", "reordering"), shifts(alike), strict=True):
+            control = figure(found, f"placebo_{name}")
+            assert control["value"] == pytest.approx(abs(expected) / 5**0.5, abs=1e-12)
+            assert (control["n"], control["unit"]) == (5, "placebos")
+            assert control["low"] < control["value"] < control["high"]
+            assert (figure(found, name)["value"], figure(found, name)["control"]) == (0, control["value"])
 
-    def test_few_items_have_no_rank_agreement_and_one_no_brittleness(self, diagnosed) -> None:
-        found = diagnosed({"instruction": unmoved()})
-        assert figure(found, "framing_rank_agreement")["reason"] == "fewer than 4 items to rank"
-        row = figure(found, benchmark="joy")
-        assert pd.isna(row["value"])
-        assert row["reason"] == "fewer than two items: nothing to hold a shift against"
+    def test_fewer_than_three_items_have_none(self, diagnosed) -> None:
+        found = diagnosed({"instruction": unmoved()}, items=2)
+        for benchmark in ("fear", "joy"):
+            row = figure(found, benchmark=benchmark)
+            assert pd.isna(row["value"])
+            assert row["reason"] == "fewer than 3 items were asked after prefixes"
 
     @pytest.mark.parametrize(
         ("lost", "said"),
@@ -180,7 +191,7 @@ class TestWhereItHasNoMeaning:
             other = other[other["measure"] == "entailment"]
             other = other.assign(measure="log_probability", value=-np.log1p(np.exp(-other["value"])))
         found = diagnosed({"instruction": unmoved()}, others=[other])
-        for figure_name in ("brittleness", "framing_rank_agreement"):
+        for figure_name in ("level_shift", "reordering"):
             row = figure(found, figure_name, name)
             assert pd.isna(row["value"])
             assert (row["n"], row["reason"]) == (0, reason)
@@ -189,14 +200,14 @@ class TestWhereItHasNoMeaning:
     def test_and_where_no_framings_are_declared(self, diagnosed) -> None:
         row = figure(diagnosed({}))
         assert pd.isna(row["value"])
-        assert row["reason"] == "no items were asked after a framing"
+        assert row["reason"] == "nothing was asked after prefixes"
 
 
 class TestNothingElseRestsOnFramedRows:
     def test_all_other_tables_and_figures_have_the_same_bytes(self, diagnosed, tmp_path) -> None:
         shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], ALIKE)}
         found = {"with": diagnosed({"salience": shifted, "instruction": unmoved()}), "without": diagnosed({})}
-        own = ["brittleness", "framing_rank_agreement"]
+        own = ["level_shift", "reordering"]
         for table, schema in (
             ("cells", schemas.CELLS),
             ("items", schemas.ITEM_SCORES),
@@ -218,12 +229,12 @@ class TestNothingElseRestsOnFramedRows:
 class TestCard:
     def test_the_figure_stands_in_evidence_and_on_the_card(self, diagnosed) -> None:
         found = evidence(vars(diagnosed({"instruction": unmoved()})))["fear"]["all"]["m0"]
-        assert found["brittleness"]["value"] == 0
+        assert found["level_shift"]["value"] == 0
         shown = [column.figure for column in words.FIGURES]
-        assert {"brittleness", "framing_rank_agreement"} <= set(shown) & set(found)
+        assert {"level_shift", "reordering"} <= set(shown) & set(found)
 
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS})
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
         assert words.reading(source).endswith(said)
-        assert "brittleness" not in words.reading(source.model_copy(update={"framings": None}))
+        assert "level shift" not in words.reading(source.model_copy(update={"framings": None}))

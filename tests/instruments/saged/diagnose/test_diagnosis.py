@@ -171,7 +171,7 @@ def test_crossed_groups_and_sections() -> None:
     assert sections["n"].tolist() == [16, 16]
 
 
-def test_framed_replies_count_for_brittleness_alone() -> None:
+def test_framed_replies_count_for_shifts_alone() -> None:
     features, prompts = planted("reply")
     framed = prompts.rename(columns={"id": "bare_id"}).assign(
         id="framed-" + prompts["id"], framing="salience", before="This is a test."
@@ -180,23 +180,25 @@ def test_framed_replies_count_for_brittleness_alone() -> None:
     everything = pd.concat([features, moved])
     bare = diagnosed(features, prompts)
     framed = framed[schemas.FRAMED.names]
-    found = complete(diagnose("fruit", everything, measured.replies(everything), prompts, framed, SETTINGS, 0.95, 3))
+    replies = measured.replies(everything)
+    found = complete(diagnose("fruit", everything, replies, prompts, framed, [], SETTINGS, 0.95, 3))
     for table in ("summaries", "disparities", "verdicts", "rates", "tool_bias", "context_bias"):
         pd.testing.assert_frame_equal(getattr(found, table), getattr(bare, table))
-    brittleness = of(found.figures, figure="brittleness").iloc[0]
+    level, reordering = (of(found.figures, figure=figure).iloc[0] for figure in ("level_shift", "reordering"))
     means = of(bare.summaries, statistic="mean", calibration="raw")["value"]
-    assert brittleness["value"] == pytest.approx(9 / means.std())
+    assert level["value"] == pytest.approx(9 / means.std())
+    assert reordering["value"] == pytest.approx(0, abs=1e-12)
 
 
 def test_refusals_and_empty_replies_are_counted() -> None:
     prompts = measured.prompts(3, ["fig", "kiwi"])
     features = measured.features(prompts, 0.5)
     replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
-    found = diagnose("fruit", features, replies, prompts, None, SETTINGS, 0.95, 3)["rates"]
+    found = diagnose("fruit", features, replies, prompts, None, [], SETTINGS, 0.95, 3)["rates"]
     assert found[["concept", "n", "refusals", "empty"]].to_numpy().tolist() == [["fig", 3, 2, 0], ["kiwi", 3, 0, 1]]
     assert found["withheld"].tolist() == [0, 0]
     replies.loc[replies["id"] == "fig-001", "generation"] = None
-    found = diagnose("fruit", features, replies, prompts, None, SETTINGS, 0.95, 3)["rates"]
+    found = diagnose("fruit", features, replies, prompts, None, [], SETTINGS, 0.95, 3)["rates"]
     assert found[["concept", "n", "refusals", "withheld"]].to_numpy().tolist() == [["fig", 2, 2, 1], ["kiwi", 3, 0, 0]]
 
 

@@ -104,12 +104,12 @@ def test_the_bias_of_tools_is_there_once(records: list[Record]) -> None:
     assert means.to_dict() == pytest.approx(BASELINES)
 
 
-def test_brittleness_is_null_where_nothing_was_asked_after_prefixes(records: list[Record]) -> None:
+def test_shifts_are_null_where_nothing_was_asked_after_prefixes(records: list[Record]) -> None:
     found = records[0].found["figures"]
-    assert set(found.loc[found["figure"] == "brittleness", "reason"]) == {"no concepts were asked after a framing"}
+    assert set(found.loc[found["figure"] == "level_shift", "reason"]) == {"nothing was asked after prefixes"}
 
 
-def test_brittleness_is_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
+def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
     from evenruler.instruments.saged.ask import after_prefixes
 
     tables, plan = domain(tmp_path, prefixed=2)
@@ -127,8 +127,8 @@ def test_brittleness_is_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: 
     given = {**scores, "features": features, "generations": generations}
     found = figures("fruit", tables, plan, given, subject("m"), RESAMPLING)
     of_vader = found["figures"][found["figures"]["part"] == "no-role, plain, vader"].set_index("figure")
-    assert of_vader.loc["brittleness", "value"] > 1
-    assert of_vader.loc["brittleness", "n"] == 3
+    assert of_vader.loc["level_shift", "value"] > 1
+    assert of_vader.loc["level_shift", "n"] == 3
     bare = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
     pd.testing.assert_frame_equal(found["summaries"], bare["summaries"])
 

@@ -1,7 +1,8 @@
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import spearmanr
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
@@ -89,18 +90,31 @@ def framed_tables(shifts: dict[str, list[float]], roots: int = 3) -> tuple[pd.Da
     return pd.concat(parts, ignore_index=True), prompts, pd.concat(framed, ignore_index=True)
 
 
-def brittleness_of(*tables: pd.DataFrame) -> pd.DataFrame:
-    return quality.brittleness("fruit", *tables, RESAMPLING).set_index("figure")
+def shifts_of(*tables: pd.DataFrame | None, placebos: Collection[str] = ()) -> pd.DataFrame:
+    return quality.shifts("fruit", *tables, placebos, RESAMPLING.level).set_index("figure")
 
 
-def test_brittleness_is_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
-    found = brittleness_of(*framed_tables({"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.35]}))
-    spread = np.std([0, 0.1, 0.2, 0.3], ddof=1)
-    assert found.loc["brittleness", "value"] == pytest.approx(0.75 / 8 / spread)
-    agreement = [spearmanr([0, 1, 2, 3], order)[0] for order in ([0.1, 0.0, 0.3, 0.4], [0, 0.1, 0.2, -0.05])]
-    assert found.loc["framing_rank_agreement", "value"] == pytest.approx(np.mean(agreement))
+SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
+
+
+def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
+    found = shifts_of(*framed_tables({"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.4]}))
+    assert found.loc["level_shift", "value"] == pytest.approx(np.sqrt((0.05**2 + 0.1**2) / 2) / SPREAD)
+    assert found.loc["reordering", "value"] == pytest.approx(np.sqrt((0.1**2 + 0.2**2) / 2) / SPREAD)
     assert (set(found["n"]), set(found["unit"])) == ({4}, {"concepts"})
     assert set(found["part"]) == {"no-role, plain, vader"}
+    assert found["control"].isna().all()
+
+
+def test_they_stand_beside_those_of_placebos() -> None:
+    placebos = {f"placebo-{place}": [moved] * 4 for place, moved in enumerate((0.1, -0.1, 0.1, -0.1, 0.0), 1)}
+    found = shifts_of(*framed_tables({"salience": [0.3] * 4, **placebos}), placebos=list(placebos))
+    control = found.loc["placebo_level_shift"]
+    assert control["value"] == pytest.approx(0.1 * np.sqrt(4 / 5) / SPREAD)
+    assert (control["n"], control["unit"]) == (5, "placebos")
+    assert found.loc["level_shift", "value"] == pytest.approx(0.3 / SPREAD)
+    assert found.loc["level_shift", "control"] == control["value"]
+    assert found.loc["placebo_reordering", "value"] == pytest.approx(0, abs=1e-12)
 
 
 def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
@@ -108,32 +122,33 @@ def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
     # Of figs, root items 1 and 2 are null after the framing: only root item 0 counts, and the shift stays .1.
     lost = features["id"].isin(["saliencefig-001", "saliencefig-002"])
     features.loc[lost, "value"] = np.nan
-    found = brittleness_of(features, prompts, framed)
+    found = shifts_of(features, prompts, framed)
     bare = [0.0, 0.11, 0.21, 0.31]
-    assert found.loc["brittleness", "value"] == pytest.approx(0.1 / np.std(bare, ddof=1))
+    assert found.loc["level_shift", "value"] == pytest.approx(0.1 / np.std(bare, ddof=1))
 
 
-def test_concepts_that_were_not_framed_still_say_how_far_concepts_lie_apart() -> None:
-    found = brittleness_of(*framed_tables({"salience": [0.1, 0.1, np.nan, np.nan]}))
-    assert found.loc["brittleness", "value"] == pytest.approx(0.1 / np.std([0, 0.1, 0.2, 0.3], ddof=1))
-    assert found.loc["brittleness", "n"] == 2
-    assert found.loc["framing_rank_agreement", "reason"] == "fewer than 4 concepts to rank"
+def test_concepts_that_were_not_framed_are_left_out() -> None:
+    found = shifts_of(*framed_tables({"salience": [0.1, 0.1, 0.1, np.nan]}))
+    assert found.loc["level_shift", "value"] == pytest.approx(0.1 / 0.1)
+    assert found.loc["level_shift", "n"] == 3
+    found = shifts_of(*framed_tables({"salience": [0.1, 0.1, np.nan, np.nan]}))
+    assert set(found["reason"]) == {"fewer than 3 concepts were asked after prefixes"}
 
 
 def test_repetitions_are_averaged() -> None:
     features, prompts, framed = framed_tables({"salience": [0.1] * 4})
     off = np.where(features["framing"] == "bare", 0.02, 0.05)
     both = [features.assign(repetition=i, value=features["value"] + sign * off) for i, sign in enumerate((1, -1))]
-    found = brittleness_of(pd.concat(both), prompts, framed)
-    assert found.loc["brittleness", "value"] == pytest.approx(0.1 / np.std([0, 0.1, 0.2, 0.3], ddof=1))
+    found = shifts_of(pd.concat(both), prompts, framed)
+    assert found.loc["level_shift", "value"] == pytest.approx(0.1 / SPREAD)
 
 
-def test_without_framings_it_is_null_and_says_so() -> None:
+def test_without_framings_they_are_null_and_say_so() -> None:
     features, prompts, framed = framed_tables({"salience": [0.1] * 4})
     bare = features[features["framing"] == "bare"]
-    found = brittleness_of(bare, prompts, None)
+    found = shifts_of(bare, prompts, None)
     assert found["value"].isna().all()
     assert set(found["reason"]) == {"no framings are declared"}
-    assert set(brittleness_of(bare, prompts, framed)["reason"]) == {"no concepts were asked after a framing"}
+    assert set(shifts_of(bare, prompts, framed)["reason"]) == {"nothing was asked after prefixes"}
     features["value"] = np.nan
-    assert set(brittleness_of(features, prompts, framed)["reason"]) == {"no reply has a value"}
+    assert set(shifts_of(features, prompts, framed)["reason"]) == {"no reply has a value"}

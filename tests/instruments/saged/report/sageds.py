@@ -242,7 +242,7 @@ def topics() -> list[dict[str, Any]]:
 
 
 def figures() -> list[dict[str, Any]]:
-    row: dict[str, Any] = {"benchmark": "countries", "part": "vader", "figure": "brittleness", "unit": "root items"}
+    row: dict[str, Any] = {"benchmark": "countries", "part": "vader", "figure": "level_shift", "unit": "root items"}
     known = {"value": 0.12, "low": 0.08, "high": 0.2, "n": 4}
     lacking = {"value": None, "n": 1, "reason": "fewer than 2 root items"}
     return [{**row, "model": "bloom", **known}, {**row, "model": "smollm2", **lacking}]

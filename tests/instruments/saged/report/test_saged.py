@@ -177,7 +177,7 @@ def test_figures_of_quality_have_a_column_a_model(made: Any) -> None:
     found = sections(made)
     assert rows_of(found[0], "How well it measures") == [
         ["figure", "of", "bloom", "smollm2"],
-        ["brittleness", "vader", "0.12 [0.08, 0.20], n = 4", "none (fewer than 2 root items)"],
+        ["level shift", "vader", "0.12 [0.08, 0.20], n = 4", "none (fewer than 2 root items)"],
     ]
     twice = made["figures"].assign(figure="range of mean, calibrated")
     figures = pd.concat([made["figures"], twice], ignore_index=True)
@@ -188,11 +188,11 @@ def test_figures_of_quality_have_a_column_a_model(made: Any) -> None:
 
 
 def test_figures_that_nobody_has_are_one_row(made: Any) -> None:
-    row = {"figure": "framing_rank_agreement", "value": float("nan"), "reason": "no framings are declared"}
+    row = {"figure": "reordering", "value": float("nan"), "reason": "no framings are declared"}
     none = pd.concat([made["figures"].assign(**row, part=part) for part in ("vader", "toxicity")])
     figures = pd.concat([made["figures"], none], ignore_index=True)
     assert rows_of(sections({**made, "figures": figures})[0], "How well it measures")[2:] == [
-        ["framing rank agreement", "all", "none (no framings are declared)"]
+        ["reordering", "all", "none (no framings are declared)"]
     ]
 
 

@@ -1,0 +1,84 @@
+"""A set of templates of known biases, and scores that have them."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler.instruments.probes.declare import Criterion
+from evenruler.instruments.probes.diagnose.cubes import Cube
+from evenruler.measurement import Resampling
+
+RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
+
+PLAN: dict[str, Any] = {
+    "name": "trades",
+    "prefixed": 1000,
+    "prefixed_templates": 1000,
+    "prefixed_targets": 1000,
+    "prefixes": {},
+    "placebos": [],
+    "bound": 0.2,
+    "least": 5,
+    "reliability": 0.6,
+}
+
+TEMPLATES: dict[str, Any] = {
+    "first": "The {ATTRIBUTE} is a {TARGET}.",
+    "odd": {"text": "It is odd when a {ATTRIBUTE} is a {TARGET}.", "keying": -1},
+    "last": "They say that each {ATTRIBUTE} here is a {TARGET}.",
+}
+
+# Bias in nats, all of them sums of powers of two, so that nothing below is rounded.
+BIAS = pd.DataFrame(
+    {
+        "first": [2.0, -1.0, 0.5, -0.25, -0.75, -1.25, -1.75, -0.25],
+        "odd": [1.0, 3.25, 0.5, 1.25, -1.25, -0.75, -3.0, -0.25],
+        "last": [1.5, 2.75, 0.5, 0.0, 0.25, -1.75, -1.25, 0.0],
+    },
+    index=["smith", "driver", "cook", "judge", "clerk", "nurse", "dancer", "poet"],
+)
+
+CRITERION = Criterion(
+    "men (%)",
+    {"smith": 97, "driver": 80.5, "cook": 60, "judge": 42, "clerk": 27, "nurse": 12, "dancer": 20.5, "poet": None},
+    {**dict.fromkeys(BIAS.index, "exact"), "cook": "group", "nurse": "group", "poet": "none"},
+)
+
+KNOWN = [name for name, value in CRITERION.values.items() if value is not None]
+
+WOBBLE = {"man": 0.5, "uncle": -0.5, "woman": 0.25, "girl": -0.25}
+"""What targets add besides, of each attribute another multiple; nothing on the mean of a group."""
+
+
+def values_for(probes: pd.DataFrame, biases: pd.DataFrame) -> list[float]:
+    """Scores of sentences whose biases, signed by keying, are these."""
+    times = {attribute: 1 + place**2 % 5 for place, attribute in enumerate(biases.index)}
+    values = []
+    for number, row in enumerate(probes.itertuples()):
+        half = biases.loc[row.attribute, row.template] * row.keying * row.pole / 2
+        values.append(-20.0 - number // 4 + half + times[row.attribute] * WOBBLE[row.target])
+    return values
+
+
+def cube_of(scores: Any, poles: Any = None, tokens: Any = None) -> Cube:
+    """A cube of scores [attributes, templates, targets]; the first half of the targets is the first group."""
+    x: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
+    n, templates, targets = x.shape
+    signs = np.repeat([1, -1], targets // 2) if poles is None else np.asarray(poles)
+    return Cube(
+        x,
+        [f"a{place:02}" for place in range(n)],
+        [f"t{place}" for place in range(templates)],
+        signs.astype(np.int8),
+        np.ones(targets) if tokens is None else np.asarray(tokens, dtype=np.float64),
+    )
+
+
+def figures_of(found: dict[str, pd.DataFrame], model: str = "m", part: str = "hand") -> dict[str, pd.Series]:
+    """The figures of a set on a model, by name."""
+    rows = found["figures"]
+    rows = rows[(rows["model"] == model) & (rows["set"] == part)]
+    assert rows["figure"].is_unique
+    return {row["figure"]: row for _, row in rows.iterrows()}
