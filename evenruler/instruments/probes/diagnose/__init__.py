@@ -9,6 +9,7 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import after_prefixes
 from evenruler.instruments.probes.diagnose import evolved, figuring
+from evenruler.instruments.probes.diagnose.baselines import baselines
 from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.instruments.probes.diagnose.metrics import with_items
 from evenruler.measurement import Resampling, as_metrics
@@ -109,13 +110,17 @@ def _of_instrument(
     yield "rewordings", evolved.rewordings(record.tables["tries"], name)
     if of in firsts:
         yield "comparisons", _compared(record, firsts[of], records, resampling)
+        yield "comparisons", baselines(record, firsts[of], records, resampling)
     yield "comparisons", evolved.guidance(*own)
 
 
 def _compared(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
     """What evolved, and the best of it, against every set of what it evolved of."""
     addresses = (record.instrument, other.instrument)
-    biases = pd.concat([one.found["biases"] for one in records if one.instrument in addresses])
+    found = [one.found["biases"] for one in records if one.instrument in addresses and "biases" in one.found]
+    if not found:  # nobody says how likely a sentence is
+        return pd.DataFrame()
+    biases = pd.concat(found)
     of_both = biases.groupby("model")["benchmark"].transform("nunique") == len(addresses)
     sets = other.tables["templates"]["set"].unique()
     return evolved.comparisons(
@@ -133,14 +138,17 @@ def _compared(record: Record, other: Record, records: Sequence[Record], resampli
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """What cards show: figures by instrument, set and model, and what every template adds to its set, under `items`.
+    """What cards show: figures by instrument, set and model.
+
+    Under `items` stands what every template adds to its set, under `compared` what evolved beside others.
 
     Args:
         tables: By `TABLES`.
     """
     if tables["figures"].empty:  # nobody was asked
         return {}
-    return with_items(as_metrics(tables["figures"], "part"), tables["items"])
+    found = with_items(as_metrics(tables["figures"], "part"), tables["items"])
+    return evolved.with_comparisons(found, tables["comparisons"])
 
 
 def plots(tables: Tables) -> Found:
