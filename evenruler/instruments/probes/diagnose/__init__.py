@@ -9,6 +9,7 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import after_prefixes
 from evenruler.instruments.probes.diagnose import evolved, figuring
+from evenruler.instruments.probes.diagnose.baselines import baselines
 from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.instruments.probes.diagnose.metrics import with_items
 from evenruler.measurement import Resampling, as_metrics
@@ -108,12 +109,13 @@ def _of_instrument(
     yield "generations", evolved.by_generation(*own)
     yield "rewordings", evolved.rewordings(record.tables["tries"], name)
     if of in firsts:
+        yield "comparisons", baselines(record, firsts[of], records, resampling)
         yield "comparisons", _compared(record, firsts[of], records, resampling)
     yield "comparisons", evolved.guidance(*own)
 
 
 def _compared(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
-    """What evolved, and the best of it, against every set of what it evolved of."""
+    """The last population, and the paper's elites, against every set of what it evolved of."""
     addresses = (record.instrument, other.instrument)
     biases = pd.concat([one.found["biases"] for one in records if one.instrument in addresses])
     of_both = biases.groupby("model")["benchmark"].transform("nunique") == len(addresses)
