@@ -39,8 +39,8 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
         "where there is one: all of it on one side of 0 is more than the choice of attributes explains. Templates were "
         "chosen by what one model answers, so its figures flatter them; transfer, to a model that had no part in it, "
         "says what they are worth elsewhere. So do held-out rows: one half of the attributes chose both sets, the "
-        "other judges them, mean of both ways. Alpha at 8 templates and mean inter-item r hold sets of different length "
-        "against each other; alpha and omega do not."
+        "other judges them, mean of both ways. Alpha at 8 templates and mean inter-item r hold sets of different "
+        "length against each other; alpha and omega do not."
     )
     return [
         Table(
