@@ -104,7 +104,7 @@ class Evolving:
 
     @property
     def seed(self) -> pd.DataFrame:
-        """The templates that evolution starts with, which controls are not, as the benchmark of the domain has them, by name."""
+        """The templates that evolution starts with, as the benchmark of the domain has them, by name; no controls."""
         templates = self.table(f"benchmarks/probes-{DOMAIN}/templates/test-00000-of-00001")
         assert set(templates["set"]) == {"validation", "seed"}
         return templates[(templates["set"] == "seed") & ~templates["control"]].set_index("template")
