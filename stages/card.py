@@ -40,6 +40,7 @@ def main(name: str) -> None:
             plan=plan,
             quality=_qualities(card.quality),
             quality_of_any=_qualities(card.quality_of_any),
+            compared=_qualities(card.compared),
             evidence=evidence["figures"],
             models=measured(evidence["models"], evidence["figures"]),
             command=f"dvc repro card{'-of-others' if declared.settings.of_others else ''}@{name}",

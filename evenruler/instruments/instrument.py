@@ -94,6 +94,15 @@ class BaseSettings(Strict):
         """
         return []
 
+    def warnings(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
+        """What `evenruler check` warns of on a model, a line each.
+
+        Args:
+            source: The family's `Source`.
+            lengths: How many tokens the model makes of words within a sentence.
+        """
+        return []
+
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
         """The models that it names are in the catalogue, and can what they are for.
 
@@ -296,6 +305,8 @@ class Card:
     """The first is the default."""
     quality: Sequence[Column]
     """Of each model."""
+    compared: Sequence[Column] = ()
+    """Of those, what is shown of a part beside others."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What the rows were built with, for the manifest."""
     quality_of_any: Sequence[Column] = ()

@@ -1,11 +1,5 @@
-"""Statistics that the families share: resampling, reliability, dimensionality, validity, diversity, brittleness."""
+"""Statistics that the families share: resampling, reliability, dimensionality, validity, diversity, shifts."""
 
-from evenruler.measurement.brittleness import (
-    brittleness,
-    brittleness_figures,
-    framing_rank_agreement,
-    no_brittleness,
-)
 from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
 from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
 from evenruler.measurement.figures import Figure, Resampling, as_metrics, records
@@ -31,16 +25,12 @@ __all__ = [
     "Resampling",
     "as_metrics",
     "bootstrap",
-    "brittleness",
-    "brittleness_figures",
     "cronbach_alpha",
     "feldt_interval",
     "first_component_share",
-    "framing_rank_agreement",
     "item_statistics",
     "lexical_diversity",
     "mean_inter_item_correlation",
-    "no_brittleness",
     "omega_total",
     "paired",
     "parallel_analysis",

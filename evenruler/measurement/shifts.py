@@ -1,16 +1,25 @@
 """How far something that stands before prompts moves scores, beside what placebos of like length do."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import Floats, check_level
+from evenruler.measurement.checks import Floats, check_level, constant_columns
+from evenruler.measurement.figures import Figure
 from evenruler.measurement.resampling import Interval
 
 FEWEST_UNITS, FEWEST_PLACEBOS = 3, 5
+
+LEVEL, REORDERING = "level_shift", "reordering"
+"""Root mean square over cues: of the mean change of the scores, and of the SD of the changes about it, both in standard
+deviations of the scores. The control is the same of the placebos."""
+
+UNASKED = "nothing was asked after prefixes"
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,8 @@ class Shift:
     """The same in standard deviations of the units' scores without it; NaN where these do not differ."""
     reordering: float
     """Standard deviation of the changes about their mean, in the unit of the scores."""
+    reordering_in_sd: float
+    """The same in standard deviations of the units' scores without it; NaN where these do not differ."""
     rank_agreement: float
     """Spearman between the scores without and with it; NaN where either are all equal."""
     n: int
@@ -43,16 +54,75 @@ def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
         raise ValueError(f"expected two rows of at least {FEWEST_UNITS} scores, got {x.shape} and {y.shape}")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ValueError("scores must be finite")
-    change = y - x
-    spread = float(x.std(ddof=1))
-    differ = np.ptp(x) > 0 and np.ptp(y) > 0
+    alike = constant_columns(np.column_stack([x, y]))
+    level, reordering = float((y - x).mean()), float((y - x).std(ddof=1))
+    spread = math.nan if alike[0] else float(x.std(ddof=1))
     return Shift(
-        level=float(change.mean()),
-        level_in_sd=float(change.mean()) / spread if spread > 0 else math.nan,
-        reordering=float(change.std(ddof=1)),
-        rank_agreement=float(stats.spearmanr(x, y).statistic) if differ else math.nan,
+        level=level,
+        level_in_sd=level / spread,
+        reordering=reordering,
+        reordering_in_sd=reordering / spread,
+        rank_agreement=math.nan if alike.any() else float(stats.spearmanr(x, y).statistic),
         n=len(x),
     )
+
+
+def of_prefixes(
+    bare: "pd.Series[float]", after: "Mapping[str, pd.Series[float]]", placebos: Collection[str]
+) -> pd.DataFrame:
+    """What every prefix does to the scores of the same units.
+
+    Args:
+        bare: Scores as they are, by unit.
+        after: The same after each prefix. A unit that was not asked is NaN or not there, and is left out of both.
+        placebos: Which of the prefixes are.
+
+    Returns:
+        A row a prefix: `prefix`, `placebo`, and what `Shift` has. Empty where fewer than three units were asked.
+
+    Raises:
+        ValueError: A unit has a score after some prefixes and not after others.
+    """
+    scores = pd.DataFrame(dict(after)).reindex(bare.index)
+    lacks = scores.isna()
+    if (lacks.any(axis=1) & ~lacks.all(axis=1)).any():
+        raise ValueError("some units have a score after some prefixes and not after others")
+    asked = ~lacks.any(axis=1) & bare.notna()
+    if asked.sum() < FEWEST_UNITS:
+        return pd.DataFrame()
+    return pd.DataFrame(
+        [
+            {"prefix": prefix, "placebo": prefix in placebos, **asdict(shift(bare[asked], scores.loc[asked, prefix]))}
+            for prefix in sorted(after)
+        ]
+    )
+
+
+def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | None = None) -> list[Figure]:
+    """How far cues move scores, in standard deviations of the scores, beside what placebos do.
+
+    Args:
+        rows: By `of_prefixes`.
+        level: Of the interval of the placebos, `placebo_...`, in which prefixes are the units.
+        unit: What scores are of.
+        lacking: Why there are no rows, where that is not that too few units were asked.
+    """
+    n = int(rows["n"].iloc[0]) if len(rows) else 0
+    if rows.empty or rows["level_in_sd"].isna().any():
+        reason = f"all {unit} have the same score without a prefix"
+        if rows.empty:
+            reason = lacking or f"fewer than {FEWEST_UNITS} {unit} were asked after prefixes"
+        return [Figure(figure, None, n, unit, reason=reason) for figure in (LEVEL, REORDERING)]
+    found = []
+    for figure, column in ((LEVEL, "level_in_sd"), (REORDERING, "reordering_in_sd")):
+        cues, placebos = (rows.loc[rows["placebo"] == which, column] for which in (False, True))
+        control = None
+        if len(placebos) >= FEWEST_PLACEBOS:
+            interval = of_placebos(placebos, level)
+            control = interval.value
+            found.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", interval.low, interval.high))
+        found.append(Figure(figure, float(np.sqrt((cues**2).mean())), n, unit, control=control))
+    return found
 
 
 def of_placebos(values: ArrayLike, level: float = 0.95) -> Interval:

@@ -1,6 +1,6 @@
 """What is in use at a scale: `active` in params.yaml, which `foreach` of dvc.yaml goes through."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -62,11 +62,11 @@ def _require_written(name: str, written: str, family: str, declared: Declared) -
         raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
 
 
-def in_use(root: Path, params: Path, scale: Scale, versions: Callable[[str], str]) -> Active:
+def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versions: Callable[[str], str]) -> Active:
     """What `active` says at a scale.
 
     Args:
-        root: The repository.
+        instruments: Those of the scale (`instruments_at`).
         params: The file of the declaration.
         scale: Which.
         versions: The version that a benchmark is at.
@@ -74,7 +74,6 @@ def in_use(root: Path, params: Path, scale: Scale, versions: Callable[[str], str
     Raises:
         UserError: Something declared is wrong, or no model of the scale can be asked what a family asks.
     """
-    instruments = instruments_at(root, params, scale)
     if not instruments:
         remedy = "declare one; `evenruler new` starts it"
         raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)

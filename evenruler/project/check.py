@@ -1,5 +1,7 @@
 """What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,11 @@ from evenruler.instruments.registry import room
 from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
-from evenruler.project.active import SOURCES, in_use, instruments_at
+from evenruler.project.active import SOURCES, Instrument, in_use, instruments_at
 from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
+from evenruler.project.token_lengths import lengths, tokenizer_of
 from evenruler.publish.versions import load_changelog
 from evenruler.strict import read_yaml
 
@@ -40,7 +43,7 @@ def check(root: Path) -> list[str]:
     """
     path = root / "params.yaml"
     params = load_params(path)
-    active = _checked(root, params, params.active.scale)
+    active, instruments = _checked(root, params, params.active.scale)
     text = _in_step(path, params, active)
     read_yaml(root / "dvc.yaml")
     _require_out_of_git(root, active)
@@ -55,9 +58,22 @@ def check(root: Path) -> list[str]:
     lines += _bring_lock_in_step(root, locked, stages)
     for family in active.families:
         _keep_folder(root / SOURCES / family / "shared")
+    lines += _warnings(root, params, active, instruments)
     counted = {"models": active.models, **{family: own.instruments for family, own in active.families.items()}}
     listed = "; ".join(f"{what} {', '.join(names)}" for what, names in counted.items())
     return [*lines, f"checked: scale {active.scale}; {listed}"]
+
+
+def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
+    """What instruments warn of on models whose tokenizer is at hand."""
+    found = []
+    for own in instruments:
+        for model in active.families[own.family].models:
+            tokenizer = tokenizer_of(root, model, params.models[model])
+            if tokenizer is not None:
+                told = own.settings.warnings(own.source, partial(lengths, tokenizer))
+                found += [f"warning: {own.name} on {model}: {line}" for line in told]
+    return found
 
 
 def set_scale(root: Path, name: str) -> list[str]:
@@ -72,26 +88,24 @@ def set_scale(root: Path, name: str) -> list[str]:
         raise UserError(f"no scale {name!r}", remedy=nearest(name, SCALES))
     path = root / "params.yaml"
     params = load_params(path)
-    active = in_use(root, path, chosen, params.version)
+    active = in_use(instruments_at(root, path, chosen), path, chosen, params.version)
     return _write_in_step(path, active, _in_step(path, params, active)) or [
         f"params.yaml is at the scale {chosen} already"
     ]
 
 
-def _checked(root: Path, params: Params, scale: Scale) -> Active:
-    """What is in use, all instruments read, those of the other scale as well."""
+def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Instrument]]:
+    """What is in use, and its instruments; those of the other scale are read as well."""
     path = root / "params.yaml"
-    named = set()
-    for each in SCALES:
-        found = instruments_at(root, path, each)
-        named |= {use.model for own in found for use in own.uses} if each == scale else set()
+    found = {each: instruments_at(root, path, each) for each in SCALES}[scale]
+    named = {use.model for own in found for use in own.uses}
     for family, shared in params.families.items():
         _check_keys(family, shared or {}, path)
-    active = in_use(root, path, scale, params.version)
+    active = in_use(found, path, scale, params.version)
     _check_adapters(root, params, [*active.models, *sorted(named)])
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
-    return active
+    return active, found
 
 
 def _check_keys(family: str, shared: dict[str, Any], path: Path) -> None:

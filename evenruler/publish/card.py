@@ -33,7 +33,7 @@ def render_card(benchmark: Benchmark) -> str:
     environment.filters["cell"] = _cell
     environment.filters["known_in"] = _known_in
     environment.filters |= {"verdicts": _verdicts, "heading": _heading, "control": _control, "probability": _p}
-    environment.filters["items"] = _items
+    environment.filters |= {"items": _items, "compared": _compared}
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
@@ -78,6 +78,22 @@ def _correlation(item: Mapping[str, Any] | None) -> str:
         return "none"
     ends = "" if item["low"] is None else f" [{item['low']:.2f}, {item['high']:.2f}]"
     return f"{item['item_rest_correlation']:.2f}{ends}"
+
+
+def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Quality]) -> list[dict[str, Any]]:
+    """A part beside others, on every model: differences, where there are."""
+    return [
+        {"model": model, "against": other, "cells": [_difference(found.get(column.figure)) for column in columns]}
+        for model, figures in models.items()
+        for other, found in figures.get("compared", {}).items()
+    ]
+
+
+def _difference(record: Mapping[str, Any] | None) -> str:
+    if record is None or "difference" not in record:
+        return ""
+    ends = f" [{record['low']:+.2f}, {record['high']:+.2f}]" if "low" in record else ""
+    return f"{record['difference']:+.2f}{ends}"
 
 
 def _heading(columns: Sequence[Quality], figure: str) -> str:

@@ -61,6 +61,8 @@ class Benchmark:
     """Of each model."""
     quality_of_any: list[Quality]
     """That do not depend on a model."""
+    compared: list[Quality]
+    """What is shown of a part beside others (`compared` in the evidence of a model)."""
     evidence: Mapping[str, Any]
     """Figures of quality by part (a set of templates, a subscale), model and figure."""
     models: Mapping[str, str]

@@ -18,9 +18,13 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     told.register(monkeypatch)
 
 
+def read(root: Path, path: Path, scale, version=lambda name: "0.1.0") -> Active:
+    return in_use(instruments_at(root, path, scale), path, scale, version)
+
+
 def active_at(root: Path, scale="quick", *changes: tuple[str, str]) -> Active:
     path = told.put(root, *changes)
-    return in_use(root, path, scale, load_params(path).version)
+    return read(root, path, scale, load_params(path).version)
 
 
 class TestWhatItSays:
@@ -201,23 +205,23 @@ class TestWhatIsRefused:
     )
     def test_in_one_line(self, tmp_path, error_of, changes, line) -> None:
         path = told.put(tmp_path, *changes)
-        assert error_of(in_use, tmp_path, path, "quick", lambda name: "0.1.0") == f"{path}: {line}"
+        assert error_of(read, tmp_path, path, "quick") == f"{path}: {line}"
 
     def test_no_instrument_of_the_scale(self, tmp_path, error_of) -> None:
         path = told.put(tmp_path)
         text = path.read_text()
         first, last = text.index("  doctors: {family"), text.index("  later: {")
         path.write_text(text[:first] + text[last:])
-        assert error_of(in_use, tmp_path, path, "quick", lambda name: "0.1.0") == (
+        assert error_of(read, tmp_path, path, "quick") == (
             f"{path}: instruments: no instrument of the scale 'quick'; declare one; `evenruler new` starts it"
         )
-        assert list(in_use(tmp_path, path, "paper", lambda name: "0.1.0").instruments) == ["later"]
+        assert list(read(tmp_path, path, "paper").instruments) == ["later"]
 
     def test_a_source_that_is_wrong(self, tmp_path, error_of) -> None:
         path = told.put(tmp_path)
         source = tmp_path / "data/sources/pairs/doctors.yaml"
         source.write_text(source.read_text().replace("licence:", "license:"))
-        line = error_of(in_use, tmp_path, path, "quick", lambda name: "0.1.0")
+        line = error_of(read, tmp_path, path, "quick")
         assert line.startswith(f"{source}: license: unknown key 'license'; did you mean 'licence'?")
 
     def test_a_model_of_another_scale_may_be_named_though_not_asked(self, tmp_path) -> None:

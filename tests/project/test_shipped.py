@@ -26,7 +26,10 @@ def params():
 @pytest.fixture(scope="module")
 def at_scale(params):
     """What is in use at each scale."""
-    return {scale: in_use(ROOT, ROOT / "params.yaml", scale, params.version) for scale in ("quick", "paper")}
+    return {
+        scale: in_use(instruments_at(ROOT, ROOT / "params.yaml", scale), ROOT / "params.yaml", scale, params.version)
+        for scale in ("quick", "paper")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,8 @@ def criterion(occupations):
 class TestParams:
     @pytest.mark.parametrize("family", ["probes", "framing", "saged"])
     def test_the_quick_scale_has_the_models_inside_packages(self, at_scale, family):
-        assert at_scale["quick"].families[family].models == ["smollm2-135m-instruct", "gemma-3-270m"]
+        untrained = ["untrained-smollm2"] if family == "probes" else []
+        assert at_scale["quick"].families[family].models == ["smollm2-135m-instruct", "gemma-3-270m", *untrained]
 
     @pytest.mark.parametrize("family", ["probes", "framing", "saged"])
     def test_the_scale_of_the_paper_has_its_eight_models(self, at_scale, family):
@@ -120,16 +124,16 @@ class TestOccupations:
         }
 
     def test_eight_templates_a_set(self, occupations):
-        assert {name: len(entry.templates) for name, entry in occupations.sets.items()} == {"validation": 8, "seed": 8}
+        assert {name: len(entry.scored) for name, entry in occupations.sets.items()} == {"validation": 8, "seed": 8}
 
-    def test_one_template_is_keyed_the_other_way(self, occupations):
+    def test_the_template_that_is_keyed_the_other_way_is_a_control(self, occupations):
         turned = [
-            (name, slug)
+            (name, slug, template.control)
             for name, entry in occupations.sets.items()
             for slug, template in entry.templates.items()
-            if template.keying == -1
+            if template.keying == -1 or template.control
         ]
-        assert turned == [("seed", "odd")]
+        assert turned == [("seed", "odd", True)]
 
     def test_who_wrote_what_under_which_licence(self, occupations):
         assert occupations.licence == "cc-by-4.0"
@@ -145,11 +149,18 @@ class TestSimulatedChoices:
 
     def test_as_large_as_is_said(self, source):
         assert len(source.attributes) == 24
-        assert [len(words) for words in source.targets.values()] == [4, 4]
-        assert {name: len(entry.templates) for name, entry in source.sets.items()} == {"seed": 8}
+        assert [len(words) for words in source.targets.values()] == [6, 6]
+        assert {name: len(entry.scored) for name, entry in source.sets.items()} == {"seed": 8}
 
-    def test_one_template_is_keyed_the_other_way(self, source):
-        assert [template.keying for template in source.sets["seed"].templates.values()] == [1] * 7 + [-1]
+    def test_the_template_that_is_keyed_the_other_way_is_a_control(self, source):
+        templates = source.sets["seed"].templates.values()
+        assert [(template.keying, template.control) for template in templates] == [(1, False)] * 8 + [(-1, True)]
+
+    def test_placebos_are_as_long_as_cues(self, source):
+        framings = source.framings
+        cues = [len(text.split()) for text in (framings.salience, framings.instruction)]
+        assert len(framings.placebos) == 5
+        assert all(min(cues) <= len(text.split()) <= max(cues) + 2 for text in framings.placebos)
 
     def test_nobody_published_numbers_for_it(self, source):
         assert source.published is None
@@ -175,7 +186,7 @@ class TestEvolution:
     def test_every_domain_starts_with_eight_templates_and_keeps_four(self, evolving):
         for own in evolving["paper"]:
             evolve = own.settings.evolve
-            assert (evolve.start, len(own.source.sets["seed"].templates), evolve.elites) == ("seed", 8, 4)
+            assert (evolve.start, len(own.source.sets["seed"].scored), evolve.elites) == ("seed", 8, 4)
 
     def test_it_asks_models_of_its_scale(self, at_scale, evolving):
         for scale, found in evolving.items():

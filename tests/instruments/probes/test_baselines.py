@@ -10,7 +10,7 @@ import pytest
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.probes.declare import halves
 from evenruler.instruments.probes.diagnose.baselines import baselines
-from evenruler.instruments.probes.diagnose.evolved import comparison_evidence
+from evenruler.instruments.probes.diagnose.evolved import with_comparisons
 from evenruler.instruments.probes.diagnose.figuring import alpha_at_common_length
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.schemas import BEST_START, COMPARISONS, HELD_OUT, UNREVERSED
@@ -196,16 +196,18 @@ def test_the_random_run_is_a_baseline_where_it_ran() -> None:
 def test_evidence_is_by_sets_model_and_figure() -> None:
     rows, _, _ = halves_of(planted(best_start_by_second="cd"))
     row = cell(rows, against="seed", figure="alpha_at_8")
-    found = comparison_evidence(rows)
-    assert found["mine"]["evolved"]["seed"]["m (held out)"]["alpha_at_8"] == {
+    found = with_comparisons({}, rows)
+    assert found["mine"]["evolved"]["m"]["compared"]["seed (held out)"]["alpha_at_8"] == {
         **{name: row[name] for name in ("value", "other", "difference", "low", "high")},
         "n": 12,
         "unit": "attributes",
         "transfer": False,
     }
-    assert comparison_evidence(rows.head(0)) == {}
+    assert with_comparisons({}, rows.head(0)) == {}
     lacking, _, _ = halves_of(planted(best_start_by_second=""))
-    assert comparison_evidence(lacking)["mine"]["evolved"][BEST_START]["m (held out)"]["alpha_at_8"] == {
+    assert with_comparisons({}, lacking)["mine"]["evolved"]["m"]["compared"][f"{BEST_START} (held out)"][
+        "alpha_at_8"
+    ] == {
         "n": 12,
         "unit": "attributes",
         "transfer": False,

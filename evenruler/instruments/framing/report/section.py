@@ -187,7 +187,7 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
     if len(measured):
         picture = (
             "Grey: before; blue: after, an arrow that points where the measure went, a circle where it stayed. "
-            " Lines are 95% intervals. A measure that the cue moves this far is brittle."
+            " Lines are 95% intervals. A measure that the cue moves this far is of the task as well."
         )
         labels = measured["measure"] + ", " + measured["metric"].map(METRICS)
         parts.append(Picture("Before and after", picture, charts.replications(measured.assign(measure=labels))))

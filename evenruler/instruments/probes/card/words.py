@@ -43,6 +43,14 @@ FIGURES = (
 )
 """Figure, heading and meaning of each column of the table of quality."""
 
+COMPARED = (
+    ("alpha_at_8", "alpha at 8", "alpha as it were with eight templates"),
+    ("r", "r", "correlation with the criterion"),
+    ("semantic_diversity", "semantic diversity", "how far the templates lie apart in sense"),
+    ("lexical_diversity", "lexical diversity", "how far they lie apart in words"),
+)
+"""What is shown of an evolved set beside others."""
+
 OF_ANY_MODEL = (
     ("semantic_diversity", "semantic diversity", "semantic diversity of the templates, 0 (all alike) to 1"),
     ("lexical_diversity", "lexical diversity", "lexical diversity of the templates, 0 (all alike) to 1"),

@@ -1,6 +1,7 @@
 """How one set of probes is built and asked: its entry under `instruments` in params.yaml."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -20,6 +21,10 @@ ArticleSetting = Annotated[
 """For all template sets, or by set."""
 
 
+LENGTHS_APART = 0.005
+"""Tokens by which groups may differ, which is rounding."""
+
+
 class Settings(BaseSettings):
     """How probes are built and asked."""
 
@@ -32,11 +37,11 @@ class Settings(BaseSettings):
     """At most so many attributes, evenly spread, whose sentences are also asked after what stands in `framings` of the
     source."""
     prefixed_templates: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 4, "paper": 1000}, validate_default=True
+        default={"quick": 3, "paper": 1000}, validate_default=True
     )
     """Of each set, at most so many."""
     prefixed_targets: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 3, "paper": 1000}, validate_default=True
+        default={"quick": 2, "paper": 1000}, validate_default=True
     )
     """Of each group, at most so many."""
     bound: float = Field(default=0.2, gt=0)
@@ -64,6 +69,14 @@ class Settings(BaseSettings):
             found.append(Use(self.evolve.model, "loglikelihood", "evolve.model", tool=False))
             found.append(Use(self.evolve.operator, "generate", "evolve.operator", tool=False))
         return found
+
+    def warnings(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
+        """Groups whose targets differ in mean length: a longer word makes any sentence less likely."""
+        means = {group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()}
+        (short, least), (long, most) = sorted(means.items(), key=lambda item: item[1])
+        if most - least < LENGTHS_APART:
+            return []
+        return [f"{long} has {most - least:.2f} tokens more than {short}: the offset of wordings says that, too"]
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
         """As for any instrument; and the operator of what evolves can be asked as it is asked."""

@@ -98,7 +98,7 @@ class ProbeSource(Source):
     attributes: Words
     criterion: CriterionEntry | None = None
     framings: Framings | None = None
-    """What sentences are also put after, for brittleness."""
+    """What sentences are also put after, to see what that moves."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
     _published: Criterion | None = PrivateAttr(default=None)
 

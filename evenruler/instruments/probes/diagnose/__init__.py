@@ -111,13 +111,17 @@ def _of_instrument(
     if of in firsts:
         yield "comparisons", baselines(record, firsts[of], records, resampling)
         yield "comparisons", _compared(record, firsts[of], records, resampling)
+        yield "comparisons", baselines(record, firsts[of], records, resampling)
     yield "comparisons", evolved.guidance(*own)
 
 
 def _compared(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
     """The last population, and the paper's elites, against every set of what it evolved of."""
     addresses = (record.instrument, other.instrument)
-    biases = pd.concat([one.found["biases"] for one in records if one.instrument in addresses])
+    found = [one.found["biases"] for one in records if one.instrument in addresses and "biases" in one.found]
+    if not found:  # nobody says how likely a sentence is
+        return pd.DataFrame()
+    biases = pd.concat(found)
     of_both = biases.groupby("model")["benchmark"].transform("nunique") == len(addresses)
     sets = other.tables["templates"]["set"].unique()
     return evolved.comparisons(
@@ -135,14 +139,17 @@ def _compared(record: Record, other: Record, records: Sequence[Record], resampli
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """What cards show: figures by instrument, set and model, and what every template adds to its set, under `items`.
+    """What cards show: figures by instrument, set and model.
+
+    Under `items` stands what every template adds to its set, under `compared` what evolved beside others.
 
     Args:
         tables: By `TABLES`.
     """
     if tables["figures"].empty:  # nobody was asked
         return {}
-    return with_items(as_metrics(tables["figures"], "part"), tables["items"])
+    found = with_items(as_metrics(tables["figures"], "part"), tables["items"])
+    return evolved.with_comparisons(found, tables["comparisons"])
 
 
 def plots(tables: Tables) -> Found:

@@ -17,6 +17,7 @@ from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, likel
 from evenruler.instruments.probes.diagnose.generalizing import Generalized, generalized
 from evenruler.instruments.probes.diagnose.itemizing import items_of
 from evenruler.measurement import Figure, Resampling
+from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import judge
 from evenruler.progress import note
 
@@ -65,13 +66,14 @@ def diagnose(
         _require_some(cube, key, probes, known)
         items = items_of(cube, controls.get(cell), resampling.level)
         general = generalized(cube, resampling.level)
-        shifts = shifting.shifts(after.get(cell, {}), set(plan["placebos"]))
+        of_set = after.get(cell, {})
+        shifts = shifting.shifts(of_set, set(plan["placebos"]))
         for table, rows in _tables(cube, known, items, general, shifts, resampling):
             tables.setdefault(table, []).append(rows.assign(**key))
         found = [
             *_figures(cube, known, plan, resampling),
             *general.figures,
-            *shifting.figures(shifts, resampling.level),
+            *shift_figures(shifts, resampling.level, figuring.UNIT, None if of_set else UNASKED),
         ]
         alpha = next(figure for figure in found if figure.figure == "alpha")
         fit = fitness(items, alpha, plan["reliability"])

@@ -208,21 +208,19 @@ def _pivoted(biases: pd.DataFrame) -> pd.DataFrame:
     return matrix
 
 
-def comparison_evidence(comparisons: pd.DataFrame) -> dict[str, Any]:
-    """What a card and `evidence.json` say of comparisons: numbers as they are, null where there is none.
+def with_comparisons(metrics: dict[str, Any], comparisons: pd.DataFrame) -> dict[str, Any]:
+    """The metrics with, for each evolved set and model, what it is beside others, under `compared`.
 
     Args:
-        comparisons: By `schemas.COMPARISONS`.
-
-    Returns:
-        By benchmark, set, other set, model (of held-out halves with that in brackets) and figure.
+        metrics: By benchmark, set and model; changed in place.
+        comparisons: By `schemas.COMPARISONS`. What halves of the attributes judged stands by itself.
     """
-    found: dict[str, Any] = {}
     for row in comparisons.to_dict("records"):
-        model = f"{row['model']} ({row['half']})" if isinstance(row["half"], str) else str(row["model"])
-        here = found.setdefault(row["benchmark"], {}).setdefault(row["set"], {}).setdefault(row["against"], {})
-        here.setdefault(model, {})[row["figure"]] = _record(row)
-    return found
+        against = f"{row['against']} ({row['half']})" if isinstance(row["half"], str) else row["against"]
+        of_set = metrics.setdefault(row["benchmark"], {}).setdefault(row["set"], {})
+        compared = of_set.setdefault(row["model"], {}).setdefault("compared", {})
+        compared.setdefault(against, {})[row["figure"]] = _record(row)
+    return metrics
 
 
 def _record(row: Mapping[Any, Any]) -> dict[str, Any]:

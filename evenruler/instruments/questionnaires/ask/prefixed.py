@@ -1,4 +1,4 @@
-"""Prompts of which the question to a causal model stands after a prefix, for brittleness."""
+"""Prompts of which the question to a causal model stands after a prefix."""
 
 from collections.abc import Mapping
 from typing import Any

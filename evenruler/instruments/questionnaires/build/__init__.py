@@ -40,7 +40,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
-    prefixes = source.framings.prefixes if source.framings and settings.prefixed else {}
+    framings = source.framings if settings.prefixed else None
     return {
         "temperature": settings.temperature,
         "three_way": settings.three_way,
@@ -48,7 +48,8 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         "embedder": settings.embedder,
         "judge": _judge(settings.acceptability, catalogue),
         "prefixed": settings.prefixed,
-        "prefixes": prefixes,
+        "prefixes": framings.prefixes if framings else {},
+        "placebos": framings.placebo_names if framings else [],
         "corpora": {corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)},
     }
 

@@ -11,7 +11,7 @@ READING = (
     "causal model to answer yes, maybe or no, and computes the same scores."
 )
 
-FRAMED = "Where the table gives brittleness, the question to causal models was also put after {framings}."
+FRAMED = "Where the table gives a level shift, the question to causal models was also put after {framings}."
 
 FIGURES = (
     Column(
@@ -31,17 +31,14 @@ FIGURES = (
         "it: near 1 or -1 where the words keep their order; the sign is that of the answer before keying",
     ),
     Column(
-        "brittleness",
-        "brittleness",
-        "how far something that stands before the question to a causal model moves the score of an item, in standard "
-        "deviations of the items' scores; lower is better, 0 is not at all (interval: bootstrap over items)",
+        "level_shift",
+        "level shift",
+        "how far a cue or an instruction before the question to a causal model moves all items alike, in standard "
+        "deviations of the items' scores",
     ),
-    Column(
-        "framing_rank_agreement",
-        "rank agreement",
-        "Spearman correlation of the items' scores with and without that, mean over framings; 1 where they keep "
-        "their order",
-    ),
+    Column("placebo_level_shift", "of placebos", "the same of sentences that have nothing to do with it"),
+    Column("reordering", "reordering", "how far cue or instruction move the items apart from that, in the same unit"),
+    Column("placebo_reordering", "of placebos", "the same of these sentences"),
 )
 
 OF_ANY_MODEL = (
@@ -76,7 +73,7 @@ COLUMNS = {
 
 
 def reading(source: QuestionnaireSource) -> str:
-    """How a score is read, its direction in words, and what stands before the question for brittleness."""
+    """How a score is read, its direction in words, and what stands before the question."""
     framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
     return READING.format(direction=source.direction) + framed
 

@@ -133,7 +133,7 @@ class QuestionnaireSource(instrument.Source):
     scale: Slug = "frequency"
     """A file under `shared/scales`."""
     framings: Framings | None = None
-    """What the question to a causal model is also put after, for brittleness."""
+    """What the question to a causal model is also put after, to see what that moves."""
     items: dict[Slug, Item] = Field(min_length=1)
 
     @model_validator(mode="after")

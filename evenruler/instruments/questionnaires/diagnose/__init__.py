@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.diagnose import brittleness
+from evenruler.instruments.questionnaires.diagnose import shifting
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
 from evenruler.instruments.questionnaires.diagnose.intervening import (
     Intervention,
@@ -59,7 +59,8 @@ def figures(
     """
     cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
     called = [named(str(model), str(form)) for model, form in zip(items["model"], items["configuration"], strict=True)]
-    own = pd.concat([of_models(items, cells, resampling), brittleness.of_model(items, scores["prefixed"], resampling)])
+    shifts = shifting.of_model(items, scores["prefixed"], plan["placebos"], resampling.level)
+    own = pd.concat([of_models(items, cells, resampling), shifts])
     changes = changes_of_models(adapted, _interventions(name, plan), resampling.level)
     return {
         "cells": cells,

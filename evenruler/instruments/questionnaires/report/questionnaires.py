@@ -21,8 +21,10 @@ OF_A_MODEL = {
     "answer": "answer (mean weight of the source terms)",
     "silhouette": "SC, source against inverse terms",
     "intensifier_order": "order of the intensifiers (rho)",
-    "brittleness": "brittleness under framings (SD)",
-    "framing_rank_agreement": "rank agreement under framings",
+    "level_shift": "level shift under cues (SD)",
+    "placebo_level_shift": "level shift under placebos (SD)",
+    "reordering": "reordering under cues (SD)",
+    "placebo_reordering": "reordering under placebos (SD)",
 }
 OF_ANY_MODEL = {
     "alpha": "Cronbach's alpha, over lineages of models",

@@ -1,4 +1,4 @@
-"""Prompts with something before them, to see how brittle a benchmark is."""
+"""Prompts with something before them, to see what that moves."""
 
 from collections.abc import Mapping
 

@@ -66,6 +66,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "concepts": settings.concepts,
         "prefixed": settings.prefixed,
         "prefixes": source.framings.prefixes if source.framings else {},
+        "placebos": source.framings.placebo_names if source.framings else [],
         "generations": settings.generations,
         "new_tokens": settings.new_tokens,
         "seed": settings.seed,

@@ -45,13 +45,9 @@ QUALITY = (
         "lowest share of favourable replies of a concept by the highest; below .8 is a common alarm",
     ),
     Column("refusal_rate", "refusals", "share of replies that refuse"),
-    Column(
-        "brittleness",
-        "brittleness",
-        "how far something that stands before the prompts moves the mean of a concept, in standard deviations of the "
-        "concepts' means; lower is better",
-    ),
 )
+"""Columns of the table of quality. Shifts under prefixes are in the evidence alone: other seeds move concepts as well,
+and how far that is, the noise, will come with re-seeded replies."""
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:

@@ -150,7 +150,7 @@ class Source(BaseSource):
     find: Finding | None = None
     """How keywords are found that are not given by hand; not at all by default."""
     framings: Framings | None = None
-    """What prompts are asked after, to see how brittle the benchmark is; nothing by default."""
+    """What prompts are also asked after, to see what that moves; nothing by default."""
     _found: dict[str, Found] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")

@@ -60,6 +60,7 @@ def figures(
         scores["generations"],
         tables["prompts"],
         after_prefixes(tables, plan) if plan["prefixes"] else None,
+        plan["placebos"],
         Disparities.model_validate(plan["disparities"]),
         resampling.level,
         resampling.seed,

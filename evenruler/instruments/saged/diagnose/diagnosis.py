@@ -1,6 +1,6 @@
 """Where disparities are, and how sure that is (SAGED, section 4, appendices A.4 and C)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pandas as pd
 
@@ -24,11 +24,12 @@ def diagnose(
     generations: pd.DataFrame,
     prompts: pd.DataFrame,
     framed: pd.DataFrame | None,
+    placebos: Collection[str],
     settings: Disparities,
     level: float,
     seed: int,
 ) -> Tables:
-    """Diagnose one domain, on one model or several. Framed replies count for brittleness alone.
+    """Diagnose one domain, on one model or several. Framed replies count for shifts alone.
 
     Args:
         domain: Its slug.
@@ -37,6 +38,7 @@ def diagnose(
         generations: The replies, by `GENERATIONS`; of their text it counts alone whether there is one.
         prompts: By `PROMPTS`.
         framed: By `FRAMED`, those that were asked; None where no framings are declared.
+        placebos: Which of the framings are.
         settings: Groupings, statistics, metrics, permutations and resamples.
         level: Of intervals, between 0 and 1.
         seed: Of permutations and resamples.
@@ -65,7 +67,7 @@ def diagnose(
             [
                 quality.headlines(disparities, settings),
                 quality.refusals(domain, replies, prompts, resampling),
-                quality.brittleness(domain, features, prompts, framed, resampling),
+                quality.shifts(domain, features, prompts, framed, placebos, level),
             ],
             ignore_index=True,
         ),

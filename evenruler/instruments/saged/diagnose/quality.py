@@ -1,17 +1,17 @@
-"""Figures of a domain on every model: headline disparities, refusals, and how brittle the benchmark is."""
+"""Figures of a domain on every model: headline disparities, refusals, and shifts under prefixes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler import measurement
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, SERIES
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import bootstrapped
+from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
 from evenruler.tables.schemas import BARE, figures_of
 
 CONCEPTS, ROOTS = "concepts", "root items"
@@ -21,7 +21,7 @@ COLUMNS = list(figures_of("part").names)
 
 NOTHING_GIVEN = "the server gave no reply"
 
-UNDECLARED, UNASKED = "no framings are declared", "no concepts were asked after a framing"
+UNDECLARED = "no framings are declared"
 
 
 def headlines(disparities: pd.DataFrame, settings: Disparities) -> pd.DataFrame:
@@ -85,20 +85,27 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def brittleness(
-    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None, resampling: Resampling
+def shifts(
+    domain: str,
+    features: pd.DataFrame,
+    prompts: pd.DataFrame,
+    framed: pd.DataFrame | None,
+    placebos: Collection[str],
+    level: float,
 ) -> pd.DataFrame:
-    """How far the mean of a concept moves when something stands before its prompts (`evenruler.measurement`).
+    """How far means of concepts move when something stands before their prompts (`evenruler.measurement.shifts`).
 
-    The score of a concept is the mean of its raw values. A prompt counts in the mean of a concept that was framed where
-    it has a value without and with every framing, so that the means are of the same prompts.
+    The score of a concept is the mean of its raw values. A prompt counts where it has a value without and with every
+    framing, so that the means are of the same prompts. What other seeds would do is not known until replies are
+    re-seeded, so that these figures stand on no card.
 
     Args:
         domain: Its slug.
         features: Of bare and framed replies, by `schemas.FEATURES`.
         prompts: With `id` and `concept`.
         framed: By `schemas.FRAMED`, those that were asked; None where no framings are declared.
-        resampling: How intervals are computed.
+        placebos: Which of the framings are.
+        level: Of intervals.
 
     Returns:
         By `evenruler.tables.schemas.figures_of`; `part` is role, template and feature, n counts concepts.
@@ -107,10 +114,15 @@ def brittleness(
     concept = prompts.set_index("id")["concept"].to_dict()
     for key, table in _by_prompt(features, framed):
         model, role, template, feature = key
-        concepts = np.array([concept[prompt] for prompt in table.index], dtype=object)
-        figures = _brittleness(table, concepts, UNDECLARED if framed is None else UNASKED, resampling)
+        complete = table.dropna()
+        means = complete.groupby(complete.index.map(concept)).mean()
+        lacking = None if len(complete) else "no reply has a value"
+        if table.shape[1] == 1:
+            lacking = UNDECLARED if framed is None else UNASKED
+        after = {str(prefix): means[prefix] for prefix in means.columns.drop(BARE)}
+        found = of_prefixes(means[BARE], after, placebos)
         here = {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
-        rows += [{**here, **asdict(figure)} for figure in figures]
+        rows += [{**here, **asdict(figure)} for figure in shift_figures(found, level, CONCEPTS, lacking)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -137,20 +149,3 @@ def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[
     for key, own in means.groupby(SERIES, observed=True, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
-
-
-def _brittleness(
-    table: pd.DataFrame, concepts: NDArray[np.object_], lacking: str, resampling: Resampling
-) -> list[Figure]:
-    if table.shape[1] == 1:
-        return measurement.no_brittleness(lacking, CONCEPTS)
-    complete = table.notna().all(axis=1)
-    scores = table[[BARE]].groupby(concepts).mean()
-    moved = table[complete].groupby(concepts[complete.to_numpy()]).mean()
-    scores = scores.reindex(columns=table.columns)
-    scores.loc[moved.index] = moved
-    scores = scores.dropna(subset=[BARE])
-    if scores.empty:
-        return measurement.no_brittleness("no reply has a value", CONCEPTS)
-    x = scores.to_numpy(dtype=np.float64)
-    return measurement.brittleness_figures(x[:, 0], x[:, 1:].T, resampling, CONCEPTS)
