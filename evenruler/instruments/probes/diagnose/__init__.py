@@ -109,14 +109,13 @@ def _of_instrument(
     yield "generations", evolved.by_generation(*own)
     yield "rewordings", evolved.rewordings(record.tables["tries"], name)
     if of in firsts:
-        yield "comparisons", baselines(record, firsts[of], records, resampling)
         yield "comparisons", _compared(record, firsts[of], records, resampling)
         yield "comparisons", baselines(record, firsts[of], records, resampling)
     yield "comparisons", evolved.guidance(*own)
 
 
 def _compared(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
-    """The last population, and the paper's elites, against every set of what it evolved of."""
+    """What evolved, and the best of it, against every set of what it evolved of."""
     addresses = (record.instrument, other.instrument)
     found = [one.found["biases"] for one in records if one.instrument in addresses and "biases" in one.found]
     if not found:  # nobody says how likely a sentence is
