@@ -19,6 +19,7 @@ from tests.warm import Warm
 
 DOMAIN, EVOLVED = "occupation-gender", "occupation-gender-evolved"
 MADE, BUILT = f"data/evolved/{EVOLVED}", f"data/built/probes/{EVOLVED}"
+REPLIES = "data/sources/probes/replies"
 DIAGNOSIS, BENCHMARK = "data/diagnosis/probes", f"benchmarks/probes-{EVOLVED}"
 TABLES = f"{DIAGNOSIS}/tables"
 SEEDS = {"surprise", "picture", "most", "job-for", "dream", "born", "met", "guess"}
@@ -103,10 +104,10 @@ class Evolving:
 
     @property
     def seed(self) -> pd.DataFrame:
-        """The templates that evolution starts with, as the benchmark of the domain has them, by name."""
+        """The templates that evolution starts with, as the benchmark of the domain has them, by name; no controls."""
         templates = self.table(f"benchmarks/probes-{DOMAIN}/templates/test-00000-of-00001")
         assert set(templates["set"]) == {"validation", "seed"}
-        return templates[templates["set"] == "seed"].set_index("template")
+        return templates[(templates["set"] == "seed") & ~templates["control"]].set_index("template")
 
     def table(self, path: str) -> pd.DataFrame:
         return read_frame(self.clone.folder / f"{path}.parquet")

@@ -43,18 +43,30 @@ class TestBenchmark:
         folder = evolving.clone.folder / BENCHMARK
         card = (folder / "README.md").read_text()
         front = YAML(typ="safe").load(card.split("---\n")[1])
-        configs = ["templates", "population", "history", "tries", "probes", "attributes", "gradients", "biases"]
+        configs = [
+            "templates",
+            "choices",
+            "population",
+            "history",
+            "tries",
+            "probes",
+            "attributes",
+            "gradients",
+            "biases",
+        ]
         assert [config["config_name"] for config in front["configs"]] == configs
         manifest = json.loads((folder / "manifest.json").read_text())
         rows = {config: len(evolving.published(config)) for config in configs}
         assert manifest["rows"] == rows
+        chosen = int(evolving.published("choices")["chosen"].sum())
+        assert 0 < chosen <= ELITES
         assert {name: rows[name] for name in ("templates", "population", "attributes")} == {
-            "templates": ELITES + len(SEEDS),
+            "templates": chosen + ELITES + len(SEEDS),
             "population": len(SEEDS),
             "attributes": ATTRIBUTES,
         }
         assert rows["history"] == 2 * (GENERATIONS + 1) * len(SEEDS)
-        assert rows["probes"] == (ELITES + len(SEEDS)) * ATTRIBUTES * 4
+        assert rows["probes"] == (chosen + ELITES + len(SEEDS)) * ATTRIBUTES * 4
         assert manifest["rejected"] == 0
         assert problems(folder) == []
 
@@ -72,10 +84,10 @@ class TestBenchmark:
             key: value["quick"] if isinstance(value, dict) else value for key, value in EVOLUTION.items()
         }
 
-    def test_its_evidence_is_of_both_sets_and_models(self, evolving: Evolving) -> None:
+    def test_its_evidence_is_of_all_sets_and_models(self, evolving: Evolving) -> None:
         evidence = json.loads((evolving.clone.folder / BENCHMARK / "evidence.json").read_text())
         assert {name: set(models) for name, models in evidence.items()} == {
-            name: {"tiny-a", "tiny-b", "any-model"} for name in ("evolved", "population")
+            name: {"tiny-a", "tiny-b", "any-model"} for name in ("evolved", "elites", "population")
         }
         metrics = json.loads((evolving.clone.folder / DIAGNOSIS / "metrics.json").read_text())
         assert evidence == metrics[EVOLVED]

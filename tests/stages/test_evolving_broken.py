@@ -15,9 +15,11 @@ import pytest
 
 from tests.loopback_openai import running
 from tests.stages.conftest import Clone
-from tests.stages.evolving import DOMAIN, ELITES, EVOLVED, MADE, SEEDS, Evolving, Rewording, number_of
+from tests.stages.evolving import DOMAIN, ELITES, EVOLVED, MADE, REPLIES, SEEDS, Evolving, Rewording, number_of
 
+ASK = ("evenruler", "evolve", EVOLVED)
 STAGE = ("python", "-m", "stages.evolve", EVOLVED)
+"""It says again what the server said."""
 pytestmark = pytest.mark.slow
 
 
@@ -78,7 +80,7 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
                 go_on.wait(60)
 
     server.before = hold
-    stage = clone.start(*STAGE)
+    stage = clone.start(*ASK)
     try:
         assert held.wait(120), "the stage never came so far"
         os.killpg(stage.pid, signal.SIGKILL)
@@ -95,11 +97,12 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     assert not clone.contents(MADE)
 
     server.asked.clear()
-    clone.run(*STAGE)
+    clone.run(*ASK)
     again = list(map(number_of, server.asked))
     assert again
     assert kept.isdisjoint(again)
     assert kept | set(again) == unbroken
+    clone.run(*STAGE)
     assert clone.contents(MADE) == expected
     assert {name: of_run[:2] for name, of_run in checkpoints(clone).items() if name in lines} == lines
 
@@ -107,15 +110,16 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
 def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
     clone = other.clone
     clone.edit("params.yaml", little)
-    clone.run(*STAGE)
+    clone.run(*ASK)
     before, answers = checkpoints(clone), kept_replies(clone)
 
     def reword(source: dict) -> None:
         source["sets"]["seed"]["templates"]["met"] = "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
 
     clone.edit(f"data/sources/probes/{DOMAIN}.yaml", reword)
-    clone.run(*STAGE)
+    clone.run(*ASK)
     after = checkpoints(clone)
+    clone.run(*STAGE)
     assert (len(before), len(after)) == (1, 2)
     assert before.items() <= after.items()
     first = other.table(f"{MADE}/history").query("run == 'guided' and generation == 0").set_index("template")
@@ -127,13 +131,40 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
 def test_a_whole_run_asks_nothing_again(other: Evolving) -> None:
     clone = other.clone
     clone.edit("params.yaml", little)
+    clone.run(*ASK)
     clone.run(*STAGE)
-    expected = clone.contents(MADE)
+    expected = clone.contents(MADE, REPLIES)
     other.server.asked.clear()
+    shutil.rmtree(clone.folder / MADE)
+    clone.run(*ASK)
+    clone.run(*STAGE)
+    assert other.server.asked == []
+    assert clone.contents(MADE, REPLIES) == expected
+
+
+def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
+    clone = other.clone
+    expected = clone.contents(MADE)
+    clone.env.pop("OPENAI_BASE_URL")
+    clone.env.pop("OPENAI_API_KEY")
     shutil.rmtree(clone.folder / MADE)
     clone.run(*STAGE)
     assert other.server.asked == []
     assert clone.contents(MADE) == expected
+
+
+def test_without_the_replies_the_stage_says_what_to_run(other: Evolving) -> None:
+    path = f"{REPLIES}/{EVOLVED}.jsonl"
+    (other.clone.folder / path).unlink()
+    assert other.clone.run(*STAGE, status=2).splitlines()[-1] == (
+        f"error: {path}: no replies of an operator; run `evenruler evolve {EVOLVED}`"
+    )
+
+
+def test_what_does_not_evolve_is_one_line(other: Evolving) -> None:
+    assert other.clone.run("evenruler", "evolve", DOMAIN, status=2).splitlines()[-1] == (
+        f"error: params.yaml: instruments.{DOMAIN}: '{DOMAIN}' does not evolve; give `evolve`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,6 +181,7 @@ def test_a_whole_run_asks_nothing_again(other: Evolving) -> None:
 def test_a_hostile_server_leaves_the_population_whole(other: Evolving, content: str) -> None:
     clone, other.server.content = other.clone, content
     clone.edit("params.yaml", little)
+    clone.run(*ASK)
     clone.run(*STAGE)
     history, tries = other.table(f"{MADE}/history"), other.table(f"{MADE}/tries")
     for _, rows in history.groupby("generation"):
@@ -165,7 +197,7 @@ def test_a_server_that_refuses_is_one_line(other: Evolving, status: int, asked: 
     clone, before = other.clone, other.clone.contents(MADE)
     other.server.failures = [status] * 1000
     clone.edit("params.yaml", little)
-    *notes, line = clone.run(*STAGE, status=2).splitlines()
+    *notes, line = clone.run(*ASK, status=2).splitlines()
     assert line.startswith("error: reworder: the server does not answer (")
     assert "see OPENAI_BASE_URL and OPENAI_API_KEY" in line
     assert not [note for note in notes if "Traceback" in note]
@@ -187,7 +219,7 @@ def test_without_key_or_server_it_is_one_line(other: Evolving, name: str, value:
     clone.env.pop(name)
     clone.env |= {name: value} if value else {}
     clone.edit("params.yaml", little)
-    *notes, line = clone.run(*STAGE, status=2).splitlines()
+    *notes, line = clone.run(*ASK, status=2).splitlines()
     assert line.startswith(message)
     assert not [note for note in notes if "Traceback" in note]
     assert "secret-word" not in line

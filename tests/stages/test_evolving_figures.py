@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenruler.instruments.probes.schemas import BEST_START, UNREVERSED
 from tests.stages.evolving import (
     ATTRIBUTES,
     BUILT,
@@ -58,13 +59,19 @@ class TestPopulations:
         history = evolving.history()
         last = history[history["generation"] == GENERATIONS].sort_values("place")
         templates, population = evolving.published("templates"), evolving.published("population")
-        templates = templates[templates["set"] == "evolved"]
+        chosen = set(templates.loc[templates["set"] == "evolved", "template"])
+        templates = templates[templates["set"] == "elites"]
         best = last[last["place"] <= ELITES].set_index("template")
         assert templates.set_index("template")["text"].to_dict() == best["text"].to_dict()
         assert templates.set_index("template")["keying"].to_dict() == best["keying"].to_dict()
         pd.testing.assert_frame_equal(population.set_index("id"), last.set_index("id").loc[population["id"]])
         sets = evolving.table(f"{BUILT}/templates").groupby("set")["template"].agg(set).to_dict()
-        assert sets == {"evolved": set(best.index), "population": set(last["template"])}
+        assert sets == {"evolved": chosen, "elites": set(best.index), "population": set(last["template"])}
+        choices = evolving.published("choices").set_index("template")
+        assert set(choices.index[choices["chosen"]]) == chosen
+        assert set(choices.index) == set(history["template"])
+        assert choices.loc[sorted(chosen), "root"].is_unique
+        assert choices.loc[sorted(chosen), "refused"].isna().all()
 
     @pytest.mark.parametrize("run", ["guided", "random"])
     def test_every_lineage_reaches_the_seed_set(self, evolving: Evolving, run: str) -> None:
@@ -161,16 +168,18 @@ class TestFigures:
             "tiny-b": True,
         }
         found = set(comparisons[["model", "set", "against"]].itertuples(index=False, name=None))
-        pairs = [(own, other) for own in ("evolved", "population") for other in ("validation", "seed")]
-        expected = {(model, *pair) for model in ("tiny-a", "tiny-b") for pair in pairs}
-        assert found == expected | {("tiny-a", "population", "random")}
+        against = ("validation", "seed", UNREVERSED, BEST_START)
+        pairs = [(own, other) for own in ("evolved", "elites", "population") for other in against]
+        expected = {(model, *pair) for model in ("tiny-a", "tiny-b") for pair in [*pairs, ("evolved", "elites")]}
+        assert found == expected | {("tiny-a", own, "random") for own in ("evolved", "population")}
 
     @pytest.mark.parametrize("model", ["tiny-a", "tiny-b"])
     def test_comparisons_are_of_the_figures_of_both_sets(self, evolving: Evolving, model: str) -> None:
         figures = evolving.table(f"{TABLES}/figures").set_index(["benchmark", "part", "model", "figure"])["value"]
-        comparisons = evolving.table(f"{TABLES}/comparisons").query("against != 'random'")
+        comparisons = evolving.table(f"{TABLES}/comparisons")
+        comparisons = comparisons[comparisons["against"].isin(["validation", "seed"]) & comparisons["half"].isna()]
         rows = comparisons[(comparisons["model"] == model) & comparisons["figure"].isin(["alpha", "r"])]
-        assert len(rows) == 4 * 2
+        assert len(rows) == 6 * 2
         for row in rows.itertuples():
             assert row.value == pytest.approx(figures[EVOLVED, row.set, model, row.figure])
             assert row.other == pytest.approx(figures[DOMAIN, row.against, model, row.figure])
@@ -179,7 +188,9 @@ class TestFigures:
         assert rows.loc[~rows.index.isin(alike.index), "difference"].isna().all()
 
     def test_the_ablation_is_the_last_population_of_the_other_run(self, evolving: Evolving) -> None:
-        comparisons = evolving.table(f"{TABLES}/comparisons").query("against == 'random' and figure == 'alpha'")
+        comparisons = evolving.table(f"{TABLES}/comparisons").query(
+            "against == 'random' and set == 'population' and figure == 'alpha'"
+        )
         (row,) = comparisons.itertuples()
         assert row.value == pytest.approx(alpha(matrix_of(evolving, "guided", GENERATIONS)))
         assert row.other == pytest.approx(alpha(matrix_of(evolving, "random", GENERATIONS)))

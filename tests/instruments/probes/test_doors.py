@@ -18,6 +18,7 @@ from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots
 from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
+from evenruler.instruments.probes.schemas import BEST_START, UNREVERSED
 from evenruler.models.declared import Catalogue
 from evenruler.report.page import Picture
 from evenruler.tables import table_of
@@ -276,7 +277,17 @@ class TestDiagnosing:
     ) -> None:
         rows = found["comparisons"]
         assert set(rows[["benchmark", "set", "against"]].itertuples(index=False, name=None)) == {
-            (EVOLVED, which, against) for which in ("population", "evolved") for against in ("other", "seed")
+            *(
+                (EVOLVED, which, against)
+                for which in ("population", "elites", "evolved")
+                for against in ("other", "seed")
+            ),
+            *(
+                (EVOLVED, which, against)
+                for which in ("population", "elites", "evolved")
+                for against in (UNREVERSED, BEST_START)
+            ),
+            (EVOLVED, "evolved", "elites"),
         }
         assert dict(zip(rows["model"], rows["transfer"], strict=True)) == {"toy": False, "other": True}
         row = rows.query("set == 'population' and against == 'seed' and model == 'toy' and figure == 'r'").iloc[0]

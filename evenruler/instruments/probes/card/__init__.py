@@ -11,7 +11,8 @@ TEMPLATES = Published("templates", "a template")
 ATTRIBUTES = Published("attributes", "an attribute, with its criterion", words.ATTRIBUTE_COLUMNS)
 
 OF_EVOLUTION = (
-    Published("templates", "a template: those of the last population, and the best of them as a set of their own"),
+    Published("templates", "a template of the chosen set, of the paper's elites, or of the last population"),
+    Published("choices", "a template that was measured, and whether it was chosen", evolved.CHOICE_COLUMNS),
     Published("population", "a template of the last population, and its fitness", evolved.LINEAGE_COLUMNS),
     Published("history", "a template in a generation, how it came about, and its fitness"),
     Published("tries", "a reply of the operator", evolved.TRY_COLUMNS),
