@@ -152,6 +152,54 @@ class TestIds:
         assert len({*ids, *literal, *elsewhere}) == 3 * 24
 
 
+CONTROL = {"text": "It is odd when a {ATTRIBUTE} is a {TARGET}.", "keying": -1, "control": True}
+
+
+class TestControls:
+    """A template that stays out of scores is written out as any other."""
+
+    @pytest.fixture
+    def both(self, compiled):
+        """Without and with one."""
+        changed = copy.deepcopy(SOURCE["sets"])
+        changed["hand"]["templates"]["odd"] = CONTROL
+        return compiled(), compiled(sets=changed)
+
+    def test_rows_say_so(self, both) -> None:
+        for rows in (both[1].probes, both[1].templates):
+            assert {(row["set"], row["template"]) for row in rows if row["control"]} == {("hand", "odd")}
+            assert {(row["set"], row["template"]) for row in rows if not row["control"]} == {
+                ("hand", "plain"),
+                ("other", "plain"),
+            }
+        assert not any(row["control"] for row in [*both[0].probes, *both[0].templates])
+
+    def test_another_role_is_a_change_of_its_rows_alone(self, both) -> None:
+        before, after = both
+        for table in ("probes", "templates"):
+            old, new = getattr(before, table), getattr(after, table)
+            assert [row["id"] for row in old] == [row["id"] for row in new]
+            changed = {
+                (one["set"], one["template"])
+                for one, other in zip(old, new, strict=True)
+                if one["content_sha256"] != other["content_sha256"]
+            }
+            assert changed == {("hand", "odd")}
+
+    def test_a_hash_says_that_it_is_one(self, both) -> None:
+        row = by_identity(both[1].probes)["hand", "odd", "baker", "girl"]
+        said = '["It is odd when a baker is a girl.",-1,"women",-1,"control"]'
+        assert row["content_sha256"] == hashlib.sha256(said.encode()).hexdigest()
+
+    def test_that_of_others_is_what_it_was_before_there_were_any(self, both) -> None:
+        """As a published table had it: no checksum of a row that is no control has changed."""
+        for built in both:
+            row = by_identity(built.probes)["hand", "plain", "engineer", "uncle"]
+            assert row["content_sha256"] == "26c82b256f96b3214041e161a50c57653d6bab95b981ccf3fd342c56630593df"
+            template = next(row for row in built.templates if (row["set"], row["template"]) == ("hand", "plain"))
+            assert template["content_sha256"] == "7c247d8a50de039bfc8d872b560ae4d00f850ea36902dc47a707662c034b976c"
+
+
 class TestRejected:
     def test_a_sentence_that_a_set_has_already_is_left_out_with_the_reason(self, compiled) -> None:
         # Two slugs, one word: "cook" comes again as "chef".
@@ -212,9 +260,10 @@ def shipped():
 
 
 class TestShippedDomain:
-    def test_it_has_sixteen_templates_fifty_attributes_and_twelve_targets(self, shipped) -> None:
-        assert (len(shipped.probes), len(shipped.rejected)) == (16 * 50 * 12, 0) == (9600, 0)
-        assert (len(shipped.templates), len(shipped.attributes)) == (16, 50)
+    def test_it_has_sixteen_templates_a_control_fifty_attributes_and_twelve_targets(self, shipped) -> None:
+        assert (len(shipped.probes), len(shipped.rejected)) == (17 * 50 * 12, 0) == (10200, 0)
+        assert (len(shipped.templates), len(shipped.attributes)) == (17, 50)
+        assert [row["template"] for row in shipped.templates if row["control"]] == ["odd"]
         assert sum(row["pole"] for row in shipped.probes) == 0
 
     def test_the_papers_templates_keep_their_own_article(self, shipped) -> None:

@@ -178,7 +178,9 @@ class TestNames:
             "group": "probes_1_2_trades",
             "task": ["probes_1_2_trades__8_by_hand", "probes_1_2_trades__2"],
         }
-        rows = datasets.Dataset.from_dict({"set": ["2", "8-by-hand", "2"], "id": ["a", "b", "c"]})
+        rows = datasets.Dataset.from_dict(
+            {"set": ["2", "8-by-hand", "2"], "id": ["a", "b", "c"], "control": [False] * 3}
+        )
         chosen = {}
         for task in ("probes_1_2_trades__8_by_hand", "probes_1_2_trades__2"):
             module, function = read(files[f"{task}.yaml"])["process_docs"].split(".")
@@ -189,14 +191,26 @@ class TestNames:
 class TestRows:
     @pytest.mark.parametrize(("name", "ids"), [("hand", ["1", "4"]), ("other", ["2"])])
     def test_those_of_the_set_in_their_order(self, source, imported, name, ids) -> None:
-        rows = datasets.Dataset.from_dict({"id": ["1", "2", "3", "4"], "set": ["hand", "other", "handy", "hand"]})
+        rows = datasets.Dataset.from_dict(
+            {"id": ["1", "2", "3", "4"], "set": ["hand", "other", "handy", "hand"], "control": [False] * 4}
+        )
 
         chosen = getattr(imported(files_of(source), "rows"), f"of_{name}")(rows)
 
-        assert chosen.to_dict() == {"id": ids, "set": [name] * len(ids)}
+        assert chosen.to_dict() == {"id": ids, "set": [name] * len(ids), "control": [False] * len(ids)}
+
+    def test_controls_are_not_asked(self, source, imported) -> None:
+        rows = datasets.Dataset.from_dict(
+            {"id": ["1", "2", "3"], "set": ["hand", "hand", "other"], "control": [True, False, True]}
+        )
+
+        module = imported(files_of(source), "rows")
+
+        assert module.of_hand(rows)["id"][:] == ["2"]
+        assert module.of_other(rows).num_rows == 0
 
     def test_none(self, source, imported) -> None:
-        rows = datasets.Dataset.from_dict({"id": ["1"], "set": ["hand"]})
+        rows = datasets.Dataset.from_dict({"id": ["1"], "set": ["hand"], "control": [False]})
 
         assert imported(files_of(source), "rows").of_other(rows).num_rows == 0
 

@@ -61,9 +61,19 @@ class TestWhatIsRead:
     def test_numbers_are_those_of_the_scale(self, file_with: FileWith, scale: Any, prefixed: int) -> None:
         assert read(file_with("params.yaml", PARAMS), "jobs", scale).prefixed == prefixed
 
-    @pytest.mark.parametrize(("scale", "prefixed"), [("quick", 0), ("paper", 1000)])
-    def test_after_prefixes_asks_the_scale_of_the_paper(self, scale: str, prefixed: int) -> None:
-        assert settings_of(scale).prefixed == prefixed
+    @pytest.mark.parametrize(("scale", "most"), [("quick", (12, 4, 3)), ("paper", (1000, 1000, 1000))])
+    def test_after_prefixes_a_few_are_asked_or_all(self, scale: str, most: tuple[int, int, int]) -> None:
+        """Attributes, templates of a set, targets of a group."""
+        found = settings_of(scale)
+        assert (found.prefixed, found.prefixed_templates, found.prefixed_targets) == most
+
+    def test_what_verdicts_rest_on(self, file_with: FileWith) -> None:
+        found = settings_of()
+        assert (found.bound, found.least, found.reliability) == (0.2, 10, 0.6)
+        given = "article: {hand: literal}"
+        path = file_with("params.yaml", PARAMS, (given, f"{given}, bound: 0.5, least: 24, reliability: 0"))
+        own = read(path, "jobs")
+        assert (own.bound, own.least, own.reliability) == (0.5, 24, 0)
 
     def test_the_numbers_of_the_paper_by_default(self) -> None:
         """PMPO, table 5, but for the embedder; section 3.2.1."""
@@ -177,6 +187,28 @@ class TestWhatIsRefused:
         line = error_of(read, path, "jobs-evolved")
         assert line == f"{path}: instruments.jobs-evolved.evolve.model: missing; add the key 'model'"
 
+    @pytest.mark.parametrize(
+        ("said", "key", "held"),
+        [
+            ("bound: 0", "bound", "greater than 0"),
+            ("bound: -0.2", "bound", "greater than 0"),
+            ("least: 1", "least", "greater than or equal to 2"),
+            ("least: 12.5", "least", "integer"),
+            ("reliability: -0.1", "reliability", "greater than or equal to 0"),
+            ("reliability: 1.1", "reliability", "less than or equal to 1"),
+            ("prefixed_templates: 0", "prefixed_templates", "greater than or equal to 1"),
+            ("prefixed_targets: {quick: 3}", "prefixed_targets", "expected one for quick and one for paper"),
+            ("bounds: 0.2", "bounds", "did you mean 'bound'?"),
+        ],
+    )
+    def test_what_verdicts_and_prefixes_cannot_be(
+        self, file_with: FileWith, error_of: ErrorOf, said: str, key: str, held: str
+    ) -> None:
+        given = "article: {hand: literal}"
+        line = error_of(read, path := file_with("params.yaml", PARAMS, (given, f"{given}, {said}")), "jobs")
+        assert line.startswith(f"{path}: instruments.jobs.{key}")
+        assert held in line
+
     def test_fewer_than_no_attributes(self, file_with: FileWith, error_of: ErrorOf) -> None:
         path = file_with("params.yaml", PARAMS, ("quick: 3, paper: 50", "quick: -1, paper: 50"))
         assert error_of(read, path, "jobs").startswith(f"{path}: families.probes.prefixed: ")
@@ -239,8 +271,9 @@ class TestStart:
     def started(self, file_with: FileWith) -> Callable[..., ProbeSource]:
         """Loads a source of these templates that evolves."""
 
-        def make(*slugs: str, **keys: Any) -> ProbeSource:
-            templates = {slug: f"Some {{ATTRIBUTE}} of {slug} is a {{TARGET}}." for slug in slugs}
+        def make(*slugs: str, controls: tuple[str, ...] = (), **keys: Any) -> ProbeSource:
+            templates: dict[str, Any] = {slug: f"Some {{ATTRIBUTE}} of {slug} is a {{TARGET}}." for slug in slugs}
+            templates |= {slug: {"text": templates[slug], "control": True} for slug in controls}
             path = file_with("jobs.yaml", START, ("{TEMPLATES}", repr(templates)))
             settings = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys})
             return load(path, settings, path.parent)
@@ -261,6 +294,11 @@ class TestStart:
 
     def test_two_templates_have_no_alpha_without_one(self, started: Any, error_of: ErrorOf) -> None:
         assert "2 templates of seed to start with" in error_of(started, "a", "b", elites=1)
+
+    def test_controls_are_not_selected_from(self, started: Any, error_of: ErrorOf) -> None:
+        line = error_of(started, "a", "b", "c", "d", "e", controls=("e",), elites=4)
+        assert "4 templates of seed to start with, of which 4 are elites" in line
+        assert len(started("a", "b", "c", "d", "e", controls=("e",), elites=3).sets["seed"].scored) == 4
 
     def test_a_set_that_is_not_there(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", start="sed", elites=1)

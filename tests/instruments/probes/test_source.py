@@ -51,6 +51,29 @@ class TestWhatIsRead:
             "turned": ("No {TARGET} is an {ATTRIBUTE}.", -1),
         }
 
+    def test_controls_are_templates_that_stay_out_of_scores(self, file_with):
+        change = ("keying: -1}", "keying: -1, control: true}")
+        found = load(file_with("jobs.yaml", DOMAIN, change), AGREE).sets
+        assert {slug: entry.control for slug, entry in found["hand"].templates.items()} == {
+            "plain": False,
+            "turned": True,
+        }
+        assert list(found["hand"].scored) == ["plain"]
+        assert found["hand"].scored["plain"] == found["hand"].templates["plain"]
+        assert list(found["other"].scored) == ["plain"]
+
+    def test_placebos_stand_beside_the_cues(self, file_with):
+        texts = ["It rained.", "Trains left.", "The shop opens.", "A book lies here.", "Read on."]
+        framings = f"framings: {{salience: A test., instruction: Say it., placebos: {texts!r}}}\n"
+        source = load(file_with("jobs.yaml", DOMAIN, ("sets:\n", f"{framings}sets:\n")), AGREE)
+        assert source.framings.placebo_names == [f"placebo-{place}" for place in range(1, 6)]
+        assert source.framings.prefixes == {
+            "salience": "A test.",
+            "instruction": "Say it.",
+            "salience+instruction": "A test. Say it.",
+            **dict(zip(source.framings.placebo_names, texts, strict=True)),
+        }
+
     def test_defaults(self, file_with):
         source = load(file_with("jobs.yaml", DOMAIN), AGREE)
         assert (source.language, source.warning, source.criterion) == ("en", None, None)
@@ -134,6 +157,27 @@ REFUSED = [
     pytest.param(("keying: -1", "keying: 0"), "sets.hand.templates.turned.keying", ["found 0"], id="keying-0"),
     pytest.param(
         ("keying: -1", "keying: '-1'"), "sets.hand.templates.turned.keying", ["'-1'", "integer"], id="keying-text"
+    ),
+    pytest.param(
+        ("keying: -1", "keying: -1, control: 1"),
+        "sets.hand.templates.turned.control",
+        ["found 1", "boolean"],
+        id="control-number",
+    ),
+    pytest.param(
+        (
+            "    title: One more\n    templates:\n      plain: A {ATTRIBUTE} is a {TARGET}.",
+            '    title: One more\n    templates:\n      plain: {text: "A {ATTRIBUTE} is a {TARGET}.", control: true}',
+        ),
+        "sets.other",
+        ["every template is a control, so that there is no score"],
+        id="controls-alone",
+    ),
+    pytest.param(
+        ("sets:\n  hand", "framings: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  hand"),
+        "framings.placebos",
+        ["found 2, expected 5 at least, or none"],
+        id="few-placebos",
     ),
     pytest.param(
         ("keying: -1", "keyed: -1"),

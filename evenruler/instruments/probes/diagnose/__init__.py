@@ -140,7 +140,8 @@ def _compared(record: Record, other: Record, records: Sequence[Record], resampli
 def evidence(tables: Tables) -> dict[str, Any]:
     """What cards show: figures by instrument, set and model.
 
-    Under `items` stands what every template adds to its set, under `compared` what evolved beside others.
+    Under `items` stands what every template adds to its set; of what evolved under `compared` what it is beside
+    others, and under `generations` how it came to be.
 
     Args:
         tables: By `TABLES`.
@@ -148,7 +149,7 @@ def evidence(tables: Tables) -> dict[str, Any]:
     if tables["figures"].empty:  # nobody was asked
         return {}
     found = with_items(as_metrics(tables["figures"], "part"), tables["items"])
-    return evolved.with_comparisons(found, tables["comparisons"])
+    return evolved.with_generations(evolved.with_comparisons(found, tables["comparisons"]), tables["generations"])
 
 
 def plots(tables: Tables) -> Found:

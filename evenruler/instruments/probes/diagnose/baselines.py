@@ -34,6 +34,7 @@ from evenruler.instruments.probes.schemas import (
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import FEWEST_PAIRS, finite
 from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.shifts import LEVEL, REORDERING
 
 Matrix = NDArray[np.float64]
 Row = dict[str, Any]
@@ -72,6 +73,7 @@ def baselines(record: Record, other: Record, records: Sequence[Record], resampli
             for pair in pairs
             for row in compared(pair, criterion, resampling)
         ]
+        rows += [{**key, **row} for row in _moved(own[model]["figures"], of[model]["figures"])]
     rows += _diverse(record, other, plan["start"], plan["model"])
     key = {"model": plan["model"], "transfer": False, "set": CHOSEN}
     rows += [{**key, **row} for row in _against_random(record.tables, criterion, resampling)]
@@ -100,6 +102,20 @@ def _pivoted(biases: pd.DataFrame) -> pd.DataFrame:
     """Attributes x templates; an attribute that lacks a bias is left out."""
     matrix: pd.DataFrame = biases.pivot(index="attribute", columns="template", values="bias").dropna()
     return matrix
+
+
+def _moved(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
+    """On one model, how far prefixes move the chosen set beside how far they move others; without an interval."""
+    known = pd.concat([own[own["part"].isin(EVOLVED)], of])
+    for figure in (LEVEL, REORDERING):
+        of_sets = known[known["figure"] == figure].set_index("part")
+        values = of_sets["value"].dropna()
+        for against in values.index if CHOSEN in values else ():
+            if against in (CHOSEN, POPULATION):
+                continue
+            value, other = float(values[CHOSEN]), float(values[against])
+            row = Comparison(figure, value, other, int(of_sets["n"][CHOSEN]), figuring.UNIT, value - other)
+            yield {"set": CHOSEN, "against": against, **asdict(row)}
 
 
 def _diverse(record: Record, other: Record, start: str, model: str) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from evenruler.instruments.probes.schemas import (
     RANDOM,
     REWORDINGS,
 )
-from evenruler.measurement import Resampling
+from evenruler.measurement import Resampling, records
 
 Address = tuple[str, str]
 """Benchmark and set."""
@@ -220,6 +220,21 @@ def with_comparisons(metrics: dict[str, Any], comparisons: pd.DataFrame) -> dict
         of_set = metrics.setdefault(row["benchmark"], {}).setdefault(row["set"], {})
         compared = of_set.setdefault(row["model"], {}).setdefault("compared", {})
         compared.setdefault(against, {})[row["figure"]] = _record(row)
+    return metrics
+
+
+def with_generations(metrics: dict[str, Any], generations: pd.DataFrame) -> dict[str, Any]:
+    """The metrics with, for the last population on the model that it evolved on, how it came to be, `generations`.
+
+    Args:
+        metrics: By benchmark, set and model; changed in place.
+        generations: By `schemas.GENERATIONS`.
+    """
+    for key, rows in generations.groupby(["benchmark", "model", "run", "generation"], sort=True):
+        benchmark, model, run, generation = map(str, key)
+        of_model = metrics.setdefault(benchmark, {}).setdefault(POPULATION, {}).setdefault(model, {})
+        told = {str(record.pop("figure")): record for record in records(rows)}
+        of_model.setdefault("generations", {}).setdefault(run, {})[generation] = told
     return metrics
 
 
