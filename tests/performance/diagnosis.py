@@ -65,7 +65,7 @@ def main() -> None:
     settings = Disparities(permutations=1000, headline_permutations=arguments.headline, resamples=1000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.perf_counter(), time.process_time()
-    found = diagnose("countries", features, replies, prompts, None, settings, 0.95, 0)
+    found = diagnose("countries", features, replies, prompts, None, [], settings, 0.95, 0)
     disparities = adjusted(found["compared"])
     seconds, own = time.perf_counter() - start[0], time.process_time() - start[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -28,7 +28,7 @@ TOKENS = np.array([1, 2, 1, 1, 2, 1, 2, 3, 1, 1, 3, 3])
 PER_TOKEN = -2.5
 """Nats of a token more: so much that women's targets are 2.1 nats less likely in every sentence."""
 
-DRAWS = 150
+DRAWS = 300
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def headlines(disparities: pd.DataFrame, settings: Disparities) -> pd.DataFrame:
         n=rows["n_groups"],
         unit=CONCEPTS if grouping == "concept" else "groups",
     )
-    return found[COLUMNS].reset_index(drop=True)
+    return found.reindex(columns=COLUMNS).reset_index(drop=True)
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:

@@ -20,7 +20,7 @@ SETTINGS = Disparities(permutations=99, headline_permutations=99, resamples=200)
 
 
 def diagnosed(features: pd.DataFrame, prompts: pd.DataFrame, settings: Disparities = SETTINGS) -> SimpleNamespace:
-    return complete(diagnose("fruit", features, measured.replies(features), prompts, None, settings, 0.95, 3))
+    return complete(diagnose("fruit", features, measured.replies(features), prompts, None, [], settings, 0.95, 3))
 
 
 def complete(found: Tables) -> SimpleNamespace:
