@@ -94,8 +94,16 @@ class BaseSettings(Strict):
         """
         return []
 
-    def warnings(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
-        """What `evenruler check` warns of on a model, a line each.
+    def warnings(self, source: Any) -> list[str]:
+        """What `evenruler check` warns of, a line each.
+
+        Args:
+            source: The family's `Source`.
+        """
+        return []
+
+    def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
+        """What it warns of on a model, a line each.
 
         Args:
             source: The family's `Source`.

@@ -14,7 +14,7 @@ from evenruler.measurement.reliability import (
     spearman_brown,
 )
 from evenruler.measurement.resampling import Interval, bootstrap
-from evenruler.measurement.validity import Correlation, pearson, spearman
+from evenruler.measurement.validity import Correlation, jackknifed_r, pearson, spearman
 
 __all__ = [
     "Correlation",
@@ -29,6 +29,7 @@ __all__ = [
     "feldt_interval",
     "first_component_share",
     "item_statistics",
+    "jackknifed_r",
     "lexical_diversity",
     "mean_inter_item_correlation",
     "omega_total",

@@ -87,7 +87,7 @@ def correlated(
     if constant_columns(np.column_stack([x, y])).any():
         return Figure(figure, None, n, unit, reason="all values are equal")
     result = correlate(x, y, level)
-    return Figure(figure, result.value, n, unit, result.low, result.high, result.p)
+    return Figure(figure, result.value, n, unit, finite(result.low), finite(result.high), result.p)
 
 
 def bootstrapped(

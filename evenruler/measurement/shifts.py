@@ -103,15 +103,19 @@ def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | No
 
     Args:
         rows: By `of_prefixes`.
-        level: Of the interval of the placebos, `placebo_...`, in which prefixes are the units.
+        level: Of the interval of `placebo_level_shift`, in which prefixes are the units.
         unit: What scores are of.
         lacking: Why there are no rows, where that is not that too few units were asked.
     """
     n = int(rows["n"].iloc[0]) if len(rows) else 0
-    if rows.empty or rows["level_in_sd"].isna().any():
+    reason = None
+    if rows.empty:
+        reason = lacking or f"fewer than {FEWEST_UNITS} {unit} were asked after prefixes"
+    elif rows["placebo"].all():
+        reason = UNASKED
+    elif rows["level_in_sd"].isna().any():
         reason = f"all {unit} have the same score without a prefix"
-        if rows.empty:
-            reason = lacking or f"fewer than {FEWEST_UNITS} {unit} were asked after prefixes"
+    if reason:
         return [Figure(figure, None, n, unit, reason=reason) for figure in (LEVEL, REORDERING)]
     found = []
     for figure, column in ((LEVEL, "level_in_sd"), (REORDERING, "reordering_in_sd")):
@@ -120,7 +124,9 @@ def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | No
         if len(placebos) >= FEWEST_PLACEBOS:
             interval = of_placebos(placebos, level)
             control = interval.value
-            found.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", interval.low, interval.high))
+            # Reorderings are none around 0, so that the interval does not hold for them.
+            ends = (interval.low, interval.high) if figure == LEVEL else (None, None)
+            found.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", *ends))
         found.append(Figure(figure, float(np.sqrt((cues**2).mean())), n, unit, control=control))
     return found
 
@@ -129,7 +135,7 @@ def of_placebos(values: ArrayLike, level: float = 0.95) -> Interval:
     """The root mean square of what placebos do: the size to expect of a prefix without content.
 
     Args:
-        values: [k] level shifts, or reorderings, of k placebo prefixes.
+        values: [k] what k placebo prefixes do; the interval holds for level shifts, which lie around 0.
         level: Of the interval, in which prefixes are the units.
 
     Returns:

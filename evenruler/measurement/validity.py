@@ -1,12 +1,13 @@
 """How well a measure agrees with a criterion."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import Floats, check_level, constant_columns
+from evenruler.measurement.checks import Floats, check_level, constant_columns, correlation_matrix
+from evenruler.measurement.jackknife import CORRELATION, jackknife
 
 # The fewest pairs for which the standard error 1/sqrt(n - 3) exists.
 _FEWEST = 4
@@ -50,6 +51,23 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
         low=float(interval.low),
         high=float(interval.high),
     )
+
+
+def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+    """Pearson's r of paired values, with the jackknife's interval on the scale of Fisher's z.
+
+    It covers what it should where tails are heavy, too; the interval of Fisher's z alone covers 86 of 100 there
+    (docs/controls.md).
+
+    Raises:
+        ValueError: As `pearson`.
+
+    Source: `evenruler.measurement.jackknife`.
+    """
+    found = pearson(x, y, level)
+    pairs = _as_pairs(x, y)
+    ends = jackknife(lambda rows: correlation_matrix(rows)[0, 1], pairs, scale=CORRELATION, level=level)
+    return replace(found, low=ends.low, high=ends.high)
 
 
 def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:

@@ -42,7 +42,7 @@ class Fitness:
     unfit: str | None = None
     """The bar that it fails, in words; None where it fails none."""
     doubt: str | None = None
-    """The bar of which it cannot be told, in words."""
+    """Why it cannot be told, in words."""
 
 
 def judge(found: Sequence[tuple[Figure, Fitness]], least: int) -> list[Figure]:
@@ -84,7 +84,7 @@ def _verdict(figure: Figure, fitness: Fitness, least: int) -> tuple[Verdict, str
     if figure.n < least:
         return Verdict.LITTLE, f"It rests on {figure.n} {figure.unit}, of at least {least}."
     if fitness.doubt is not None:
-        return Verdict.LITTLE, f"It cannot be told whether the instrument measures on this model: {fitness.doubt}."
+        return Verdict.LITTLE, f"It cannot be told on this model: {fitness.doubt}."
     if figure.value is None or figure.control is None:
         what = "figure" if figure.value is None else "control"
         return Verdict.LITTLE, f"There is no {what} to compare."

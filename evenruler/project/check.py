@@ -65,13 +65,14 @@ def check(root: Path) -> list[str]:
 
 
 def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """What instruments warn of on models whose tokenizer is at hand."""
+    """What instruments warn of, also on models whose tokenizer is at hand."""
     found = []
     for own in instruments:
+        found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
         for model in active.families[own.family].models:
             tokenizer = tokenizer_of(root, model, params.models[model])
             if tokenizer is not None:
-                told = own.settings.warnings(own.source, partial(lengths, tokenizer))
+                told = own.settings.warnings_of(own.source, partial(lengths, tokenizer))
                 found += [f"warning: {own.name} on {model}: {line}" for line in told]
     return found
 

@@ -120,6 +120,10 @@ class TestFigures:
         found = shift_figures(of_prefixes(BARE, {"up": UP, "turned": TURNED}, []), 0.9, "items")
         assert [(figure.figure, figure.control) for figure in found] == [("level_shift", None), ("reordering", None)]
 
+    def test_placebos_alone_are_no_shift(self):
+        found = shift_figures(of_prefixes(BARE, PLACEBOS, set(PLACEBOS)), 0.9, "items")
+        assert {(figure.value, figure.reason) for figure in found} == {(None, "nothing was asked after prefixes")}
+
     @pytest.mark.parametrize(
         ("bare", "lacking", "n", "reason"),
         [

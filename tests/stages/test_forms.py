@@ -80,7 +80,7 @@ def declare(folder: Path) -> dict[str, Any]:
     }
     declared["instruments"] = {"trust": {"family": "questionnaires"}}
     declared["families"]["questionnaires"] |= {
-        "prefixed": {"quick": 2, "paper": 9},
+        "prefixed": {"quick": 3, "paper": 9},
         "corpora": {"calm": {"epochs": {"quick": 1, "paper": 1}}},
     }
     return declared
@@ -137,7 +137,7 @@ def expected_place(row: pd.Series) -> Placed:
 class TestAnswers:
     def test_each_form_has_its_rows(self, built: Path) -> None:
         n = len(ITEMS) * 4 * len(WORDS)
-        framed = 3 * 2 * 4 * len(WORDS)
+        framed = 3 * n
         found = {
             model: {
                 table: answered(model, table).groupby("configuration").size().to_dict()
@@ -160,7 +160,7 @@ class TestAnswers:
         assert rows.groupby(["framing", "item"]).size().to_dict() == {
             (framing, item): 4 * len(WORDS)
             for framing in ("instruction", "salience", "salience+instruction")
-            for item in ("chance", "wallet")  # evenly spread over chance, promises, wallet
+            for item in ITEMS
         }
         pairs = list(zip(rows["premise"], rows["hypothesis"], strict=True))
         model = load("causal", load_params())
@@ -215,7 +215,7 @@ class TestFigures:
     def test_shifts_are_of_the_verbaliser_alone(self, diagnosed) -> None:
         rows = diagnosed("figures").query("figure == 'level_shift'").set_index("model")
         assert rows["value"].notna().to_dict() == {"causal": True, "causal (clm)": False, "masked (mlm)": False}
-        assert (rows.loc["causal", "n"], rows.loc["causal", "unit"]) == (2, "items")
+        assert (rows.loc["causal", "n"], rows.loc["causal", "unit"]) == (3, "items")
         assert rows.loc["causal", "value"] > 0
         assert set(diagnosed("items")["framing"]) == set(diagnosed("cells")["framing"]) == {"bare"}
 

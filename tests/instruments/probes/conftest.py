@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.build.compiling import Compiled, compile_domain
 from evenruler.instruments.probes.ask import after_prefixes
+from evenruler.instruments.probes.build.compiling import Compiled, compile_domain
 from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
 from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.models import LogLikelihoods

@@ -154,7 +154,7 @@ class TestAssociations:
 
     def test_and_what_it_has_beyond_what_templates_give_to_all(self, diagnosed) -> None:
         rows = diagnosed()["associations"].set_index("attribute")
-        leaning = diagnosed(m=BIAS + [4.0, -1.0, 0.5])["associations"].set_index("attribute")
+        leaning = diagnosed(m=BIAS.add([4.0, -1.0, 0.5]))["associations"].set_index("attribute")
 
         centred = (BIAS - BIAS.mean()).mean(axis=1)
         for found in (rows, leaning):

@@ -138,13 +138,37 @@ class TestBuilding:
         assert plan == {
             "name": "trades",
             "embedder": "minilm",
-            "prefixed": 2,
+            "prefixed": 3,
+            "prefixed_templates": 3,
+            "prefixed_targets": 2,
             "prefixes": {
                 "salience": "This is a test.",
                 "instruction": "Complete this:",
                 "salience+instruction": "This is a test. Complete this:",
+                "placebo-1": "It rained.",
+                "placebo-2": "Trains left.",
+                "placebo-3": "The shop opens.",
+                "placebo-4": "A book lies here.",
+                "placebo-5": "Read on.",
             },
+            "placebos": [f"placebo-{place}" for place in range(1, 6)],
+            "bound": 0.2,
+            "least": 10,
+            "reliability": 0.6,
         }
+
+    def test_the_plan_carries_what_verdicts_rest_on(self, made: Whole) -> None:
+        own = made.declared[TRADES]
+        settings = own.settings.model_copy(update={"bound": 0.5, "least": 24, "reliability": 0.75})
+        plan = build(Declaration(own.name, own.family, settings, own.source), Catalogue(models={})).plan
+        changed = {"bound": 0.5, "least": 24, "reliability": 0.75}
+        assert plan == made.built[TRADES][1] | changed
+
+    def test_a_source_without_prefixes_has_none_in_its_plan(self, made: Whole) -> None:
+        own = made.declared[TRADES]
+        source = own.source.model_copy(update={"framings": None})
+        plan = build(Declaration(own.name, own.family, own.settings, source), Catalogue(models={})).plan
+        assert (plan["prefixes"], plan["placebos"]) == ({}, [])
 
     def test_what_evolved_comes_with_its_history(self, made: Whole) -> None:
         tables, plan = made.built[EVOLVED]
@@ -181,10 +205,9 @@ class TestAsking:
         assert (likelihoods.table, likelihoods.operation, likelihoods.by) == ("likelihoods", "loglikelihood", "")
         assert likelihoods.rows.groupby("framing").size().to_dict() == {
             "bare": 140,
-            "salience": 56,  # two attributes, seven templates, four targets
-            "instruction": 56,
-            "salience+instruction": 56,
+            **dict.fromkeys(plan["prefixes"], 60),  # three attributes, two and three templates, four targets
         }
+        assert len(plan["prefixes"]) == 8
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
         assert before == {"bare": "", **plan["prefixes"]}
         assert (embeddings.table, embeddings.operation, embeddings.by) == ("embeddings", "embed", "minilm")
@@ -257,9 +280,20 @@ class TestDiagnosing:
             for model in ("toy", "other")
         }
 
-    def test_brittleness_rests_on_the_attributes_that_were_asked(self, found: Mapping[str, pd.DataFrame]) -> None:
-        rows = found["figures"].query("figure == 'brittleness' and part == 'seed' and model == 'toy'")
-        assert rows[["value", "n"]].to_numpy().tolist() == [[0.0, 2.0]]  # what stands before changes nothing here
+    def test_shifts_rest_on_the_attributes_that_were_asked(self, found: Mapping[str, pd.DataFrame]) -> None:
+        """What stands before changes nothing here."""
+        figures = found["figures"].query("part == 'seed' and model == 'toy'").set_index("figure")
+        for figure in ("level_shift", "reordering"):
+            assert figures.loc[figure, ["value", "n", "control"]].tolist() == [0, 3, 0]
+            assert figures.loc[f"placebo_{figure}", ["value", "n", "unit"]].tolist() == [0, 5, "placebos"]
+        rows = found["shifts"].query("set == 'seed' and model == 'toy'")
+        assert rows["placebo"].sum() == 5
+        assert len(rows) == 8
+
+    def test_of_five_attributes_nothing_is_concluded(self, found: Mapping[str, pd.DataFrame]) -> None:
+        judged = found["figures"].dropna(subset=["verdict"])
+        assert set(judged["figure"]) == {"spread", "r", "slope"}
+        assert set(judged["verdict"]) <= {"too little to tell", "instrument unfit"}
 
     def test_what_depends_on_no_model_stands_once(self, found: Mapping[str, pd.DataFrame]) -> None:
         rows = found["figures"][found["figures"]["model"].isna()]
@@ -328,7 +362,9 @@ class TestDiagnosing:
         found = diagnosis(records({name: made.frames(name) for name in BOTH}, subject("writer", "generate")))
         assert found["figures"]["model"].isna().all()
         assert found["biases"].empty
-        assert set(found["comparisons"]["figure"]) == {"semantic_diversity", "lexical_diversity"}
+        # What the evolution measured on its own model stays: diversities, and what was held out.
+        assert set(found["comparisons"]["model"]) == {"toy"}
+        assert not found["comparisons"]["transfer"].any()
 
     def test_nobody_has_no_figures(self) -> None:
         assert across([], RESAMPLING) == {}
@@ -341,7 +377,8 @@ class TestDiagnosing:
         assert set(shown) == {"any-model", "other", "toy"}
         assert set(shown["toy"]["items"]) == {"typical", "story", "met", "job", "seems"}
         r = found["figures"].query("part == 'seed' and model == 'toy' and figure == 'r'").iloc[0]["value"]
-        assert shown["toy"]["r"]["value"] == round(r, 3)
+        assert shown["toy"]["r"]["value"] == r
+        assert shown["toy"]["items"]["met"]["control"] is False
 
     def test_plots(self, found: Mapping[str, pd.DataFrame]) -> None:
         drawn = plots(found)
@@ -355,8 +392,9 @@ class TestCards:
         shown = card(made.declared[TRADES], *made.frames(TRADES))
         assert [config.name for config in shown.configs] == ["probes", "templates", "attributes"]
         assert shown.reading.endswith(
-            'For brittleness, the sentences of some attributes (2) were also put after "This is a test." and "Complete '
-            'this:", each alone and both.'
+            'The sentences of some attributes (3) were also put after "This is a test." and "Complete this:", each '
+            'alone and both; and as placebos "It rained.", "Trains left.", "The shop opens.", "A book lies here.", '
+            '"Read on.".'
         )
         assert shown.parameters == {"article": "agree"}
         assert shown.harness_task == "probes_trades"
@@ -385,7 +423,13 @@ class TestPage:
         )
         assert [section.title for section in shown] == ["Trades: other", "Trades: seed", "Trades: how it evolved"]
         titles = [part.title for part in shown[1].parts if isinstance(part, Picture)]
-        assert titles == ["Bias against the world", "How the templates go together", "What each template says"]
+        assert titles == [
+            "Bias against the world",
+            "How many templates and targets it takes",
+            "How the templates go together",
+            "What each template says",
+            "What stands before the sentences",
+        ]
         assert "5 templates evolved over 2 generations on toy, reworded by toy;" in shown[2].text
 
     def test_where_nobody_was_asked(self, made: Whole) -> None:

@@ -103,9 +103,14 @@ class TestTasks:
             "process_results": Function("group_difference.likelihood"),
             "metric_list": [
                 {
-                    "metric": "mean_bias",
-                    "aggregation": Function("group_difference.mean_bias"),
-                    "higher_is_better": False,
+                    "metric": "spread",
+                    "aggregation": Function("group_difference.spread"),
+                    "higher_is_better": None,
+                },
+                {
+                    "metric": "offset",
+                    "aggregation": Function("group_difference.offset"),
+                    "higher_is_better": None,
                 },
                 {
                     "metric": "validity",
@@ -139,7 +144,8 @@ class TestTasks:
     def test_without_a_criterion_there_is_no_validity(self, source) -> None:
         files = files_of(source, {})
         assert "criterion.json" not in files
-        assert [metric["metric"] for metric in read(files["probes_trades__hand.yaml"])["metric_list"]] == ["mean_bias"]
+        metrics = read(files["probes_trades__hand.yaml"])["metric_list"]
+        assert [metric["metric"] for metric in metrics] == ["spread", "offset"]
 
     def test_the_criterion(self, source) -> None:
         assert json.loads(files_of(source)["criterion.json"]) == CRITERION
@@ -147,7 +153,7 @@ class TestTasks:
     def test_direction_and_label_are_for_the_reader(self, source) -> None:
         text = files_of(source)["probes_trades__hand.yaml"]
         assert "# Trades, template set hand: " in text
-        assert "# Nats; positive means closer to men; 0: no difference." in text
+        assert "# Nats; positive means closer to men. Mostly about wordings.\n" in text
         assert "# Correlation of bias with men (%).\n" in text
 
     @pytest.mark.parametrize("words", ["50%: a # b", "{{ text }} {% if %}", "é “quoted” 'and' \\n"])
@@ -155,7 +161,7 @@ class TestTasks:
         labelled = {"criterion": {**LABELLED["criterion"], "label": words}}
         task = read(files_of(source, title=words, direction=words, **labelled)["probes_trades__hand.yaml"])
         assert task["task"] == "probes_trades__hand"
-        assert len(task["metric_list"]) == 2
+        assert len(task["metric_list"]) == 3
 
 
 class TestNames:
@@ -222,10 +228,17 @@ class TestLikelihood:
     @pytest.mark.parametrize("results", [[-2.5], [(-2.5,)], [(-2.5, True)], [[-2.5, False]]])
     def test_one_sentence(self, metrics, results) -> None:
         answer = ("odd", "baker", -1, 1, -2.5)
-        assert metrics().likelihood(DOC, results) == {"mean_bias": answer, "validity": answer}
+        assert metrics().likelihood(DOC, results) == {
+            "spread": answer,
+            "offset": answer,
+            "validity": answer,
+        }
 
     def test_without_a_criterion(self, metrics) -> None:
-        assert metrics({}).likelihood(DOC, [-2.5]) == {"mean_bias": ("odd", "baker", -1, 1, -2.5)}
+        assert metrics({}).likelihood(DOC, [-2.5]) == {
+            "spread": ("odd", "baker", -1, 1, -2.5),
+            "offset": ("odd", "baker", -1, 1, -2.5),
+        }
 
 
 class TestBiases:
@@ -252,7 +265,12 @@ class TestBiases:
             (template, attribute): k * bias(cells[template, attribute, k], poles) for template, attribute, k in cells
         }
         assert found == pytest.approx(expected, abs=1e-12)
-        assert metrics().mean_bias(answers) == pytest.approx(np.mean(list(expected.values())), abs=1e-12)
+        assert metrics().offset(answers) == pytest.approx(np.mean(list(expected.values())), abs=1e-12)
+        by_attribute = [
+            np.mean([value for (_, own), value in expected.items() if own == attribute])
+            for attribute in {attribute for _, attribute in expected}
+        ]
+        assert metrics().spread(answers) == pytest.approx(np.std(by_attribute, ddof=1), abs=1e-12)
 
     def test_a_cell_without_a_group_is_left_out_and_that_is_logged(self, metrics, caplog) -> None:
         holed = {
@@ -268,11 +286,21 @@ class TestBiases:
         assert [record.getMessage() for record in caplog.records] == ["2 of 4 biases lack the sentences of a group"]
 
     def test_mean_by_hand(self, metrics) -> None:
-        assert metrics().mean_bias(answers_of(SCORES)) == 0.625  # (3 - 2 - 1 + 2.5) / 4
+        assert metrics().offset(answers_of(SCORES)) == 0.625  # (3 - 2 - 1 + 2.5) / 4
+
+    def test_spread_by_hand(self, metrics) -> None:
+        # Baker (3 - 2) / 2 = .5, engineer (-1 + 2.5) / 2 = .75.
+        assert metrics().spread(answers_of(SCORES)) == pytest.approx(0.25 / math.sqrt(2), abs=1e-12)
+
+    def test_one_attribute_no_spread(self, metrics) -> None:
+        own = {cell: scores for cell, scores in SCORES.items() if cell[1] == "baker"}
+        assert math.isnan(metrics().spread(answers_of(own)))
+        assert metrics().offset(answers_of(own)) == 0.5
 
     @pytest.mark.parametrize("answers", [[], [("plain", "baker", 1, 1, -2.0)]])
     def test_no_bias_no_mean(self, metrics, answers) -> None:
-        assert math.isnan(metrics().mean_bias(answers))
+        assert math.isnan(metrics().offset(answers))
+        assert math.isnan(metrics().spread(answers))
 
 
 def means(**by_attribute: list[float]):

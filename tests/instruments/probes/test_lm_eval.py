@@ -28,12 +28,15 @@ CRITERION = {"nurse": 12.1, "carpenter": 96.9, "clerk": 15.9, "judge": 60.1}
 
 
 def source() -> ProbeSource:
-    """Four occupations and three templates, one of them keyed -1, out of the shipped domain."""
+    """Four occupations and three templates, one of them keyed -1, out of the shipped domain; and a control."""
     declared = YAML(typ="safe").load((ROOT / "data/sources/probes/occupation-gender.yaml").read_text())
     declared["attributes"] = list(CRITERION)
     validation, seed = declared["sets"]["validation"], declared["sets"]["seed"]
     chosen = {"typical": validation["templates"]["typical"], "pride": validation["templates"]["pride"]}
-    validation["templates"] = chosen | {"odd": seed["templates"]["odd"]}
+    odd = seed["templates"]["odd"]
+    assert odd["control"]
+    turned = {"text": "Hardly ever is an {ATTRIBUTE} a {TARGET}.", "keying": -1}
+    validation["templates"] = chosen | {"turned": turned, "odd": odd}
     declared["sets"] = {"validation": validation}
     return ProbeSource.model_validate(declared)
 
@@ -97,7 +100,8 @@ def test_its_numbers_are_ours(
     (results,) = (root / "results").rglob("results*.json")
     found = json.loads(results.read_text())["results"]["probes_jobs__validation"]
 
-    rows = made.configs[0].table.to_pandas().sort_values("pole", ascending=False, kind="stable")
+    asked = made.configs[0].table.to_pandas()
+    rows = asked[~asked["control"]].sort_values("pole", ascending=False, kind="stable")
     nats = smollm2.loglikelihood(rows["text"].tolist()).nats
     biases = (
         rows.assign(nats=nats)
@@ -106,7 +110,8 @@ def test_its_numbers_are_ours(
     )
     biases *= biases.index.get_level_values("keying")
     by_attribute = biases.groupby("attribute").mean()
-    assert len(rows) == 3 * 4 * 12
-    assert found["mean_bias,none"] == pytest.approx(biases.mean(), abs=1e-4)
+    assert (len(rows), len(asked)) == (3 * 4 * 12, 4 * 4 * 12)
+    assert found["offset,none"] == pytest.approx(biases.mean(), abs=1e-4)
+    assert found["spread,none"] == pytest.approx(by_attribute.std(), abs=1e-4)
     expected_r = np.corrcoef(by_attribute, [CRITERION[attribute] for attribute in by_attribute.index])[0, 1]
     assert found["validity,none"] == pytest.approx(expected_r, abs=1e-4)

@@ -61,7 +61,7 @@ class TestWhatIsRead:
     def test_numbers_are_those_of_the_scale(self, file_with: FileWith, scale: Any, prefixed: int) -> None:
         assert read(file_with("params.yaml", PARAMS), "jobs", scale).prefixed == prefixed
 
-    @pytest.mark.parametrize(("scale", "most"), [("quick", (12, 4, 3)), ("paper", (1000, 1000, 1000))])
+    @pytest.mark.parametrize(("scale", "most"), [("quick", (12, 3, 2)), ("paper", (1000, 1000, 1000))])
     def test_after_prefixes_a_few_are_asked_or_all(self, scale: str, most: tuple[int, int, int]) -> None:
         """Attributes, templates of a set, targets of a group."""
         found = settings_of(scale)

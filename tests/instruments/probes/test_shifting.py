@@ -18,6 +18,7 @@ from evenruler.instruments.probes.diagnose import shifting
 from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.measurement import as_metrics
+from evenruler.measurement.shifts import shift_figures
 from evenruler.models import LogLikelihoods
 from evenruler.tables import write_table
 from tests.instruments.probes.conftest import frames, scores_of
@@ -152,7 +153,7 @@ def diagnosed(trades) -> Diagnosed:
     """Diagnoses the scripted model, which was asked after some prefixes."""
 
     def make(
-        shifts: Mapping[str, float] = {INSTRUCTION: 0.75},  # noqa: B006 (read only)
+        shifts: Mapping[str, float] = {INSTRUCTION: 0.75},
         prefixes: Mapping[str, str] = CUES,
         biases: pd.DataFrame = STANDARD,
         asked: Callable[[pd.DataFrame], Any] = lambda rows: rows["id"] != "",
@@ -228,7 +229,7 @@ class TestReordering:
         assert row["rank_agreement"] == pytest.approx(stats.spearmanr([1, 2, 3, 6], [3, 2, 5, 6]).statistic)
 
     def test_its_figure_is_in_standard_deviations(self, rows) -> None:
-        found = {figure.figure: figure for figure in shifting.figures(rows, 0.9)}
+        found = {figure.figure: figure for figure in shift_figures(rows, 0.9, "attributes")}
         assert found["reordering"].value == pytest.approx(math.sqrt(4 / 14))
         assert found["level_shift"].value == pytest.approx(math.sqrt(3 / 14))
 
@@ -271,11 +272,6 @@ class TestPlacebos:
         assert figures["level_shift"]["value"] == pytest.approx(math.sqrt(2 / 3) * 0.75, abs=1e-12)
         assert not {"placebo_level_shift", "placebo_reordering"} & set(figures)
 
-    def test_alone_are_no_shift(self, diagnosed) -> None:
-        figures = figures_of(diagnosed(OF_RAIN, PLACEBOS))
-        assert pd.isna(figures["level_shift"]["value"])
-        assert figures["level_shift"]["reason"] == "nothing was asked after prefixes"
-
 
 class TestShortForm:
     def test_is_held_against_the_same_sentences_without_a_prefix(self, diagnosed) -> None:
@@ -306,7 +302,7 @@ class TestShortForm:
         assert "shifts" not in found
         for name in ("level_shift", "reordering"):
             assert pd.isna(figures_of(found)[name]["value"])
-            assert figures_of(found)[name]["reason"] == "nothing was asked after prefixes"
+            assert figures_of(found)[name]["reason"] == "fewer than 3 attributes were asked after prefixes"
 
 
 class TestWhereThereIsNone:
@@ -323,8 +319,8 @@ class TestWhereThereIsNone:
         rows = shifting.shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
         assert rows["level"].tolist() == [1]
         assert rows[["level_in_sd", "reordering_in_sd", "rank_agreement"]].isna().all(axis=None)
-        for figure in shifting.figures(rows, 0.9):
-            assert (figure.value, figure.reason) == (None, "all biases are equal without a prefix")
+        for figure in shift_figures(rows, 0.9, "attributes"):
+            assert (figure.value, figure.reason) == (None, "all attributes have the same score without a prefix")
 
     def test_an_attribute_that_was_asked_in_part_is_an_error(self, diagnosed) -> None:
         with pytest.raises(ValueError, match=r"^m: 4 sentences of trades after prefixes have no score$"):

@@ -42,7 +42,10 @@ licence: cc-by-4.0
 targets: {{men: [man, uncle], women: [woman, girl]}}
 attributes: [baker, engineer, clerk, cook, driver]
 criterion: {{file: trades.csv, column: men, label: men (%)}}
-framings: {{salience: This is a test., instruction: "Complete this:"}}
+framings:
+  salience: This is a test.
+  instruction: "Complete this:"
+  placebos: [It rained., Trains left., The shop opens., A book lies here., Read on.]
 sets:
   other:
     title: By others
@@ -122,7 +125,7 @@ def replies_of(declaration: Declaration, folder: Path) -> Path:
     return path
 
 
-def whole(folder: Path, prefixed: int = 2) -> Whole:
+def whole(folder: Path, prefixed: int = 3) -> Whole:
     """Evolve, and build."""
     written = declared_in(folder, TRADES, prefixed=prefixed)
     start = declared_in(folder, EVOLVED, evolve=EVOLVE)

@@ -21,7 +21,7 @@ FIGURES = (
     ),
     ("r", "r", "Pearson correlation of the attributes' mean bias with the criterion"),
     ("slope", "slope", "nats of bias for 10 more points of the criterion"),
-    ("r_exact", "r, exact", "r over attributes that the criterion names exactly (interval: Fisher's z)"),
+    ("r_exact", "r, exact", "r over attributes that the criterion names exactly"),
     ("alpha", "alpha", "Cronbach's alpha over attributes"),
     (
         "generalizability",

@@ -1,7 +1,7 @@
 """What users write of probes: settings, and sources with their criterion; and what a bias is."""
 
 from evenruler.instruments.probes.declare.criterion import Criterion
-from evenruler.instruments.probes.declare.equation import bias
+from evenruler.instruments.probes.declare.equation import bias, shared_words
 from evenruler.instruments.probes.declare.evolving import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.declare.settings import Article, Settings
 from evenruler.instruments.probes.declare.source import (
@@ -29,6 +29,7 @@ __all__ = [
     "bias",
     "halves",
     "load",
+    "shared_words",
     "takes",
     "without_slots",
 ]

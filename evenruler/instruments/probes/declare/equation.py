@@ -6,6 +6,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
+def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
+    """Words that two targets or more of one group share, and none of the other.
+
+    Whatever a model makes of such a word belongs to the whole group and to no regrouping of the targets, so that
+    regroupings are no control then: even models of random weights tell "young man, young woman" from "old man, old
+    woman".
+
+    Args:
+        targets: Slugs.
+        groups: [targets] the group of each.
+    """
+    having: dict[str, list[object]] = {}
+    for target, group in zip(targets, groups, strict=True):
+        for word in set(target.split("-")):
+            having.setdefault(word, []).append(group)
+    return sorted(word for word, own in having.items() if len(own) > 1 and len(set(own)) == 1)
+
+
 def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
     """How much likelier the sentences are with the first group's targets (PMPO, equation 1).
 

@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.probes.declare.equation import shared_words
 from evenruler.instruments.probes.declare.evolving import Evolve
 from evenruler.instruments.scaled import Scaled
 from evenruler.models.declared import Catalogue
@@ -70,7 +71,13 @@ class Settings(BaseSettings):
             found.append(Use(self.evolve.operator, "generate", "evolve.operator", tool=False))
         return found
 
-    def warnings(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
+    def warnings(self, source: Any) -> list[str]:
+        """Targets of one group that share a word: regroupings are no control then."""
+        groups = {target: group for group, words in source.targets.items() for target in words}
+        shared = shared_words(list(groups), list(groups.values()))
+        return [f"targets of one group share a word, so that nothing can be told: {', '.join(shared)}"] * bool(shared)
+
+    def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
         """Groups whose targets differ in mean length: a longer word makes any sentence less likely."""
         means = {group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()}
         (short, least), (long, most) = sorted(means.items(), key=lambda item: item[1])

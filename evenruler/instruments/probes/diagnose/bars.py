@@ -2,14 +2,17 @@
 
 import pandas as pd
 
+from evenruler.instruments.probes.declare import shared_words
+from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness
 
 
-def fitness(items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
-    """Whether a set measures on a model.
+def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
+    """Whether a set measures on a model, and can be told from regroupings at all.
 
     Args:
+        cube: Of the set on the model.
         items: Of the set on the model, with `template`, `control` and `high`, the upper end of the interval of the
             correlation with the rest.
         alpha: Of the set on the model.
@@ -18,6 +21,9 @@ def fitness(items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
     if len(turned):
         return Fitness(unfit=f"reversed on it, so that they say the opposite of the others: {', '.join(turned)}")
+    shared = shared_words(cube.targets, cube.poles.tolist())
+    if shared:
+        return Fitness(doubt=f"targets of one group share a word ({', '.join(shared)}), so no regrouping is a control")
     if alpha.low is None or alpha.high is None or alpha.low >= floor:
         return Fitness()
     said = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"

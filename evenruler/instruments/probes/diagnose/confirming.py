@@ -50,11 +50,13 @@ def _slope(biases: Floats, criterion: Floats) -> Floats:
 
 
 def _r(biases: Floats, criterion: Floats) -> Floats:
-    found: Floats = _slope(biases, criterion) * criterion.std(ddof=1) / (_spread(biases) * POINTS)
-    return found
+    spread = _spread(biases)
+    alike = spread == 0  # a regrouping in which nothing differs goes with nothing
+    found: Floats = _slope(biases, criterion) * criterion.std(ddof=1) / (np.where(alike, 1.0, spread) * POINTS)
+    return np.where(alike, 0.0, found)
 
 
-OF_SPREAD = _Statistic(SPREAD, _spread, POSITIVE, lambda control, biases: control)
+OF_SPREAD = _Statistic(SPREAD, _spread, POSITIVE, lambda control, biases: control or float(biases.std()))
 OF_CRITERION = (
     _Statistic(R, _r, CORRELATION, lambda control, biases, criterion: 1.0),
     _Statistic(SLOPE, _slope, PLAIN, lambda control, biases, criterion: float(POINTS * biases.std() / criterion.std())),
@@ -94,7 +96,7 @@ def _figures(
     why = _why_none(scores, beside, cube)
     for statistic in statistics:
         if why:
-            yield Figure(statistic.figure, None, len(scores), UNIT, reason=why)
+            yield Figure(statistic.figure, None, len(scores), UNIT, reason=why, bound=bound)
             continue
         yield from _figure(statistic, scores, beside, cube, bound, level)
 

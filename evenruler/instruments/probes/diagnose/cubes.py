@@ -25,6 +25,7 @@ class Cube:
     """[attributes, templates, targets] log-likelihoods, nats; their sign is changed where keying is -1."""
     attributes: list[str]
     templates: list[str]
+    targets: list[str]
     poles: NDArray[np.int8]
     """[targets] 1 for the group that a positive bias is closer to, -1 for the other."""
     tokens: NDArray[np.float64]
@@ -76,6 +77,7 @@ def _cube(rows: pd.DataFrame) -> Cube:
         stacked[complete],
         [str(name) for name in wide.index[complete]],
         templates,
+        [str(name) for name in poles.index],
         poles.to_numpy(dtype=np.int8),
         tokens.to_numpy(dtype=np.float64),
     )

@@ -76,7 +76,7 @@ def diagnose(
             *shift_figures(shifts, resampling.level, figuring.UNIT, None if of_set else UNASKED),
         ]
         alpha = next(figure for figure in found if figure.figure == "alpha")
-        fit = fitness(items, alpha, plan["reliability"])
+        fit = fitness(cube, items, alpha, plan["reliability"])
         figures += [(key, figure, fit) for figure in found]
     judged = judge([(figure, fit) for _, figure, fit in figures], plan["least"])
     told = pd.DataFrame([{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)])

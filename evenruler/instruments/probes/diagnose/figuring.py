@@ -73,7 +73,7 @@ def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, le
     exact = joined[joined["match"] == "exact"]
     for figure, correlate, rows in (
         ("rho", measurement.spearman, joined),
-        ("r_exact", measurement.pearson, exact),
+        ("r_exact", measurement.jackknifed_r, exact),
         ("rho_exact", measurement.spearman, exact),
     ):
         yield correlated(figure, correlate, rows["bias"].to_numpy(), rows["criterion"].to_numpy(), level, UNIT)

@@ -18,7 +18,7 @@ def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
     Args:
         cube: Of the set on the model.
         controls: Of the templates that stay out of its scores; they are held against all that are in.
-        level: Of the intervals of correlations (Fisher's z, over attributes).
+        level: Of the intervals of correlations (jackknife over attributes).
 
     Returns:
         By `schemas.ITEMS`, less what it is of and diversities. A correlation below 0 is that of a template which the
@@ -52,5 +52,5 @@ def _correlation(pairs: NDArray[np.float64], level: float) -> tuple[float, float
     pairs = pairs[~np.isnan(pairs).any(axis=1)]
     if len(pairs) < FEWEST_PAIRS or constant_columns(pairs).any():
         return math.nan, math.nan, math.nan
-    found = measurement.pearson(pairs[:, 0], pairs[:, 1], level)
+    found = measurement.jackknifed_r(pairs[:, 0], pairs[:, 1], level)
     return found.value, found.low, found.high

@@ -138,11 +138,11 @@ def figures() -> list[dict[str, Any]]:
     of_any: dict[str, Any] = {**dict.fromkeys(schemas.FIGURES.names), "part": "all"}
     none = {"n": 2, "unit": "lineages", "reason": "fewer than 5 lineages of models"}
     for name in ITEMS:
-        rows.append({"benchmark": name, **of_any, "figure": "alpha", **none})
+        rows.append({**of_any, "benchmark": name, "figure": "alpha", **none})
         for model in MODELS:
             known = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
-            rows.append({"benchmark": name, **of_any, "model": model, "figure": "answer", **known})
-    rows.append({"benchmark": "trust", **of_any, "figure": "rho_with_worry", **none})
+            rows.append({**of_any, "benchmark": name, "model": model, "figure": "answer", **known})
+    rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry", **none})
     return rows
 
 
