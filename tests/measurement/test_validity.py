@@ -7,7 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenruler.measurement import pearson, spearman
+from evenruler.measurement import jackknifed_r, pearson, spearman
+from evenruler.measurement.jackknife import CORRELATION, jackknife
 
 seeds = st.integers(0, 10_000)
 
@@ -115,3 +116,15 @@ class TestSpearman:
 def test_refuses(correlation, x, y, options, message):
     with pytest.raises(ValueError, match=message):
         correlation(x, y, **options)
+
+
+def test_the_jackknife_keeps_r_and_widens_with_one_far_pair():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=30)
+    y = x + rng.normal(size=30)
+    plain, left_out = pearson(x, y), jackknifed_r(x, y)
+    assert (left_out.value, left_out.p, left_out.n) == (plain.value, plain.p, 30)
+    expected = jackknife(lambda rows: float(np.corrcoef(rows.T)[0, 1]), np.column_stack([x, y]), scale=CORRELATION)
+    assert (left_out.low, left_out.high) == pytest.approx((expected.low, expected.high))
+    far = pearson([*x, 8], [*y, 8]), jackknifed_r([*x, 8], [*y, 8])
+    assert far[1].high - far[1].low > 1.5 * (far[0].high - far[0].low)

@@ -180,7 +180,7 @@ def test_the_readme_says_how_to_use_a_published_benchmark(consumer: Client, rele
     for command in commands(section("Use a published benchmark")):
         local = command.replace("HuggingFaceTB/SmolLM2-135M-Instruct", f"{model} --device cpu")
         said = consumer.run("bash", "-c", local, token="", RULER=str(released.folder))
-    assert "|mean_bias|" in said.replace(" ", "")
+    assert "|spread|" in said.replace(" ", "")
     assert "|validity|" in said.replace(" ", "")
     for folder in ("copied", "the-same", "ruler", "downloaded"):
         consumer.run("evenruler", "verify", folder)

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from evenruler.tables import rounded, without_last_bits
+from evenruler.tables.rounding import for_people
 
 
 @pytest.mark.parametrize(
@@ -40,3 +41,14 @@ def test_only_columns_of_floats_are_touched() -> None:
     assert (found["text"].tolist(), found["n"].tolist()) == (["a", "b"], [1234567, 2])
     assert found["value"].tolist()[0] == 0.333333
     assert found["value"].isna().tolist() == [False, True]
+
+
+def test_what_people_read_is_rounded_once() -> None:
+    content = {
+        "a": {"value": 0.924725, "p": 0.00216, "p_adjusted": 0.012987, "n": 43, "verdict": "x", "low": -0.0001},
+        "list": [1.23456, None, True],
+    }
+    assert for_people(content) == {
+        "a": {"value": 0.925, "p": 0.0022, "p_adjusted": 0.013, "n": 43, "verdict": "x", "low": 0.0},
+        "list": [1.235, None, True],
+    }

@@ -62,7 +62,7 @@ def values_for(probes: pd.DataFrame, biases: pd.DataFrame) -> list[float]:
     return values
 
 
-def cube_of(scores: Any, poles: Any = None, tokens: Any = None) -> Cube:
+def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = None) -> Cube:
     """A cube of scores [attributes, templates, targets]; the first half of the targets is the first group."""
     x: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
     n, templates, targets = x.shape
@@ -71,6 +71,7 @@ def cube_of(scores: Any, poles: Any = None, tokens: Any = None) -> Cube:
         x,
         [f"a{place:02}" for place in range(n)],
         [f"t{place}" for place in range(templates)],
+        [f"w{place:02}" for place in range(targets)] if words is None else list(words),
         signs.astype(np.int8),
         np.ones(targets) if tokens is None else np.asarray(tokens, dtype=np.float64),
     )

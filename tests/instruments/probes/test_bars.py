@@ -1,12 +1,15 @@
-"""Whether a set measures on a model."""
+"""Whether a set measures on a model, and can be told from regroupings."""
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.diagnose.bars import fitness
+from evenruler.instruments.probes.diagnose import bars
 from evenruler.measurement import Figure
+from evenruler.measurement.verdicts import Fitness
+from tests.instruments.probes.known import cube_of
 
 REVERSED = "reversed on it, so that they say the opposite of the others: "
 
@@ -21,6 +24,11 @@ def items(**highs: float) -> pd.DataFrame:
 def alpha(low: float | None, high: float | None) -> Figure:
     value = None if low is None or high is None else (low + high) / 2
     return Figure("alpha", value, 50, "attributes", low, high)
+
+
+def fitness(rows: pd.DataFrame, of: Figure, floor: float, words: str = "man uncle woman girl") -> Fitness:
+    """Of a set whose first two targets are of one group, and the last two of the other."""
+    return bars.fitness(cube_of(np.zeros((1, 1, 4)), words=words.split()), rows, of, floor)
 
 
 FINE = items(first=0.9, last=0.2)
@@ -66,3 +74,37 @@ class TestReversed:
     @pytest.mark.parametrize("high", [0.0, 0.01, math.nan])
     def test_only_for_sure(self, high) -> None:
         assert fitness(items(first=0.9, odd=high), alpha(0.8, 0.9), 0.6).unfit is None
+
+
+class TestSharedWords:
+    """A word that belongs to one group alone, in several of its targets: no regrouping can be a control."""
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            ("young-man young-woman old-man old-woman", "old, young"),
+            ("young-man youth old-man old-woman", "old"),
+            ("young-man man-so-young retiree elder", "man, young"),
+        ],
+    )
+    def test_leave_a_doubt(self, words, said) -> None:
+        found = fitness(FINE, alpha(0.8, 0.9), 0.6, words)
+        assert found.unfit is None
+        assert found.doubt == f"targets of one group share a word ({said}), so no regrouping is a control"
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            pytest.param("young-man boy old-woman lady", id="in-one-target"),
+            pytest.param("tall-man boy tall-woman tall-lady", id="of-both-groups"),
+            pytest.param("man manly womanly woman", id="parts-of-words"),
+            pytest.param("so-so boy girl lady", id="twice-in-one-target"),
+        ],
+    )
+    def test_leave_none(self, words) -> None:
+        assert fitness(FINE, alpha(0.8, 0.9), 0.6, words) == Fitness()
+
+    def test_a_reversed_item_goes_first_alpha_last(self) -> None:
+        words = "young-man young-woman old-man old-woman"
+        assert fitness(items(odd=-0.1), alpha(0.8, 0.9), 0.6, words).unfit == f"{REVERSED}odd"
+        assert fitness(FINE, alpha(0.1, 0.2), 0.6, words).unfit is None

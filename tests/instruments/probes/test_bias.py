@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from evenruler.instruments.probes.declare import bias
+from evenruler.instruments.probes.declare import bias, shared_words
 from tests.instruments.probes.conftest import KnownUnigramModel, frames
 
 GROUPS = ["men", "men", "women", "women", "women"]
@@ -94,3 +94,19 @@ class TestKnownUnigramModel:
         found = self.biases(compiled, "agree")
 
         assert found == pytest.approx({"baker": math.log(2) / 2, "engineer": math.log(2) / 2}, abs=1e-12)
+
+
+class TestSharedWords:
+    """A word of one group that no regrouping can part from it."""
+
+    @pytest.mark.parametrize(
+        ("targets", "shared"),
+        [
+            (["young-man", "young-woman", "old-man", "old-woman"], ["old", "young"]),
+            (["young-man", "youth", "elder", "old-woman"], []),
+            (["liberal", "left-winger", "conservative", "right-winger"], []),  # both groups have it
+            (["man", "he", "woman", "she"], []),
+        ],
+    )
+    def test_stands_twice_in_one_and_not_in_the_other(self, targets, shared) -> None:
+        assert shared_words(targets, [1, 1, -1, -1]) == shared

@@ -249,9 +249,15 @@ class TestWhereThereIsNone:
         found = found_in(cube_of(scores, poles), np.arange(20))
         assert set(found) == {"spread", "r", "slope"}
         for figure in found.values():
-            assert (figure.value, figure.p, figure.control, figure.bound) == (None, None, None, None)
-            assert (figure.n, figure.unit) == (20, "attributes")
+            assert (figure.value, figure.p, figure.control) == (None, None, None)
+            assert (figure.n, figure.unit, figure.bound) == (20, "attributes", 0.2)
             assert figure.reason == "the groups are not of equal size, two at least, so that there are no regroupings"
+
+    def test_what_is_null_has_a_verdict_all_the_same(self) -> None:
+        found = found_in(cube_of(np.random.default_rng(1).normal(size=(20, 3, 5)), [1, 1, 1, -1, -1]), np.arange(20))
+        judged = judge([(one, Fitness()) for one in found.values()], 10)
+        assert {one.verdict for one in judged} == {"too little to tell"}
+        assert {one.why for one in judged} == {"There is no figure to compare."}
 
     def test_one_attribute(self) -> None:
         found = found_in(cube_of(BY_HAND[:1, None, :]))
@@ -277,6 +283,25 @@ class TestWhereThereIsNone:
         scores[0, 0, 0] += blur
         found = found_in(cube_of(scores), np.arange(6))
         assert {figure.reason for figure in found.values()} == {"all values are equal"}
+
+
+class TestNothingButTheEffect:
+    """Four words that differ by group alone: in two of three regroupings nothing differs, so their median is 0."""
+
+    @pytest.fixture
+    def pure(self) -> Cube:
+        effects = np.array([1.0, -1, 2, -2, 0.5, 0.25, -0.5, 3, 1, 2, 4, -1])
+        return cube_of(-20 + effects[:, None, None] * [0.5, 0.5, -0.5, -0.5] + np.zeros((12, 2, 1)))
+
+    def test_the_control_is_none_and_the_bound_of_the_biases(self, pure) -> None:
+        found = found_in(pure, np.arange(12.0) ** 2)
+        assert [found[name].control for name in ("spread", "r", "slope")] == [0, 0, 0]
+        assert found["spread"].bound == pytest.approx(0.2 * pure.biases().mean(axis=1).std(ddof=0))
+        assert {found[name].p for name in ("spread", "r", "slope")} == {1 / 3}
+
+    def test_there_is_a_verdict(self, pure) -> None:
+        found = [one for one in found_in(pure, np.arange(12.0) ** 2).values() if one.bound is not None]
+        assert {one.verdict for one in judge([(one, Fitness()) for one in found], 10)} == {"too little to tell"}
 
 
 class TestAlphaOfRegroupings:

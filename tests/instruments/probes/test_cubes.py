@@ -90,8 +90,8 @@ class TestBiases:
         found = cube(probes, scores)
 
         assert found.poles.tolist() == [1, 1, -1, -1]
-        assert sorted(found.tokens[:2]) == [5, 6]
-        assert sorted(found.tokens[2:]) == [7, 9]
+        assert sorted(found.targets[:2]) == ["man", "uncle"]
+        assert found.tokens.tolist() == [tokens[target] for target in found.targets]
 
     def test_tokens_are_the_mean_over_sentences(self, sentences) -> None:
         probes = sentences(attributes=("smith", "cook"))

@@ -274,6 +274,22 @@ class TestVerdicts:
         assert rows[1.0]["spread"]["verdict"] == "instrument unfit"
         assert rows[1.0]["spread"]["why"].endswith(f": {said}, below 1.")
 
+    def test_targets_of_a_group_that_share_a_word_have_none(self, compiled) -> None:
+        targets = {"men": ["tall man", "tall uncle"], "women": ["woman", "girl"]}
+        sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
+        probes, _, attributes = frames(
+            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION, targets=targets)
+        )
+        short = probes.assign(target=probes["target"].str.removeprefix("tall-"))
+        found = diagnose(probes, attributes, scores_of(probes, values_for(short, BIAS)), NO_PREFIXES, PLAN, RESAMPLING)
+        for name in ("spread", "r", "slope"):
+            row = figures_of(found)[name]
+            assert row["verdict"] == "too little to tell"
+            assert row["why"] == (
+                "It cannot be told on this model: targets of one group share a word (tall), so no regrouping is a "
+                "control."
+            )
+
     def test_p_is_adjusted_over_all_sets_and_nothing_else_depends_on_others(self, compiled) -> None:
         """Another set of the instrument changes p_adjusted, and what is said of it."""
         one = {"hand": {"title": "By hand", "templates": TEMPLATES}}
@@ -390,7 +406,8 @@ class TestTables:
         for name in ("spread", "r", "slope", "generalizability"):
             assert pd.isna(rows[name]["value"])
             assert rows[name]["reason"].startswith("the groups are not of equal size, two at least")
-            assert pd.isna(rows[name]["verdict"])
+        for name in ("spread", "r", "slope"):
+            assert rows[name]["verdict"] == "too little to tell"
         assert rows["alpha"]["value"] == pytest.approx(pingouin.cronbach_alpha(BIAS)[0], abs=1e-12)
         assert pd.isna(rows["alpha"]["control"])
         assert rows["offset"]["value"] == pytest.approx(BIAS.to_numpy().mean(), abs=1e-12)

@@ -11,7 +11,7 @@ from scipy import stats
 from evenruler import measurement
 from evenruler.instruments.probes.diagnose.figuring import further_validity, mean_interval, of_sets, reliability
 from evenruler.measurement import Figure
-from evenruler.measurement.jackknife import BELOW_ONE, jackknife
+from evenruler.measurement.jackknife import BELOW_ONE, CORRELATION, jackknife
 from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, RESAMPLING
 
 ATTRIBUTES = pd.DataFrame({"criterion": CRITERION.values, "match": CRITERION.matches})
@@ -47,11 +47,14 @@ class TestFurtherValidity:
         assert found.low < found.value < found.high
         assert (found.reason, found.bound) == (None, None)
 
-    def test_with_the_interval_of_fishers_z(self) -> None:
+    def test_with_the_jackknifes_interval_of_r(self) -> None:
         names = [name for name in KNOWN if CRITERION.matches[name] == "exact"]
-        interval = stats.pearsonr(MEAN[names], [CRITERION.values[name] for name in names]).confidence_interval(0.9)
+        numbers = [CRITERION.values[name] for name in names]
+        interval = jackknife(
+            lambda x, y: stats.pearsonr(x, y).statistic, MEAN[names], numbers, scale=CORRELATION, level=0.9
+        )
         found = validity()["r_exact"]
-        assert (found.low, found.high) == pytest.approx(tuple(interval), abs=1e-12)
+        assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
     def test_a_model_that_leans_the_other_way_has_the_other_sign(self) -> None:
         there, turned = validity(), validity(-MEAN)

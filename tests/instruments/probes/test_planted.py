@@ -71,7 +71,8 @@ class Truth:
         scores, own = self.draw(seed)
         standard = own / self.attributes if self.attributes else np.zeros(50)
         criterion = 50 + 20 * (0.8 * standard + 0.6 * np.random.default_rng(seed + 10_000).normal(size=50))
-        cube = Cube(scores, ATTRIBUTES, TEMPLATES, POLES.astype(np.int8), TOKENS.astype(float))
+        words = [*TARGETS["men"], *TARGETS["women"]]
+        cube = Cube(scores, ATTRIBUTES, TEMPLATES, words, POLES.astype(np.int8), TOKENS.astype(float))
         return cube, pd.Series(criterion, index=ATTRIBUTES)
 
     def spread_of(self, seed: int) -> Figure:

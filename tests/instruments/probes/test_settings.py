@@ -124,6 +124,13 @@ class TestWhatItMeans:
             Use("talker", "generate", "evolve.operator", tool=False),
         ]
 
+    def test_targets_of_a_group_that_share_a_word_are_warned_of(self, source: Callable[..., ProbeSource]) -> None:
+        shared = {"men": ["young man", "young uncle"], "women": ["woman", "girl"]}
+        assert settings_of().warnings(source(targets=shared)) == [
+            "targets of one group share a word, so that nothing can be told: young"
+        ]
+        assert settings_of().warnings(source()) == []
+
     def test_articles_of_sets(self) -> None:
         assert settings_of(article="literal").article_of("hand") == "literal"
         by_set = settings_of(article={"hand": "literal"})

@@ -1,0 +1,70 @@
+"""Tokens of words by tokenizers that are at hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from evenruler.models.entry import ModelEntry
+from evenruler.project.token_lengths import KEPT, lengths, tokenizer_of
+
+HERE = {"kind": "causal", "licence": "none", "origin": "ours"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("EVENRULER_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def tokenizer(tmp_path: Path) -> Path:
+    """A tokenizer that knows letters, and cuts at spaces and hyphens."""
+    letters = {letter: place for place, letter in enumerate("?abcdefghijklmnopqrstuvwxyz-")}
+    made = Tokenizer(
+        models.BPE(vocab={**letters, "ma": 90, "man": 91}, merges=[("m", "a"), ("ma", "n")], unk_token="?")
+    )
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    path = tmp_path / "models/own/tokenizer.json"
+    path.parent.mkdir(parents=True)
+    made.save(str(path))
+    return path
+
+
+def test_tokens_of_words_within_a_sentence(tokenizer) -> None:
+    assert lengths(tokenizer, ["man", "he", "ma n"]) == [1, 2, 2]
+
+
+def test_they_are_kept(tokenizer, cache, monkeypatch) -> None:
+    lengths(tokenizer, ["man"])
+    assert list(json.loads((cache / KEPT).read_text()).values()) == [[1]]
+    monkeypatch.setattr("tokenizers.Tokenizer.from_file", lambda path: pytest.fail("loaded again"), raising=False)
+    assert lengths(tokenizer, ["man"]) == [1]
+
+
+def test_what_was_kept_and_is_broken_is_counted_again(tokenizer, cache) -> None:
+    cache.mkdir()
+    (cache / KEPT).write_text("{")
+    assert lengths(tokenizer, ["he"]) == [2]
+
+
+def test_of_a_folder_of_the_user(tokenizer, tmp_path) -> None:
+    entry = ModelEntry(source="local:models/own", **HERE)
+    assert tokenizer_of(tmp_path, "own", entry) == tokenizer
+    assert tokenizer_of(tmp_path / "elsewhere", "own", entry) is None
+
+
+def test_of_a_package_once_it_is_converted(cache, tmp_path) -> None:
+    entry = ModelEntry(source="package:some/model.gguf", sha256="0" * 64, **HERE)
+    assert tokenizer_of(tmp_path, "small", entry) is None
+    made = cache / "models/small-0000/tokenizer.json"
+    made.parent.mkdir(parents=True)
+    made.touch()
+    assert tokenizer_of(tmp_path, "small", entry) == made
+
+
+def test_none_of_an_untrained_one(tmp_path) -> None:
+    """It has that of the model that it is made of, which is looked at itself."""
+    assert tokenizer_of(tmp_path, "random", ModelEntry(source="untrained:small", **HERE)) is None

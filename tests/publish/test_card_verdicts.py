@@ -1,0 +1,85 @@
+"""What a card says may be said, how items go together, and what stands beside others."""
+
+from dataclasses import replace
+
+import pytest
+
+from evenruler.publish.card import render_card
+from evenruler.publish.contents import Quality
+from tests.publish.test_card import body_of, section, table, with_evidence
+
+JUDGED = {
+    "value": 0.924725,
+    "low": 0.8851,
+    "high": 0.9454,
+    "p": 0.0021645,
+    "n": 43,
+    "unit": "attributes",
+    "control": 0.38449,
+    "difference_low": 0.3,
+    "difference_high": 0.5,
+    "bound": 0.2,
+    "p_adjusted": 0.012987,
+    "verdict": "beyond control",
+    "why": "If nothing were there, it would be as large with a probability of 0.013 (adjusted).",
+}
+
+
+HEADER = "| part | model | amount | value | control | p | verdict | why |"
+ITEMS = {
+    "odd": {"control": True, "item_rest_correlation": -0.8249, "low": -0.9, "high": -0.71},
+    "plain": {"control": False, "item_rest_correlation": 0.885, "low": None, "high": None},
+    "flat": {"control": False, "item_rest_correlation": None, "low": None, "high": None},
+}
+
+
+class TestVerdicts:
+    def test_stand_before_the_figures_each_rounded_once(self, benchmark):
+        body = body_of(with_evidence(benchmark, r=JUDGED))
+        assert table(body, HEADER) == [
+            ["`hand`", "tiny", "r", "0.92 [0.89, 0.95], n = 43", "0.38", "0.013", "**beyond control**", JUDGED["why"]]
+        ]
+        assert body.index("## What may be said") < body.index("## Quality")
+
+    def test_without_control_and_p(self, benchmark):
+        gone = ("control", "p_adjusted")
+        record = {key: value for key, value in JUDGED.items() if key not in gone} | {"verdict": "too little to tell"}
+        found = table(
+            body_of(with_evidence(benchmark, r=record)),
+            "| part | model | amount | value | control | p | verdict | why |",
+        )
+        assert found[0][4:7] == ["none", "none", "**too little to tell**"]
+
+    def test_no_section_where_nothing_is_judged(self, benchmark):
+        assert "What may be said" not in render_card(benchmark)
+
+
+class TestItems:
+    def test_controls_last_and_named(self, benchmark):
+        found = table(body_of(with_evidence(benchmark, items=ITEMS)), "| item | tiny |")
+        assert found == [
+            ["`flat`", "none"],
+            ["`plain`", "0.89"],
+            ["`odd` (a control, in no score)", "-0.82 [-0.90, -0.71]"],
+        ]
+
+
+class TestCompared:
+    def test_differences_with_their_sign(self, benchmark):
+        compared = {
+            "seed": {"alpha": {"value": 0.9, "other": 0.8, "difference": 0.104, "low": -0.02, "high": 0.2}},
+            "human": {"alpha": {"other": 0.8, "reason": "no value"}},
+        }
+        given = replace(with_evidence(benchmark, compared=compared), compared=[Quality("alpha", "alpha", "alpha")])
+        assert table(body_of(given), "| model | against | alpha |") == [
+            ["tiny", "seed", "+0.10 [-0.02, +0.20]"],
+            ["tiny", "human", ""],
+        ]
+        assert "Against others" in section(body_of(given), "Quality")
+
+
+@pytest.mark.parametrize("lacking", [{}, {"items": {}}])
+def test_nothing_is_said_of_what_is_not_there(benchmark, lacking):
+    body = body_of(with_evidence(benchmark, **lacking))
+    assert "Correlation of every item" not in body
+    assert "Against others" not in body
