@@ -12,8 +12,11 @@ from evenruler.measurement.checks import Floats, check_level
 from evenruler.measurement.jackknife import FEWEST_UNITS, of_left_out
 from evenruler.measurement.resampling import Interval
 
-MOST = 200_000
-"""Regroupings that are counted one by one; with more, a sample would be needed."""
+MOST = 10_000
+"""Regroupings that are counted one by one; of more, so many are drawn."""
+
+SEED = 0
+"""Of what is drawn."""
 
 _SAME = 1e-9
 """Of the values: those that differ by no more of their size are equal, as two orders of one sum are."""
@@ -47,18 +50,35 @@ def halves(n: int) -> NDArray[np.int8]:
         [C(n, n/2) / 2, n] of 1 and -1; the first unit is always 1.
 
     Raises:
-        ValueError: n is odd or 0, or there are more than `MOST` ways.
+        ValueError: n is odd or 0.
     """
     if n < 2 or n % 2:
         raise ValueError(f"{n} units cannot be halved")
-    ways = comb(n, n // 2) // 2
-    if ways > MOST:
-        raise ValueError(f"{n} units can be halved in {ways:,} ways, more than {MOST:,}")
-    found = np.full((ways, n), -1, dtype=np.int8)
+    found = np.full((comb(n, n // 2) // 2, n), -1, dtype=np.int8)
     found[:, 0] = 1
     for row, others in enumerate(combinations(range(1, n), n // 2 - 1)):
         found[row, list(others)] = 1
     return found
+
+
+def regroupings(groups: ArrayLike) -> NDArray[np.int8]:
+    """All ways to part units into two groups of equal size; where they are more than `MOST`, so many of them.
+
+    Args:
+        groups: [n] 1 for the first group, -1 for the other; of equal size.
+
+    Returns:
+        [k, n] of 1 and -1, the first unit always 1; the groups as they are among them.
+
+    Source: Phipson and Smyth (2010), Permutation p-values should never be zero, for counting them in.
+    """
+    signs = np.asarray(groups, dtype=np.int8)
+    n = len(signs)
+    if comb(n, n // 2) // 2 <= MOST:
+        return halves(n)
+    drawn = np.random.default_rng(SEED).permuted(np.tile(signs, (MOST, 1)), axis=1)
+    drawn[0] = signs
+    return drawn * drawn[:, :1]
 
 
 def regrouped(
@@ -128,6 +148,6 @@ def _differences(scores: ArrayLike, groups: ArrayLike) -> tuple[Floats, int, NDA
         raise ValueError("expected two groups of equal size, 1 and -1, of the units of the last axis")
     if not np.isfinite(x).all():
         raise ValueError("scores must be finite")
-    ways = halves(len(signs))
+    ways = regroupings(signs)
     differences = np.moveaxis(x @ (ways.astype(np.float64) / (len(signs) / 2)).T, -1, 0)
     return differences, int(np.flatnonzero((ways == signs * signs[0]).all(axis=1))[0]), signs

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenruler.measurement.regrouping import MOST, beyond_regroupings, halves, regrouped
+from evenruler.measurement.regrouping import MOST, beyond_regroupings, halves, regrouped, regroupings
 
 
 def spread(differences):
@@ -39,9 +39,20 @@ class TestHalves:
         with pytest.raises(ValueError, match="cannot be halved"):
             halves(n)
 
-    def test_too_many(self):
-        with pytest.raises(ValueError, match=f"more than {MOST:,}"):
-            halves(24)
+    def test_of_very_many_some_are_drawn_the_own_among_them(self):
+        groups = np.repeat([1, -1], 12)[np.random.default_rng(2).permutation(24)]
+        found = regroupings(groups)
+        assert found.shape == (MOST, 24)
+        assert (found.sum(axis=1) == 0).all()
+        assert (found[:, 0] == 1).all()
+        assert found[0].tolist() == (groups * groups[0]).tolist()
+        assert np.array_equal(found, regroupings(groups))
+        x = np.random.default_rng(3).normal(size=(30, 24)) + groups * np.linspace(-2, 2, 30)[:, None]
+        ranked = regrouped(x, groups, lambda biases: biases.std(axis=-1, ddof=1))
+        assert (ranked.rank, ranked.n) == (1, MOST)
+
+    def test_of_few_all_are_counted(self):
+        assert np.array_equal(regroupings([-1, 1, 1, -1]), halves(4))
 
 
 class TestRegrouped:

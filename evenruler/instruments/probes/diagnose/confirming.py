@@ -16,7 +16,7 @@ from evenruler.instruments.probes.diagnose.figuring import UNIT
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import FEWEST_PAIRS, Figure, finite
 from evenruler.measurement.jackknife import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale, jackknife
-from evenruler.measurement.regrouping import beyond_regroupings, halves, regrouped
+from evenruler.measurement.regrouping import beyond_regroupings, regrouped, regroupings
 
 Floats = NDArray[np.float64]
 
@@ -152,6 +152,6 @@ def alpha_of_regroupings(cube: Cube) -> float | None:
     """Median alpha over all regroupings of the targets: how far wordings agree where groups mean nothing."""
     if not cube.balanced or min(cube.scores.shape[:2]) < 2:
         return None
-    ways = halves(len(cube.poles)).astype(np.float64) / (len(cube.poles) / 2)
+    ways = regroupings(cube.poles).astype(np.float64) / (len(cube.poles) / 2)
     differences = np.moveaxis(cube.scores @ ways.T, -1, 0)
     return finite(float(np.median([measurement.cronbach_alpha(x) for x in differences])))
