@@ -78,7 +78,8 @@ def regroupings(groups: ArrayLike) -> NDArray[np.int8]:
         return halves(n)
     drawn = np.random.default_rng(SEED).permuted(np.tile(signs, (MOST, 1)), axis=1)
     drawn[0] = signs
-    return drawn * drawn[:, :1]
+    found: NDArray[np.int8] = drawn * drawn[:, :1]
+    return found
 
 
 def regrouped(
