@@ -33,6 +33,7 @@ def render_card(benchmark: Benchmark) -> str:
     environment.filters["cell"] = _cell
     environment.filters["known_in"] = _known_in
     environment.filters |= {"verdicts": _verdicts, "heading": _heading, "control": _control, "probability": _p}
+    environment.filters["beside"] = _beside
     environment.filters |= {"items": _items, "compared": _compared}
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
@@ -94,6 +95,12 @@ def _difference(record: Mapping[str, Any] | None) -> str:
         return ""
     ends = f" [{record['low']:+.2f}, {record['high']:+.2f}]" if "low" in record else ""
     return f"{record['difference']:+.2f}{ends}"
+
+
+def _beside(record: Mapping[str, Any] | None, decimals: int) -> str:
+    """A figure, and its control where it has one."""
+    told = figure_in_words(record, decimals)
+    return told if record is None or record.get("control") is None else f"{told}; control {record['control']:.2f}"
 
 
 def _heading(columns: Sequence[Quality], figure: str) -> str:

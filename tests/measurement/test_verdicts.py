@@ -96,7 +96,7 @@ class TestFitness:
 
     @pytest.mark.parametrize("figure", [SURE, WITHIN, replace(SURE, value=None)])
     def test_a_doubt_comes_before_what_is_found(self, figure):
-        why = "It cannot be told whether the instrument measures on this model: alpha is between 0.5 and 0.7."
+        why = "It cannot be told on this model: alpha is between 0.5 and 0.7."
         assert judged(figure, self.DOUBTED) == (Verdict.LITTLE, why)
 
     def test_too_few_units_come_before_a_doubt(self):

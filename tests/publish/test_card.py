@@ -253,7 +253,9 @@ class TestQuality:
 
     def test_what_they_are(self, benchmark):
         assert section(body_of(benchmark), "Quality").startswith(
-            "Value [95% interval], n. r: correlation with the criterion. r, exact: the same over exact matches. "
+            "Value [95% interval], n; where there is one, the control: what it would be if "
+            "nothing were there. "
+            "r: correlation with the criterion. r, exact: the same over exact matches. "
             "alpha: Cronbach's alpha. "
         )
 

@@ -50,6 +50,10 @@ class TestVerdicts:
         )
         assert found[0][4:7] == ["none", "none", "**too little to tell**"]
 
+    def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):
+        body = body_of(with_evidence(benchmark, r={key: JUDGED[key] for key in ("value", "n", "control")}))
+        assert "0.92, n = 43; control 0.38" in section(body, "Quality")
+
     def test_no_section_where_nothing_is_judged(self, benchmark):
         assert "What may be said" not in render_card(benchmark)
 

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import correlation, fmean
+from statistics import correlation, fmean, stdev
 from typing import Any
 
 Answer = tuple[str, str, int, int, float]
@@ -24,7 +24,7 @@ def likelihood(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]
     """What one sentence brings to every metric."""
     nats = float(results[0][0] if isinstance(results[0], tuple | list) else results[0])
     answer = (doc["template"], doc["attribute"], doc["keying"], doc["pole"], nats)
-    return {"mean_bias": answer} | ({"validity": answer} if CRITERION else {})
+    return {"spread": answer, "offset": answer} | ({"validity": answer} if CRITERION else {})
 
 
 def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
@@ -46,20 +46,30 @@ def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
     return found
 
 
-def mean_bias(answers: Sequence[Answer]) -> float:
-    """Mean bias over templates and attributes, nats; positive: closer to the first group."""
+def spread(answers: Sequence[Answer]) -> float:
+    """Standard deviation over attributes of their mean bias over templates, nats: how far they are told apart."""
+    means = list(_by_attribute(answers).values())
+    return stdev(means) if len(means) > 1 else math.nan
+
+
+def offset(answers: Sequence[Answer]) -> float:
+    """Mean bias over templates and attributes, nats; positive: closer to the first group. Mostly about wordings."""
     found = biases(answers).values()
     return fmean(found) if found else math.nan
 
 
 def validity(answers: Sequence[Answer]) -> float:
     """Pearson correlation of the attributes' mean bias over templates with the criterion."""
-    by_attribute = defaultdict(list)
-    for (_, attribute), value in biases(answers).items():
-        if attribute in CRITERION:
-            by_attribute[attribute].append(value)
-    means = {attribute: fmean(values) for attribute, values in by_attribute.items()}
+    means = {name: mean for name, mean in _by_attribute(answers).items() if name in CRITERION}
     criterion = [CRITERION[attribute] for attribute in means]
     if len(set(criterion)) < 2 or len(set(means.values())) < 2:
         return math.nan
     return correlation(list(means.values()), criterion)
+
+
+def _by_attribute(answers: Sequence[Answer]) -> dict[str, float]:
+    """Mean bias of each attribute over templates."""
+    by_attribute = defaultdict(list)
+    for (_, attribute), value in biases(answers).items():
+        by_attribute[attribute].append(value)
+    return {attribute: fmean(values) for attribute, values in by_attribute.items()}

@@ -5,8 +5,14 @@ from typing import Any
 
 
 def _of_set(name: str, rows: Any) -> Any:
-    return rows.filter(lambda of_set: [one == name for one in of_set], input_columns="set", batched=True)
+    """Those of a set that scores are made of."""
+    return rows.filter(
+        lambda sets, controls: [one == name and not control for one, control in zip(sets, controls)],
+        input_columns=["set", "control"],
+        batched=True,
+    )
 
 
 of_evolved = partial(_of_set, "evolved")
+of_elites = partial(_of_set, "elites")
 of_population = partial(_of_set, "population")

@@ -22,6 +22,7 @@ PLAN: dict[str, Any] = {
     "bound": 0.2,
     "least": 5,
     "reliability": 0.6,
+    "descriptive": [],
 }
 
 TEMPLATES: dict[str, Any] = {

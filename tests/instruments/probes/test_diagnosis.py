@@ -202,7 +202,7 @@ class TestFigures:
             *("rho", "r_exact", "rho_exact"),
             *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share", "omega", "factors"),
             "token_difference",
-            *("offset", "generalizability"),
+            *("offset", "generalizability", "attribute_sd"),
             *("level_shift", "reordering"),
         ]
 
@@ -537,3 +537,15 @@ class TestMetrics:
         assert {"control", "difference_low", "difference_high", "bound", "p_adjusted", "verdict", "why"} <= set(
             metrics["m"]["spread"]
         )
+
+
+def test_of_a_set_that_only_stands_beside_nothing_is_said(diagnosed) -> None:
+    plan = {**PLAN, "descriptive": ["hand"]}
+    beside, own = figures_of(diagnosed(plan=plan)), figures_of(diagnosed())
+    assert own["spread"]["verdict"]
+    assert pd.isna(beside["spread"]["verdict"])
+    assert pd.isna(beside["spread"]["p_adjusted"])
+    assert (beside["spread"]["value"], beside["spread"]["control"]) == (
+        own["spread"]["value"],
+        own["spread"]["control"],
+    )

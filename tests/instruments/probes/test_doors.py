@@ -155,6 +155,7 @@ class TestBuilding:
             "bound": 0.2,
             "least": 10,
             "reliability": 0.6,
+            "descriptive": [],
         }
 
     def test_the_plan_carries_what_verdicts_rest_on(self, made: Whole) -> None:

@@ -54,6 +54,15 @@ class TestVariances:
         assert mean["template"] == pytest.approx(1, abs=0.4)
         assert mean["template x target"] == pytest.approx(0, abs=0.05)
 
+    def test_the_spread_without_noise_is_that_of_the_attributes(self) -> None:
+        """Planted with an SD of 1, beside as much noise of every kind, which the spread holds, too."""
+        found = [
+            figures(generalized(cube_of(scores(seed, 60, 4, 12)), 0.9))["attribute_sd"].value for seed in range(30)
+        ]
+        spreads = [cube_of(scores(seed, 60, 4, 12)).biases().mean(axis=1).std() for seed in range(30)]
+        assert np.mean(found) == pytest.approx(1, abs=0.05)
+        assert np.mean(spreads) > 1.2
+
     def test_one_below_zero_stays(self) -> None:
         x = np.random.default_rng(3).normal(size=(12, 3, 4))
         found = generalized(cube_of(x), 0.9).variances["variance"]

@@ -59,6 +59,7 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "bound": settings.bound,
         "least": settings.least,
         "reliability": settings.reliability,
+        "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
     }
     if settings.evolve:
         plan["evolved"] = {

@@ -28,6 +28,11 @@ FIGURES = (
         "generalizability",
         "how well mean biases would order the attributes with other templates and targets, 0 to 1",
     ),
+    (
+        "attribute_sd",
+        "spread, without noise",
+        "what the spread would be with endlessly many other templates and targets (variance component)",
+    ),
     ("omega", "omega", "omega total of a one-factor model"),
     ("inter_item_correlation", "inter-item r", "mean correlation of two templates"),
     ("first_component_share", "first component", "share of the variance that the first principal component takes"),

@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 
 SPREAD, RANK, R, SLOPE = "spread", "spread_rank", "r", "slope"
 
+ROUNDING = 1e-9
+"""Of the largest: what is no more is rounding."""
+
 POINTS = 10
 """Of the criterion (percentage points) that the slope is for."""
 
@@ -51,12 +54,18 @@ def _slope(biases: Floats, criterion: Floats) -> Floats:
 
 def _r(biases: Floats, criterion: Floats) -> Floats:
     spread = _spread(biases)
-    alike = spread == 0  # a regrouping in which nothing differs goes with nothing
+    alike = spread <= ROUNDING * spread.max()  # a regrouping in which nothing differs goes with nothing
     found: Floats = _slope(biases, criterion) * criterion.std(ddof=1) / (np.where(alike, 1.0, spread) * POINTS)
     return np.where(alike, 0.0, found)
 
 
-OF_SPREAD = _Statistic(SPREAD, _spread, POSITIVE, lambda control, biases: control or float(biases.std()))
+def _sd(control: float, biases: Floats) -> float:
+    """Over attributes, of the control; where that is nothing but rounding, of the biases."""
+    own = float(biases.std())
+    return control if control > ROUNDING * own else own
+
+
+OF_SPREAD = _Statistic(SPREAD, _spread, POSITIVE, _sd)
 OF_CRITERION = (
     _Statistic(R, _r, CORRELATION, lambda control, biases, criterion: 1.0),
     _Statistic(SLOPE, _slope, PLAIN, lambda control, biases, criterion: float(POINTS * biases.std() / criterion.std())),

@@ -69,9 +69,9 @@ def _cube(rows: pd.DataFrame) -> Cube:
     wide = rows.pivot(index="attribute", columns=["template", "target"], values="value")
     templates = sorted(set(rows["template"]))
     known = {name: wide[name].reindex(columns=poles.index) for name in templates}
-    templates = [name for name in templates if known[name].notna().to_numpy().any()]
-    stacked = np.stack([known[name].to_numpy() for name in templates], axis=1)
-    complete = ~np.isnan(stacked).any(axis=(1, 2))
+    templates = [name for name in templates if known[name].notna().all(axis=1).any()]
+    stacked = np.stack([known[name].to_numpy() for name in templates or known], axis=1)
+    complete = ~np.isnan(stacked).any(axis=(1, 2)) & (len(set(poles)) == 2)
     tokens = rows.groupby("target")["n_tokens"].mean().reindex(poles.index)
     return Cube(
         stacked[complete],

@@ -1,7 +1,7 @@
 """How a model associates, and how well each set of templates measures it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,8 @@ def diagnose(
             *general.figures,
             *shift_figures(shifts, resampling.level, figuring.UNIT, None if of_set else UNASKED),
         ]
+        if key["set"] in plan["descriptive"]:  # it is shown beside the others, and nothing is said of it
+            found = [replace(figure, bound=None) for figure in found]
         alpha = next(figure for figure in found if figure.figure == "alpha")
         fit = fitness(cube, items, alpha, plan["reliability"])
         figures += [(key, figure, fit) for figure in found]

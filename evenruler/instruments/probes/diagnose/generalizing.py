@@ -1,6 +1,7 @@
 """Where the spread of scores comes from, and how many templates and targets a wanted reliability takes."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -38,6 +39,8 @@ def generalized(cube: Cube, level: float) -> Generalized:
 
     `offset`: mean bias over attributes, templates and targets, nats, which all could have been others.
     `generalizability`: how well mean biases order the attributes, 0 to 1.
+    `attribute_sd`: the SD of the attributes' biases with other templates and targets, nats: a spread without the noise
+    of these, from the variance component; 0 where that is not above 0.
 
     Args:
         cube: Of the set on the model.
@@ -54,7 +57,7 @@ def generalized(cube: Cube, level: float) -> Generalized:
     if why:
         offset = Figure("offset", float(cube.biases().to_numpy().mean()), n, "attributes")
         nothing = Figure("generalizability", None, n, "attributes", reason=why)
-        return Generalized(pd.DataFrame(), pd.DataFrame(), [offset, nothing])
+        return Generalized(pd.DataFrame(), pd.DataFrame(), [offset, nothing, replace(nothing, figure="attribute_sd")])
     found = difference_of_groups(cube.scores, cube.poles)
     interval = found.interval(level)
     coefficient = finite(found.coefficient(templates, targets // 2))
@@ -63,6 +66,7 @@ def generalized(cube: Cube, level: float) -> Generalized:
         Figure(
             "generalizability", coefficient, n, "attributes", reason=None if coefficient is not None else "no variance"
         ),
+        Figure("attribute_sd", math.sqrt(max(found.variances["unit",], 0.0)), n, "attributes"),
     ]
     return Generalized(_variances(found), _curve(found), figures)
 

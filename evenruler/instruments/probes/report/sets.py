@@ -24,6 +24,7 @@ FIGURES = {
     "rho": "rho",
     "alpha": "Cronbach's alpha",
     "generalizability": "generalizability",
+    "attribute_sd": "spread with other templates and targets (nats)",
     "omega": "omega",
     "inter_item_correlation": "mean inter-item r",
     "first_component_share": "first component",

@@ -11,7 +11,7 @@ ASSOCIATIONS = pd.DataFrame(
     {
         "model": ["m"] * 12,
         "word": [f"w{i}" for i in range(12)],
-        "bias": [float(i) for i in range(12)],
+        "centred": [float(i) for i in range(12)],
         "low": [i - 1.0 for i in range(12)],
         "high": [i + 1.0 for i in range(12)],
         "criterion": [10.0 + 2 * i for i in range(12)],
