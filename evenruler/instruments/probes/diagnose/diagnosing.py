@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from evenruler import measurement
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.probes.diagnose import figuring, shifting
@@ -151,12 +149,5 @@ def _associations(biases: pd.DataFrame, known: pd.DataFrame, level: float) -> pd
 
 
 def _correlations(biases: pd.DataFrame) -> pd.DataFrame:
-    table = pd.DataFrame(
-        measurement.checks.correlation_matrix(biases.to_numpy()).reshape(len(biases.columns), -1)
-        if len(biases) > 1
-        else np.full((biases.shape[1],) * 2, np.nan),
-        index=biases.columns,
-        columns=biases.columns,
-    )
-    table = table.rename_axis(index="template", columns="other")
+    table = biases.corr().rename_axis(index="template", columns="other")
     return table.reset_index().melt(id_vars="template", var_name="other", value_name="correlation")

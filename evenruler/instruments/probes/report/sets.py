@@ -68,12 +68,6 @@ def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[st
         )
     pictures = [
         Picture(
-            "How many templates and targets it takes",
-            "Generalizability to expect of sets of other sizes; the dashed line is .8. Where more templates bring "
-            "nothing, the targets are what differs from one to the other, and more of them are needed.",
-            charts.curve(here["curve"]),
-        ),
-        Picture(
             "How the templates go together",
             "Correlation of two templates over attributes. A scale that measures one thing is evenly positive; "
             "a row of another colour is a template that measures something else.",
@@ -98,7 +92,16 @@ def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[st
                 charts.validity(known, source.criterion.label),
             ),
         )
-    if len(here["shifts"]):
+    if here["curve"]["coefficient"].notna().any():
+        pictures.append(
+            Picture(
+                "How many templates and targets it takes",
+                "Generalizability to expect of sets of other sizes; the dashed line is .8. Where more templates bring "
+                "nothing, the targets are what differs from one to the other, and more of them are needed.",
+                charts.curve(here["curve"]),
+            )
+        )
+    if here["shifts"]["level_in_sd"].notna().any():
         pictures.append(
             Picture(
                 "What stands before the sentences",
