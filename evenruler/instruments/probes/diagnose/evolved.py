@@ -230,6 +230,8 @@ def with_generations(metrics: dict[str, Any], generations: pd.DataFrame) -> dict
         metrics: By benchmark, set and model; changed in place.
         generations: By `schemas.GENERATIONS`.
     """
+    if generations.empty:  # nothing evolved
+        return metrics
     for key, rows in generations.groupby(["benchmark", "model", "run", "generation"], sort=True):
         benchmark, model, run, generation = map(str, key)
         of_model = metrics.setdefault(benchmark, {}).setdefault(POPULATION, {}).setdefault(model, {})
