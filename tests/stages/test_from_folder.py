@@ -10,6 +10,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.asking import INSTRUMENT
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.registry import FAMILIES, room
+from evenruler.tables.rounding import for_people
 from stages.files import read_subject
 from tests.stages.conftest import Clone
 
@@ -58,7 +59,7 @@ def compare(root: Path, family: str) -> None:
     evidence = room(family, "diagnose").evidence(tables)
     for folder in (root / "benchmarks").glob(f"{family}-*/"):
         shown = json.loads((folder / "evidence.json").read_text())
-        assert shown == json.loads(json.dumps(evidence.get(folder.name.removeprefix(f"{family}-"), {})))
+        assert shown == json.loads(json.dumps(for_people(evidence.get(folder.name.removeprefix(f"{family}-"), {}))))
 
 
 def require_equal(found: pd.DataFrame, expected: pd.DataFrame, name: str) -> None:
