@@ -200,7 +200,7 @@ class TestFigures:
         assert "Occupation and gender: how it evolved</h2>" in page
         (specs,) = re.findall(r'<script[^>]*id="specs"[^>]*>(.*?)</script>', page, flags=re.S)
         drawn = json.loads(specs, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
-        assert len(drawn) == page.count('class="picture"') == 2 * 3 + 4
+        assert len(drawn) == page.count('class="picture"') == 2 * 5 + 4
 
 
 def matrix_of(evolving: Evolving, run: str, generation: int) -> pd.DataFrame:

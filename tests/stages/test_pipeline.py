@@ -28,7 +28,7 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> No
     assert UP_TO_DATE in built.run("dvc", "status")
     assert ran(built.run("dvc", "repro")) == []
     probes = pq.read_table(built.folder / BENCHMARK / "probes/test-00000-of-00001.parquet")
-    assert probes.num_rows == 12 * 16 * 12
+    assert probes.num_rows == 12 * 17 * 12
     answers = pq.read_table(built.folder / "data/answers/probes/tiny-a/likelihoods.parquet")
     assert set(probes["id"].to_pylist()) <= set(answers["id"].to_pylist())
     assert not [path for path in built.contents("data", "benchmarks") if ".partial" in path or ".gitignore" in path]
@@ -47,10 +47,10 @@ def test_figures_come_for_every_set_and_model(built: Clone) -> None:
 
 def test_the_report_needs_no_network(built: Clone) -> None:
     page = (built.folder / "data/report/index.html").read_text()
-    assert page.count('class="picture"') == 8 + 3 + 8
+    assert page.count('class="picture"') == 12 + 3 + 8
     (specs,) = re.findall(r'<script[^>]*id="specs"[^>]*>(.*?)</script>', page, flags=re.S)
     drawn = json.loads(specs, parse_constant=lambda name: pytest.fail(f"{name} is no JSON: a browser draws nothing"))
-    assert len(drawn) == 8 + 3 + 8
+    assert len(drawn) == 12 + 3 + 8
     assert "<script src" not in page
     assert "<link" not in page
 
@@ -200,7 +200,7 @@ def test_manifest_names_every_file(built: Clone) -> None:
     assert manifest["files"] == {
         path.removeprefix(f"{BENCHMARK}/"): hashlib.sha256(content).hexdigest() for path, content in files.items()
     }
-    assert (manifest["rows"], manifest["rejected"]) == ({"probes": 2304, "templates": 16, "attributes": 12}, 0)
+    assert (manifest["rows"], manifest["rejected"]) == ({"probes": 2448, "templates": 17, "attributes": 12}, 0)
 
 
 def test_scales_rewrite_what_is_in_use_and_keep_the_comments(tmp_path: Path) -> None:
