@@ -18,7 +18,7 @@ ASSOCIATIONS = pd.DataFrame(
     {
         "model": ["m"] * 12,
         "word": [f"w{i}" for i in range(12)],
-        "bias": [float(i) for i in range(12)],
+        "centred": [float(i) for i in range(12)],
         "low": [i - 1.0 for i in range(12)],
         "high": [i + 1.0 for i in range(12)],
         "criterion": [10.0 + 2 * i for i in range(12)],
@@ -78,7 +78,7 @@ def test_the_specs_come_back(page: str) -> None:
     rows = next(iter(first["datasets"].values()))
     assert [row["name"] for row in rows] == ["w0", "w1", "w2", "w3", "w4", "", "", "w7", "w8", "w9", "w10", "w11"]
     (line,) = [layer for layer in first["hconcat"][0]["layer"] if layer["mark"]["type"] == "line"]
-    assert line["transform"] == [{"on": "bias", "regression": "criterion"}]
+    assert line["transform"] == [{"on": "centred", "regression": "criterion"}]
 
 
 def test_a_browser_draws_it_from_disk(page: str, tmp_path: Path) -> None:

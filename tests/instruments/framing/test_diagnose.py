@@ -120,4 +120,4 @@ def test_evidence_is_by_contrast_part_and_model() -> None:
     found = evidence(record().found)
     assert set(found["hair"]) == {"bare, token", "chat, token", "bare, choice", "chat, choice"}
     coverage = found["hair"]["bare, token"]["m"]["coverage"]
-    assert (coverage["value"], coverage["n"], coverage["unit"]) == (0.34, 2, "stimuli")
+    assert (coverage["value"], coverage["n"], coverage["unit"]) == (pytest.approx(0.34), 2, "stimuli")
