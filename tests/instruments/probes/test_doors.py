@@ -426,9 +426,9 @@ class TestPage:
         titles = [part.title for part in shown[1].parts if isinstance(part, Picture)]
         assert titles == [
             "Bias against the world",
-            "How many templates and targets it takes",
             "How the templates go together",
             "What each template says",
+            "How many templates and targets it takes",
             "What stands before the sentences",
         ]
         assert "5 templates evolved over 2 generations on toy, reworded by toy;" in shown[2].text
