@@ -320,29 +320,31 @@ def _duration(seconds: float) -> str:
 
 
 def first_result(root: Path) -> str | None:
-    """The first correlation with an outside criterion that a benchmark gives of a model; None where none does."""
-    for path in sorted((root / "benchmarks").glob("*/evidence.json")):
-        try:
-            evidence = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            continue
-        found = [(names, one) for names, one in _figures(evidence) if names[-1] == "r" and len(names) > 2]
-        found.sort(key=lambda each: VALIDATION not in each[0])
-        for (*where, model, _), one in found:
-            if all(isinstance(one.get(key), float) for key in ("value", "low", "high")):
-                return (
-                    f"{path.parent.name} ({' '.join(where)}): the bias of {model} goes with its criterion at "
-                    f"r = {one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}], {one['n']} {one['unit']}"
+    """A figure that has a verdict, with its control; None where no benchmark has one.
+
+    One of a set that validates comes first, and a correlation with an outside criterion.
+    """
+    found = [figure for path in sorted((root / "benchmarks").glob("*/evidence.json")) for figure in _judged(path)]
+    if not found:
+        return None
+    name, part, model, figure, one = min(found, key=lambda each: (each[1] != VALIDATION, each[3] != "r"))
+    return (
+        f"{name} ({part}), {model}: {figure} is {one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}], "
+        f"{one['n']} {one['unit']}; control {one['control']:.3f}: {one['verdict']}"
+    )
+
+
+def _judged(path: Path) -> Iterator[tuple[str, str, str, str, dict[str, Any]]]:
+    """Benchmark, part, model, name and record of the figures that have a verdict and all that stands beside it."""
+    try:
+        evidence = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return
+    for part, models in evidence.items():
+        for model, figures in models.items():
+            for name, record in figures.items():
+                whole = isinstance(record, dict) and all(
+                    isinstance(record.get(key), float) for key in ("value", "low", "high", "control")
                 )
-    return None
-
-
-def _figures(node: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Every figure by its path of at least two names."""
-    if not isinstance(node, dict):
-        return
-    if "value" in node and len(above) > 1:
-        yield above, node
-        return
-    for name, below in node.items():
-        yield from _figures(below, (*above, name))
+                if whole and "verdict" in record:
+                    yield path.parent.name, part, model, name, record

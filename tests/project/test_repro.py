@@ -182,13 +182,17 @@ def test_the_first_result(tmp_path: Path) -> None:
     assert first_result(tmp_path) is None
     path = tmp_path / "benchmarks/probes-jobs/evidence.json"
     path.parent.mkdir(parents=True)
-    figure = {"value": 0.8, "low": 0.7, "high": 0.9, "n": 43, "unit": "attributes"}
-    nothing = {"value": None, "n": 43, "unit": "attributes", "reason": "constant"}
-    path.write_text(json.dumps({"seed": {"b": {"r": figure | {"value": 0.1}}}, "validation": {"a": {"r": nothing}}}))
-    assert "r = 0.100" in (first_result(tmp_path) or "")
-    path.write_text(json.dumps({"seed": {"b": {"r": figure | {"value": 0.1}}}, "validation": {"a": {"r": figure}}}))
+    figure = {"value": 0.8, "low": 0.7, "high": 0.9, "n": 43, "unit": "attributes", "control": 0.4}
+    judged = figure | {"verdict": "beyond control"}
+    nothing = {"value": None, "n": 43, "unit": "attributes", "reason": "constant", "verdict": "too little to tell"}
+    path.write_text(json.dumps({"seed": {"b": {"r": judged}}, "validation": {"a": {"r": nothing}}}))
+    assert (first_result(tmp_path) or "").startswith("probes-jobs (seed), b: r is 0.800")
+    of_seed = {"b": {"r": judged | {"value": 0.1}}}
+    path.write_text(json.dumps({"seed": of_seed, "validation": {"a": {"spread": judged, "r": judged}}}))
     assert first_result(tmp_path) == (
-        "probes-jobs (validation): the bias of a goes with its criterion at r = 0.800 [0.700, 0.900], 43 attributes"
+        "probes-jobs (validation), a: r is 0.800 [0.700, 0.900], 43 attributes; control 0.400: beyond control"
     )
-    path.write_text('{"validation": {"a": {"alpha": {"value": 0.9}}}}')
+    # What nothing may be said of is no result, nor is what stands beside others.
+    compared = {"compared": {"seed": {"r": judged}}}
+    path.write_text(json.dumps({"validation": {"a": {"r": figure, "alpha": {"value": 0.9}, **compared}}}))
     assert first_result(tmp_path) is None

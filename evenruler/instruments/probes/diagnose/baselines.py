@@ -20,6 +20,7 @@ from evenruler.instruments.probes.diagnose.comparing import (
     correlation,
     diversities_compared,
 )
+from evenruler.instruments.probes.diagnose.evolved import matrix_of
 from evenruler.instruments.probes.schemas import (
     BEST_START,
     CHOSEN,
@@ -83,8 +84,8 @@ def baselines(record: Record, other: Record, records: Sequence[Record], resampli
 
 def _pairs(own: pd.DataFrame, of: Tables, start: str, choices: pd.DataFrame) -> Iterator[Pair]:
     """On one model, all but what `evolved.comparisons` has."""
-    sets = {str(name): _pivoted(rows) for name, rows in of["biases"].groupby("set", sort=True)}
-    evolved = {name: _pivoted(own[own["set"] == name]) for name in EVOLVED}
+    sets = {str(name): matrix_of(rows) for name, rows in of["biases"].groupby("set", sort=True)}
+    evolved = {name: matrix_of(own[own["set"] == name]) for name in EVOLVED}
     items = of["items"]
     reversed_ = items[(items["set"] == start) & ~items["control"] & (items["high"] < 0)]["template"]
     first = sets[start]
@@ -96,12 +97,6 @@ def _pairs(own: pd.DataFrame, of: Tables, start: str, choices: pd.DataFrame) -> 
         yield from (Pair(name, against, matrix, other) for against, other in less.items())
     for against, other in {**sets, ELITES: evolved[ELITES]}.items():
         yield Pair(CHOSEN, against, evolved[CHOSEN], other)
-
-
-def _pivoted(biases: pd.DataFrame) -> pd.DataFrame:
-    """Attributes x templates; an attribute that lacks a bias is left out."""
-    matrix: pd.DataFrame = biases.pivot(index="attribute", columns="template", values="bias").dropna()
-    return matrix
 
 
 def _moved(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
@@ -138,7 +133,7 @@ def _against_random(tables: Tables, criterion: "pd.Series[float]", resampling: R
         return
     last = set(other.loc[other["generation"] == other["generation"].max(), "template"])
     matrices = [
-        _pivoted(biases[(biases["run"] == run) & biases["template"].isin(slugs)])
+        matrix_of(biases[(biases["run"] == run) & biases["template"].isin(slugs)])
         for run, slugs in ((GUIDED, set(choices.loc[choices["chosen"], "template"])), (RANDOM, last))
     ]
     for row in compared(Pair(CHOSEN, RANDOM, *matrices), criterion, resampling):
@@ -148,7 +143,7 @@ def _against_random(tables: Tables, criterion: "pd.Series[float]", resampling: R
 def _held_out(tables: Tables, start: str, criterion: "pd.Series[float]", resampling: Resampling) -> Iterator[Row]:
     """What one half chose, judged by the other, both ways: against the best of the start, and against all of it."""
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
-    matrix = _pivoted(biases[biases["run"] == GUIDED])
+    matrix = matrix_of(biases[biases["run"] == GUIDED])
     first = history[(history["run"] == GUIDED) & (history["generation"] == 0)]["template"]
     chosen, best = (
         [choices.loc[choices[f"{name}_by_{half}"], "template"] for half in ("first", "second")]

@@ -96,7 +96,7 @@ def comparisons(
         key = {"benchmark": benchmark, "set": set_name, "against": against, "half": None}
         addresses = ((benchmark, set_name), (of_other, against))
         for model, of_model in biases.groupby("model", sort=True):
-            one, other = (_matrix(_rows_of(of_model, address, f"{model}: no biases")) for address in addresses)
+            one, other = (matrix_of(_rows_of(of_model, address, f"{model}: no biases")) for address in addresses)
             found = compared(Pair(set_name, against, one, other), criterion, resampling)
             rows += [{**key, "model": model, "transfer": model != evolved_on, **asdict(row)} for row in found]
         found = diversities_compared(*(_rows_of(diversity, address, "no templates") for address in addresses))
@@ -188,7 +188,7 @@ def _rows_of(frame: pd.DataFrame, address: Address, lacking: str) -> pd.DataFram
     return rows
 
 
-def _matrix(biases: pd.DataFrame) -> pd.DataFrame:
+def matrix_of(biases: pd.DataFrame) -> pd.DataFrame:
     """Attributes x templates, both in order of their slugs; an attribute that lacks a bias is left out."""
     return _pivoted(biases).dropna()
 

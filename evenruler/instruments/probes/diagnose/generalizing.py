@@ -72,7 +72,7 @@ def generalized(cube: Cube, level: float) -> Generalized:
 
 
 def _variances(found: Difference) -> pd.DataFrame:
-    """The parts of the variance, those below 0 as they are, and what share of a mean bias's error each makes."""
+    """The parts of the variance, those below 0 as they are."""
     rows = [{"effect": name, "variance": found.variances[effect]} for effect, name in EFFECTS.items()]
     return pd.DataFrame(rows)
 
