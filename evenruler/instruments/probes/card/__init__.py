@@ -50,9 +50,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
         quality=headings(plan),
         quality_of_any=[Column(*figure) for figure in words.OF_ANY_MODEL],
         compared=[Column(*figure) for figure in words.COMPARED] if settings.evolve else (),
-        harness=harness.harness_files(
-            declaration.name, source, criterion, f"./benchmarks/{declaration.benchmark}", declaration.version
-        ),
+        harness=harness.harness_files(declaration.name, source, criterion, declaration.version),
         harness_task=harness.task_name(declaration.name),
     )
 

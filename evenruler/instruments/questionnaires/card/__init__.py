@@ -36,7 +36,6 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
             declaration.name,
             source,
             source.responses,
-            f"./benchmarks/{declaration.benchmark}",
             declaration.version,
             temperature=settings.temperature,
             three_way=settings.three_way,
