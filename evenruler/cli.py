@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from evenruler.errors import UserError, as_program, nearest
+from evenruler.evaluate.command import measure
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import check as checking
 from evenruler.project import new as starting
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 
 app.add_typer(ratings, name="ratings")
+app.command()(measure)
 
 
 @app.command()

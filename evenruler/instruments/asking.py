@@ -122,7 +122,7 @@ def tools_of(plans: Iterable[Plan], where: Path, device: str | None = None) -> C
     def tool(name: str) -> "Model":
         from evenruler.models.catalogue import load
 
-        return load(name, catalogue, device=device)
+        return load(name, catalogue, device=device, where=f"{where}: tools.models.{name}")
 
     return tool
 

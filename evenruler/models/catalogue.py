@@ -19,7 +19,12 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
 
 
 def load(
-    name: str, params: Catalogue | None = None, *, store: RowStore | None = None, device: str | None = None
+    name: str,
+    params: Catalogue | None = None,
+    *,
+    store: RowStore | None = None,
+    device: str | None = None,
+    where: str | None = None,
 ) -> Model:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
@@ -28,6 +33,7 @@ def load(
         params: The catalogue; that of `params.yaml` here by default.
         store: Where answers are kept; the one under `cache_root()` by default.
         device: To compute on; a GPU where there is one by default.
+        where: The model is declared, for errors; in `params.yaml` by default.
 
     Returns:
         A model; `Model.can` says what it can do. Its weights are loaded when the store misses something.
@@ -48,8 +54,8 @@ def load(
         )
     store = store or RowStore()
     if entry.kind in HOSTED:
-        return _hosted(name, entry, store)
-    folder = sources.locate(name, entry, store, params.models)
+        return _hosted(name, entry, store, where)
+    folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
     kind, on = params.kind(name), engine.device(device)
     return Model(
@@ -60,10 +66,11 @@ def load(
         lambda: engine.describe(folder, entry, store, on, adapter.folder if adapter else None),
         lambda: _backend(name, entry, kind, folder, on, adapter),
         folder,
+        where,
     )
 
 
-def _hosted(name: str, entry: ModelEntry, store: RowStore) -> Model:
+def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
     """A model that a server answers for; nothing is asked."""
     served = entry.locations[0][1]
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
@@ -71,7 +78,7 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore) -> Model:
     def describe() -> str:
         return canonical(openai.engine(served, mode, entry.revision)).decode()
 
-    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode))
+    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode), None, where)
 
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
