@@ -18,19 +18,22 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.backends.adapters import Adapter
 
 
-def load(name: str, params: Catalogue | None = None, *, store: RowStore | None = None) -> Model:
+def load(
+    name: str, params: Catalogue | None = None, *, store: RowStore | None = None, device: str | None = None
+) -> Model:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
     Args:
         name: In the catalogue.
         params: The catalogue; that of `params.yaml` here by default.
         store: Where answers are kept; the one under `cache_root()` by default.
+        device: To compute on; a GPU where there is one by default.
 
     Returns:
         A model; `Model.can` says what it can do. Its weights are loaded when the store misses something.
 
     Raises:
-        UserError: No such model, or its files are missing or not what was declared.
+        UserError: No such model, no such device, or its files are missing or not what was declared.
     """
     if params is None:
         from evenruler.declared import Declared
@@ -48,7 +51,7 @@ def load(name: str, params: Catalogue | None = None, *, store: RowStore | None =
         return _hosted(name, entry, store)
     folder = sources.locate(name, entry, store, params.models)
     adapter = _adapter(name, entry, folder, store)
-    kind, on = params.kind(name), engine.device()
+    kind, on = params.kind(name), engine.device(device)
     return Model(
         name,
         entry,

@@ -90,8 +90,10 @@ def test_a_download_is_as_its_manifest_says(client) -> None:
     assert client.run("evenruler", "verify", f"{REPO}@v1.2.3") == f"{REPO}@v1.2.3: as its manifest says\n"
     card = (client.folder / "got/README.md").read_text()
     assert f'load_dataset("{REPO}", "probes", split="test", revision="v1.2.3")' in card
-    assert "./benchmarks" not in card
-    assert json.loads((client.folder / "got/croissant.json").read_text())["url"].endswith(f"/datasets/{REPO}")
+    assert 'load_dataset("DIR"' not in card
+    url = json.loads((client.folder / "got/croissant.json").read_text())["url"]
+    assert url == f"https://huggingface.co/datasets/{REPO}"
+    assert json.loads((client.folder / "got/manifest.json").read_text())["location"] == REPO
     compared = client.run("evenruler", "diff", f"{REPO}@v1.2.3", "benchmarks/probes-jobs")
     assert "Nothing changed that asks for a new version." in compared
 

@@ -70,7 +70,7 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         evidence={},
         models={},
         command="make repro",
-        harness=harness.harness_files(DOMAIN, declared, CRITERION, f"./benchmarks/{name}", "1.0.0"),
+        harness=harness.harness_files(DOMAIN, declared, CRITERION, "1.0.0"),
         harness_task=harness.task_name(DOMAIN),
         changelog=Changelog(),
     )

@@ -68,9 +68,7 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         evidence={},
         models={},
         command="make repro",
-        harness=harness.harness_files(
-            QUESTIONNAIRE, source, scale, f"./benchmarks/{name}", "1.0.0", temperature=SETTINGS.temperature
-        ),
+        harness=harness.harness_files(QUESTIONNAIRE, source, scale, "1.0.0", temperature=SETTINGS.temperature),
         harness_task=harness.task_name(QUESTIONNAIRE),
         changelog=Changelog(),
     )

@@ -1,0 +1,1 @@
+"""Result files: what benchmarks say of models, written, read, compared, shown and exported. No model is asked here."""

@@ -1,0 +1,123 @@
+"""A result: what one benchmark says of one model. One JSON file, and beside it tables of scores.
+
+    RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and what they are of
+                                          units.parquet   what two results are compared by (`UNITS`)
+                                          {table}.parquet scores by row, as the benchmark's family has them
+
+A result of fewer units or without prefixes has `+limit-N` or `+quick` behind its version.
+"""
+
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+from pydantic import Field
+
+from evenruler.publish.versions import Version
+from evenruler.strict import Strict, Text
+from evenruler.tables.schemas import required
+
+FORMAT: Final = 1
+"""Of `result.json`; another number means that what was called something is called something else."""
+
+RESULT, UNITS_FILE = "result.json", "units.parquet"
+
+UNITS: Final = pa.schema(
+    [
+        required("part", pa.string()),
+        required("model", pa.string()),
+        required("figure", pa.string()),
+        required("statistic", pa.string()),
+        required("unit", pa.string()),
+        required("rows", pa.string()),
+        required("value", pa.float64()),
+        pa.field("beside", pa.float64()),
+    ]
+)
+"""What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` of `value`
+over the units of its part (`evenruler.results.statistics`), of correlations and slopes with `beside`. `rows` is a hash
+of the published rows that a unit rests on: units of two results are the same where it is."""
+
+
+class MeasuredBenchmark(Strict):
+    """Which benchmark, and that it is what its manifest says."""
+
+    name: Text
+    version: Version
+    title: Text
+    family: Text
+    origin: Text
+    """`shipped`, `folder`, or `hub:USER/REPO@TAG`."""
+    content_sha256: Text
+    """Of the rows, as in `manifest.json`."""
+    plan_sha256: Text
+    """Of `plan.json`, as in `manifest.json`."""
+
+
+class MeasuredModel(Strict):
+    """Which model, down to the bytes that answered."""
+
+    name: Text
+    """By which figures and folders call it."""
+    source: str | list[str]
+    """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`."""
+    revision: str | None
+    """The commit of a Hub repository."""
+    kind: Text
+    chat: bool
+    """Whether it is asked in chats."""
+    licence: Text
+    engine: dict[str, Any]
+    """All that an answer depends on but the question: sha256 of weights, configuration, tokenizer and template;
+    device class, dtype, versions of the libraries; of a server its address and mode."""
+
+
+class Settings(Strict):
+    """How it was measured."""
+
+    prefixes: bool
+    """Whether rows were also asked after prefixes; without, how far the figures hang on wordings is not known."""
+    limit: int | None
+    """So many units at most, evenly spread; null: all that the plan asks for."""
+    level: float
+    """Of intervals."""
+    resamples: int
+    seed: int
+
+
+class Heading(Strict):
+    """A figure that people are shown, in words."""
+
+    figure: Text
+    heading: Text
+    meaning: Text
+    role: Literal["amount", "fitness"]
+    """What the model does, or how well the instrument measures on it."""
+
+
+class Result(Strict):
+    """The content of `result.json`."""
+
+    format: Literal[1] = FORMAT
+    evenruler: Text
+    """The version that measured."""
+    benchmark: MeasuredBenchmark
+    model: MeasuredModel
+    settings: Settings
+    headings: list[Heading]
+    figures: dict[str, dict[str, dict[str, Any]]]
+    """By part of the benchmark, model (a model that is asked in two ways has two names) and figure: `value`, `low`,
+    `high`, `n`, `unit`, `reason`, `control`, `difference_low`, `difference_high`, `bound`, `p`, `p_adjusted`,
+    `verdict`, `why`, as in `evidence.json`; to three decimals."""
+    left_out: list[str]
+    """What the model could not be asked, and why, a sentence each."""
+    warnings: list[str]
+    """What speaks against using the benchmark on this model, a sentence each."""
+    asked: dict[str, int] = Field(default_factory=dict)
+    """Answers by table."""
+
+    @property
+    def folder(self) -> str:
+        """Where it lies under the folder of results."""
+        less = "" if self.settings.prefixes else "+quick"
+        less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
+        return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
