@@ -61,7 +61,8 @@ def repro(
 
     here = repository.enter()
     # A word with a slash is a path; any other may be a stage.
-    targets = [str(repository.meant(Path(word), here)) if "/" in word else word for word in words or []]
+    paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
+    targets = [str(repository.meant(Path(word), here)) if word in paths else word for word in words or []]
     raise typer.Exit(build(Path(), targets))
 
 

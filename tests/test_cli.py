@@ -163,6 +163,14 @@ def test_a_path_means_what_it_does_where_the_user_stands(repository, monkeypatch
     assert (status, err) == (2, f"error: {repository / 'data/key.csv'}: no such file; mend the name\n")
 
 
+def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsys) -> None:
+    asked = []
+    monkeypatch.setattr("evenruler.project.repro.repro", lambda root, words: asked.extend(words) or 0)
+    monkeypatch.chdir(repository / "data")
+    assert run(monkeypatch, capsys, "repro", "report", "--glob", "--x=a/b", "report/index.html")[0] == 0
+    assert asked == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]
+
+
 @pytest.mark.parametrize(
     "words",
     [
