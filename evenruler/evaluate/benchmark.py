@@ -17,6 +17,7 @@ from evenruler.instruments.registry import FAMILIES
 from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest, content_sha256, file_sha256, read_manifest
 from evenruler.publish.places import opened
+from evenruler.publish.verifying import front_matter
 from evenruler.tables import read_table
 
 PLAN = "plan.json"
@@ -93,9 +94,8 @@ def _read(folder: Path, place: str) -> Benchmark:
 
 
 def _title(folder: Path) -> str:
-    from evenruler.publish.verifying import _front_matter
-
-    return str((_front_matter((folder / "README.md").read_text(encoding="utf-8")) or {}).get("pretty_name"))
+    front = front_matter((folder / "README.md").read_text(encoding="utf-8"))
+    return str((front or {}).get("pretty_name") or folder.name)
 
 
 def _frame(table: object) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
 from evenruler.models import engine, sources
-from evenruler.models.adapter_record import ADAPTERS, read_adapter
+from evenruler.models.adapter_record import adapter_folder, read_adapter
 from evenruler.models.backends import openai
 from evenruler.models.declared import Catalogue
 from evenruler.models.entry import HOSTED, ModelEntry
@@ -116,11 +116,11 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
         return None
     from evenruler.models.backends.adapters import Adapter
 
-    record = read_adapter(name)
+    record, fitted = read_adapter(name), adapter_folder(name)
     if record.base != base_sha256(folder, store):
         raise UserError(
             "fitted on other weights than `source` has",
-            where=str(ADAPTERS / name),
+            where=str(fitted),
             remedy=f"run `evenruler finetune {name}`",
         )
-    return Adapter(ADAPTERS / name, record.labels)
+    return Adapter(fitted, record.labels)

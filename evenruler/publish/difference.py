@@ -137,9 +137,12 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         tolerance: Numbers, in rows and figures, that differ by no more are equal.
 
     Raises:
-        UserError: A folder is no benchmark, or an id stands in it twice.
+        UserError: A folder is no benchmark, an id stands in it twice, or the two have different names.
     """
     before, after = read_manifest(old), read_manifest(new)
+    if before.name != after.name:
+        what = f"{before.name} and {after.name} are two benchmarks, not two versions of one"
+        raise UserError(what, where=str(new), remedy="name the same benchmark twice")
     configs = [
         _compare_config(name, old if name in before.rows else None, new if name in after.rows else None, tolerance)
         for name in [*before.rows, *(name for name in after.rows if name not in before.rows)]

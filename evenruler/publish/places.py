@@ -1,4 +1,4 @@
-"""Where a benchmark lies: in a folder, on the Hub at a tag, or in a git revision of this repository."""
+"""Where a benchmark lies: in a folder, with the package, on the Hub at a tag, or in a git revision here."""
 
 import re
 import tempfile
@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evenruler.errors import UserError
+from evenruler import shipped
+from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.publish import manifest
 
-FORMS = "a folder, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
+FORMS = (
+    "a folder, a NAME of `evenruler list`, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
+)
 
 NAMED = {
     "README.md": (re.compile(r'(?<=^rows = load_dataset\(")[^"]*', re.MULTILINE), "{}"),
@@ -24,7 +27,7 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     """The folder of a benchmark, fetched if need be, for as long as the context lasts.
 
     Args:
-        place: One of `FORMS`; a folder that exists goes before the rest.
+        place: One of `FORMS`; a folder that exists goes before the rest, then what comes with the package.
         root: The repository that git revisions are of.
 
     Raises:
@@ -34,13 +37,21 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     revision, _, inside = place.rpartition(":")
     if Path(place).is_dir():
         yield Path(place)
+    elif place in (names := _shipped()):
+        yield shipped.benchmarks() / place
     elif head and "/" in head:
         yield from_hub(head, tag)
     elif head or (revision and inside):
         with tempfile.TemporaryDirectory() as folder:
             yield from_git(root, place if head else revision, f"benchmarks/{head}" if head else inside, Path(folder))
     else:
-        raise UserError("no such folder", where=place, remedy=f"name {FORMS}")
+        hint = "" if "/" in place else f" ({nearest(place, names)})"
+        raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
+
+
+def _shipped() -> list[str]:
+    """The benchmarks that come with the package."""
+    return [path.parent.name for path in shipped.benchmarks().glob(f"*/{manifest.NAME}")]
 
 
 def from_hub(repo: str, tag: str) -> Path:

@@ -96,6 +96,15 @@ def compared(tmp_path):
     return run
 
 
+def test_two_benchmarks_are_not_two_versions_of_one(tmp_path, error_of):
+    old, new = write(tmp_path / "old"), write(tmp_path / "new")
+    path = new / "manifest.json"
+    path.write_text(path.read_text().replace('"name": "jobs"', '"name": "ages"'))
+    assert error_of(compare, old, new) == (
+        f"{new}: jobs and ages are two benchmarks, not two versions of one; name the same benchmark twice"
+    )
+
+
 def probes(*rows, **more):
     """What to write: those rows."""
     return {"configs": {"probes": list(rows)}} | more
