@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.models import sources
 from evenruler.models.declared import Catalogue
-from evenruler.models.entry import HOSTED, ModelEntry
+from evenruler.models.entry import ModelEntry
 from evenruler.models.operations import Kind
 from evenruler.models.recipe import NLI_LABELS
 from evenruler.models.store import RowStore
@@ -55,7 +56,7 @@ def chosen(
     name: str | None = None,
     kind: str | None = None,
     dtype: Dtype = "float32",
-    root: Path = Path(),
+    root: Path | None = None,
 ) -> Chosen:
     """The model that somebody names.
 
@@ -68,14 +69,14 @@ def chosen(
         name: What to call it; made of `model` by default.
         kind: Of the backend, where its files do not tell; `chat` (the default) or `completions` of an endpoint.
         dtype: What a GPU computes in.
-        root: The folder of `params.yaml`.
+        root: The repository whose catalogue it is; the one here or above by default.
 
     Raises:
         UserError: There is no such model, its files are not here, or it is of no kind that can be asked.
     """
     scheme, _, rest = model.partition(":")
     if not rest or scheme not in ("hub", "local", "package", "endpoint"):
-        return _of_catalogue(model, name, root)
+        return _of_catalogue(model, name, root or repository.root() or Path())
     given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
     called = rest
     if scheme == "hub":
@@ -165,8 +166,3 @@ def _chats(folder: Path) -> bool:
         return True
     path = folder / "tokenizer_config.json"
     return path.exists() and "chat_template" in json.loads(path.read_text(encoding="utf-8"))
-
-
-def is_hosted(chosen: Chosen) -> bool:
-    """Whether a server answers for it."""
-    return chosen.entry.kind in HOSTED

@@ -37,7 +37,7 @@ def device(wanted: str | None = None) -> str:
     known = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
     if wanted is not None and wanted not in known:
         remedy = f"name {' or '.join(known)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
-        raise UserError(f"no device {wanted!r} here", remedy=remedy)
+        raise UserError(f"no device {wanted!r} here", where="device", remedy=remedy)
     return wanted or known[-1]
 
 

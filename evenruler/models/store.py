@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.progress import note
 from evenruler.tables.ids import canonical
@@ -28,11 +29,11 @@ _FILE = "rows.sqlite"
 
 
 def cache_root() -> Path:
-    """Where runtime state lives: `$EVENRULER_CACHE`; else `.cache` here in a repository, and the user's elsewhere."""
+    """Where runtime state lives: `$EVENRULER_CACHE`; else `.cache` of the repository, and outside one the user's."""
     if chosen := os.environ.get("EVENRULER_CACHE"):
         return Path(chosen)
-    if Path("params.yaml").exists():
-        return Path(".cache")
+    if found := repository.root():
+        return Path(".cache") if found == Path.cwd() else found / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenruler"
 
 
