@@ -1,0 +1,256 @@
+"""Results in folders: written whole, found again, read back, and as one long table."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenruler.errors import UserError, nearest
+from evenruler.files import swapped
+from evenruler.publish.manifest import as_json
+from evenruler.results.record import FORMAT, RESULT, UNITS, UNITS_FILE, Result
+from evenruler.results.statistics import STATISTICS
+from evenruler.strict import validate
+from evenruler.tables.parquet import table_of, write_whole
+from evenruler.tables.rounding import without_last_bits
+
+IDENTITY: Final = ["part", "model", "figure", "statistic", "unit"]
+"""Of a row of units, which stands once."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A result with what it is compared by."""
+
+    result: Result
+    units: pd.DataFrame
+    """As `UNITS`."""
+    folder: Path
+    """Where it lies."""
+
+
+def write(
+    result: Result, units: pd.DataFrame, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
+) -> Path:
+    """Write a result into its folder, whole or not at all; the same model's on the same benchmark is replaced.
+
+    Args:
+        result: What `result.json` holds.
+        units: Columns as `UNITS`; floats are rounded to six significant digits, as in every table of the house.
+        root: The folder of results.
+        tables: Further tables by name, each a file NAME.parquet.
+
+    Returns:
+        The folder: `root / result.folder`.
+
+    Raises:
+        UserError: What lies there is of another model, or of a benchmark with other content.
+        ValueError: A unit stands twice, or columns or a statistic are not those of `UNITS`.
+    """
+    if (tables or {}).keys() & {"units"}:
+        raise ValueError("a further table may not be called units")
+    folder = root / result.folder
+    rows = _units_table(units)
+    _refuse_another(folder, result)
+    with swapped(folder) as working:
+        write_whole(rows, working / UNITS_FILE)
+        for name, table in (tables or {}).items():
+            write_whole(_plain(table), working / f"{name}.parquet")
+        (working / RESULT).write_text(as_json(result.model_dump(mode="json")), encoding="utf-8")
+    return folder
+
+
+def _units_table(units: pd.DataFrame) -> pa.Table:
+    table = table_of(without_last_bits(units), UNITS)
+    unknown = set(table.column("statistic").to_pylist()) - set(STATISTICS)
+    if unknown:
+        raise ValueError(f"no statistic {sorted(unknown)}, expected {sorted(STATISTICS)}")
+    if units.duplicated(IDENTITY).any():
+        raise ValueError(f"a {', '.join(IDENTITY)} stands twice")
+    return table.sort_by([(name, "ascending") for name in IDENTITY])
+
+
+def _plain(table: pd.DataFrame | pa.Table) -> pa.Table:
+    """Without an index and what pandas writes about itself."""
+    if isinstance(table, pd.DataFrame):
+        table = pa.Table.from_pandas(without_last_bits(table), preserve_index=False)
+    return table.replace_schema_metadata(None)
+
+
+def _refuse_another(folder: Path, result: Result) -> None:
+    """Raise UserError where a folder holds what is not the same model on the same benchmark."""
+    if not (folder / RESULT).exists():
+        return
+    before = read_result(folder / RESULT)
+    old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
+    other = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    if other:
+        raise UserError(
+            f"{result.model.name} is another model there ({', '.join(other)} differ)",
+            where=str(folder),
+            remedy="give it another name with --name",
+        )
+    if _content(before) != _content(result):
+        raise UserError(
+            f"{result.benchmark.name} {result.benchmark.version} has other content there",
+            where=str(folder),
+            remedy="move that folder away, or give the benchmark another version",
+        )
+
+
+def _content(result: Result) -> tuple[str, str]:
+    return result.benchmark.content_sha256, result.benchmark.plan_sha256
+
+
+def find(*places: str | Path) -> list[Path]:
+    """The `result.json` files of places.
+
+    Args:
+        *places: Each a folder of a result, its `result.json`, or any folder above it.
+
+    Returns:
+        Those of the first place first, each place's by path; none twice.
+
+    Raises:
+        UserError: A place holds none.
+    """
+    found: dict[Path, Path] = {}
+    for place in map(Path, places):
+        of_place = [place] if place.is_file() else sorted(filter(_is_shown, place.rglob(RESULT)))
+        if not of_place:
+            what = "no result in this folder" if place.is_dir() else "no such file or folder"
+            raise UserError(what, where=str(place), remedy="name what `evenruler measure` wrote, or a folder above it")
+        for path in of_place:
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
+
+
+def _is_shown(path: Path) -> bool:
+    """Whether a result is no leftover of a write that was killed."""
+    return not path.parent.name.startswith(".")
+
+
+def read(path: Path) -> Stored:
+    """A result with its units.
+
+    Args:
+        path: Its `result.json`.
+
+    Raises:
+        UserError: A file is missing, damaged, or of another format.
+    """
+    return Stored(read_result(path), _read_units(path.with_name(UNITS_FILE)), path.parent)
+
+
+def read_all(*places: str | Path) -> list[Stored]:
+    """The results of places, as `find` and `read` have them."""
+    return [read(path) for path in find(*places)]
+
+
+def read_result(path: Path) -> Result:
+    """The content of a `result.json`.
+
+    Raises:
+        UserError: It is no JSON, of another format, or not what `Result` says.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot be read ({error})", where=str(path), remedy="measure again") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"not JSON ({error})", where=str(path), remedy="measure again") from None
+    if not isinstance(content, dict) or "format" not in content:
+        raise UserError("no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote")
+    if content["format"] != FORMAT:
+        raise UserError(
+            f"format {content['format']!r}, expected {FORMAT}",
+            where=str(path),
+            remedy="measure again, or use the evenruler that wrote it",
+        )
+    return validate(Result, content, path)
+
+
+def _read_units(path: Path) -> pd.DataFrame:
+    try:
+        table = pq.read_table(path)
+        frame: pd.DataFrame = table.select(UNITS.names).cast(UNITS).to_pandas()
+    except FileNotFoundError:
+        raise UserError("no such file", where=str(path), remedy="measure again") from None
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"no table of units ({reason})", where=str(path), remedy="measure again") from None
+    for statistic in frame["statistic"].unique():
+        if statistic not in STATISTICS:
+            raise UserError(f"no statistic {statistic!r}", where=str(path), remedy=nearest(statistic, STATISTICS))
+    if frame.duplicated(IDENTITY).any():
+        raise UserError("a unit stands twice", where=str(path), remedy="measure again")
+    return frame
+
+
+TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")
+NUMBERS: Final = ("value", "low", "high")
+CONTROLS: Final = ("control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
+COLUMNS: Final = {
+    **dict.fromkeys(TEXTS, "string"),
+    **dict.fromkeys(NUMBERS, "float64"),
+    "n": "Int64",
+    "unit": "string",
+    **dict.fromkeys(CONTROLS, "float64"),
+    **dict.fromkeys(("verdict", "why", "reason"), "string"),
+    "prefixes": "bool",
+    "limit": "Int64",
+}
+"""Of `load_results`, with their types."""
+
+_OF_FIGURE = (*NUMBERS, "n", "unit", *CONTROLS, "verdict", "why", "reason")
+
+
+def load_results(*places: str | Path) -> pd.DataFrame:
+    """All figures of results, a row each.
+
+    Args:
+        *places: Each a folder of a result, its `result.json`, or any folder above it.
+
+    Returns:
+        Columns `COLUMNS`, in the order of `find`, then of part, label and figure. `model` is the name by which it was
+        measured, `label` says also how it was asked ("bert (mlm)"); `role` is `amount` or `fitness` for headline
+        figures, else null. Numbers have three decimals, as in `result.json`; what is no figure there (statistics of
+        single items) is left out.
+
+    Raises:
+        UserError: A place holds no result, or a file is damaged.
+    """
+    rows = [row for path in find(*places) for row in _rows(read_result(path))]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def _rows(result: Result) -> Iterator[dict[str, Any]]:
+    roles = {heading.figure: heading.role for heading in result.headings}
+    for part, label, figure, record in figures_of(result):
+        yield {
+            "benchmark": result.benchmark.name,
+            "version": result.benchmark.version,
+            "model": result.model.name,
+            "revision": result.model.revision,
+            "part": part,
+            "label": label,
+            "figure": figure,
+            "role": roles.get(figure),
+            **{name: record.get(name) for name in _OF_FIGURE},
+            "prefixes": result.settings.prefixes,
+            "limit": result.settings.limit,
+        }
+
+
+def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Part, label, name and record of every figure, sorted; what has no value of its own is none."""
+    for part, of_part in sorted(result.figures.items()):
+        for label, of_label in sorted(of_part.items()):
+            for figure, record in sorted(of_label.items()):
+                if isinstance(record, dict) and "value" in record:
+                    yield part, label, figure, record
