@@ -13,6 +13,7 @@ from evenruler.project import check as checking
 from evenruler.project import new as starting
 from evenruler.project.active import SOURCES
 from evenruler.ratings_command import ratings
+from evenruler.results.command import results
 
 app = typer.Typer(
     add_completion=False,
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 
 app.add_typer(ratings, name="ratings")
+app.add_typer(results)
 
 
 @app.command()

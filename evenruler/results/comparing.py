@@ -106,11 +106,11 @@ def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
     """
     found: list[Comparison] = []
     for group in comparable(results):
-        names = _names(group)
+        named = names(group)
         of_group = [
             one
             for first, second in combinations(range(len(group)), 2)
-            for one in _pair(_Side(group[first], names[first]), _Side(group[second], names[second]), level)
+            for one in _pair(_Side(group[first], named[first]), _Side(group[second], named[second]), level)
         ]
         found += _judged(of_group)
     return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
@@ -155,7 +155,7 @@ def _refuse(first: Stored, second: Stored) -> None:
         )
 
 
-def _names(group: Sequence[Stored]) -> list[str]:
+def names(group: Sequence[Stored]) -> list[str]:
     """What follows the label of each result, so that none is called as another."""
     models = [one.result.model.name for one in group]
     if len(set(models)) == len(models):
@@ -207,14 +207,14 @@ def _pair(first: _Side, second: _Side, level: float) -> list[Comparison]:
 def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterator[Comparison]:
     """All figures of two labels that were asked the same way; of one, where the other has no such label."""
     units = [_units(side.stored, side.labels().get(manner)) for side in (first, second)]
-    names = (first.called(manner), second.called(manner))
+    called = (first.called(manner), second.called(manner))
     benchmark = first.stored.result.benchmark.name
     for key in sorted(units[0].keys() | units[1].keys()):
         part, figure, statistic = key
-        one = Comparison(benchmark, part, figure, statistic or None, names[0], names[1])
+        one = Comparison(benchmark, part, figure, statistic or None, *called)
         one = _filled(one, units[0].get(key), units[1].get(key), level)
         verdicts = [_verdict(side, part, manner, figure) for side in (first, second)]
-        unfit = [name for name, verdict in zip(names, verdicts, strict=True) if verdict == UNFIT]
+        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == UNFIT]
         if unfit and one.p is not None:
             one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
         yield one

@@ -1,10 +1,10 @@
 """How often `compare` errs: coverage of its intervals of 95%, and how often p is below .05 where nothing differs.
 
-Run by hand: `python -m tests.performance.compared`, with `--draws N`; some minutes. Prints the table of
-docs/results.md. Two models' values of n units correlate by `together`; beside each unit stands a criterion for correlation and slope.
-Where nothing differs, both have the same statistic; else the means differ by .3 standard deviations, the standard
-deviations by a ratio of 1.5, the correlations are .67 and .37, the slopes .9 and .4. Numbers are normal, or have the
-tails of Student's t with 5 degrees of freedom. Everything is computed by the code that ships.
+Run by hand: `python -m tests.performance.compared`, with `--draws N` and `--units N ...`; some minutes. Prints the table
+of docs/results.md. Two models' values of n units correlate by `together`; beside each unit stands a criterion for
+correlation and slope. Where nothing differs, both have the same statistic; else the means differ by .3 standard
+deviations, the standard deviations by a ratio of 1.5, the correlations are .67 and .37, the slopes .9 and .4. Numbers
+are normal, or have the tails of Student's t with 5 degrees of freedom. Everything is computed by the code that ships.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from evenruler.results.statistics import STATISTICS
 Floats = NDArray[np.float64]
 
 FREEDOM = 5
-UNITS, TOGETHER, TAILS = (12, 20, 50), (0.0, 0.5, 0.9), ("normal", "t(5)")
+UNITS, TOGETHER, TAILS = (5, 8, 12, 20, 50), (0.0, 0.5, 0.9), ("normal", "t(5)")
 LOW, HIGH = 0.92, 0.98
 
 
@@ -73,13 +73,14 @@ def shares(statistic: str, n: int, tails: str, together: float, draws: int) -> t
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1000)
-    draws = parser.parse_args().draws
+    parser.add_argument("--units", type=int, nargs="+", default=UNITS)
+    given = parser.parse_args()
     print(
         "| statistic | units | values | p below .05: together 0, .5, .9 | covers, no difference | covers, difference |"
     )
     print("| --- " * 6 + "|")
-    for statistic, n, tails in product(STATISTICS, UNITS, TAILS):
-        found = np.array([shares(statistic, n, tails, together, draws) for together in TOGETHER]).T
+    for statistic, n, tails in product(STATISTICS, given.units, TAILS):
+        found = np.array([shares(statistic, n, tails, together, given.draws) for together in TOGETHER]).T
         cells = [", ".join(f"{share:.3f}" for share in found[0])]
         cells += [", ".join(marked(share) for share in row) for row in found[1:]]
         print(f"| {statistic} | {n} | {tails} | {' | '.join(cells)} |", flush=True)

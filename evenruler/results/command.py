@@ -1,0 +1,44 @@
+"""`evenruler compare` and `evenruler export`: what was measured, side by side and for others."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+results = typer.Typer()
+
+Places = Annotated[
+    list[str], typer.Argument(metavar="PLACE...", help="A result's folder or result.json, or a folder above results.")
+]
+
+
+@results.command()
+def compare(
+    places: Places,
+    output: Annotated[
+        Literal["markdown", "json", "csv"], typer.Option("--format", help="How to show it.")
+    ] = "markdown",
+    page: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write one self-contained page too.")] = None,
+) -> None:
+    """Compare models by their results: figures, controls and verdicts side by side, and what each two differ in."""
+    from evenruler.files import replace
+    from evenruler.results import comparing, showing
+    from evenruler.results.page import render
+    from evenruler.results.store import load_results, read_all
+
+    found = read_all(*places)
+    comparisons = comparing.compare(found)
+    compared = set(comparisons["benchmark"])
+    for one in found:
+        name = one.result.benchmark.name
+        if name not in compared:
+            typer.echo(f"{name}: only {one.result.model.name} has a result, nothing to compare it with", err=True)
+    if page is not None:
+        replace(page, render(found, comparisons))
+        typer.echo(f"page: {page}", err=True)
+    if output == "markdown":
+        typer.echo(showing.as_markdown(found, comparisons), nl=False)
+    elif output == "json":
+        typer.echo(showing.as_json(load_results(*places), comparisons), nl=False)
+    else:
+        typer.echo(showing.as_csv(comparisons), nl=False)
