@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.errors import UserError
-from evenruler.measurement.jackknife import FEWEST_UNITS, jackknife
+from evenruler.measurement.jackknife import jackknife
 from evenruler.publish.versions import version_key
 from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
@@ -276,8 +276,8 @@ def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Compariso
     if one.first_value is None or one.second_value is None:
         return replace(one, reason="undefined where all values are equal")
     one = replace(one, difference=one.first_value - one.second_value)
-    if len(shared) < FEWEST_UNITS:
-        return replace(one, reason=f"fewer than {FEWEST_UNITS} shared units")
+    if len(shared) < statistic.fewest:
+        return replace(one, reason=f"fewer than {statistic.fewest} shared units")
 
     def on_scale(*rows: np.ndarray) -> float:
         return statistic.scale.there(statistic.of(*rows[:k])) - statistic.scale.there(statistic.of(*rows[k:]))

@@ -1,7 +1,7 @@
 """How often `compare` errs: coverage of its intervals of 95%, and how often p is below .05 where nothing differs.
 
-Run by hand: `python -m tests.performance.compared`, with `--draws N` and `--units N ...`; some minutes. Prints the table
-of docs/results.md. Two models' values of n units correlate by `together`; beside each unit stands a criterion for
+Run by hand: `python -m tests.performance.compared`, with `--draws N` and `--units N ...`; some minutes. It prints the
+table of docs/results.md. Two models' values of n units correlate by `together`; beside each unit stands a criterion for
 correlation and slope. Where nothing differs, both have the same statistic; else the means differ by .3 standard
 deviations, the standard deviations by a ratio of 1.5, the correlations are .67 and .37, the slopes .9 and .4. Numbers
 are normal, or have the tails of Student's t with 5 degrees of freedom. Everything is computed by the code that ships.
@@ -80,6 +80,8 @@ def main() -> None:
     )
     print("| --- " * 6 + "|")
     for statistic, n, tails in product(STATISTICS, given.units, TAILS):
+        if n < STATISTICS[statistic].fewest:
+            continue
         found = np.array([shares(statistic, n, tails, together, given.draws) for together in TOGETHER]).T
         cells = [", ".join(f"{share:.3f}" for share in found[0])]
         cells += [", ".join(marked(share) for share in row) for row in found[1:]]

@@ -104,11 +104,17 @@ class TestVerdicts:
 
 
 class TestUnits:
-    def test_fewer_than_five_give_no_interval(self, tmp_path):
-        row = only(compare(pair(tmp_path, drawn(4, 1), drawn(4, 2), "mean")))
-        assert row["reason"] == "fewer than 5 shared units"
-        assert row[["p", "low", "verdict"]].isna().all()
-        assert row["difference"] == pytest.approx(row["first_value"] - row["second_value"])
+    @pytest.mark.parametrize(("statistic", "fewest"), [("mean", 5), ("sd", 5), ("slope", 5), ("correlation", 8)])
+    def test_too_few_give_no_interval(self, tmp_path, statistic, fewest):
+        a, b = drawn(20, 1), drawn(20, 2)
+        few, enough = (
+            only(compare(pair(tmp_path / str(n), a, {u: b[u] for u in list(b)[:n]}, statistic, LEVELS)))
+            for n in (fewest - 1, fewest)
+        )
+        assert few["reason"] == f"fewer than {fewest} shared units"
+        assert few[["p", "low", "verdict"]].isna().all()
+        assert few["difference"] == pytest.approx(few["first_value"] - few["second_value"])
+        assert enough[["p", "low", "verdict"]].notna().all()
 
     def test_only_those_of_the_same_rows_are_compared(self, tmp_path):
         a, b = drawn(20, 1), drawn(20, 2)
