@@ -2,21 +2,23 @@
 
 import datetime
 import json
+from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from evenruler import repository
 from evenruler.errors import UserError, as_program, nearest
+from evenruler.evaluate.command import measure
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project import check as checking
-from evenruler.project import new as starting
-from evenruler.project.active import SOURCES
 from evenruler.ratings_command import ratings
 from evenruler.results.command import results
 
+PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
+
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Declare, build, score and check bias benchmarks for language models.",
@@ -24,12 +26,31 @@ app = typer.Typer(
 
 app.add_typer(ratings, name="ratings")
 app.add_typer(results)
+app.command()(measure)
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"evenruler {metadata.version('evenruler')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Take what goes before a command."""
 
 
 @app.command()
 def check() -> None:
     """Check params.yaml and everything under data/sources, and remove what is no longer declared."""
-    for line in checking.check(Path()):
+    from evenruler.project.check import check as bring_in_step
+
+    repository.enter()
+    for line in bring_in_step(Path()):
         typer.echo(line)
 
 
@@ -42,13 +63,20 @@ def repro(
     """Check, then build whatever is out of date with `dvc repro`: a line for every stage, and where the report is."""
     from evenruler.project.repro import repro as build
 
-    raise typer.Exit(build(Path(), words or []))
+    here = repository.enter()
+    # A word with a slash is a path; any other may be a stage.
+    paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
+    targets = [str(repository.meant(Path(word), here)) if word in paths else word for word in words or []]
+    raise typer.Exit(build(Path(), targets))
 
 
 @app.command()
 def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
     """Set the scale: write into params.yaml which models are in use."""
-    for line in checking.set_scale(Path(), name):
+    from evenruler.project.check import set_scale
+
+    repository.enter()
+    for line in set_scale(Path(), name):
         typer.echo(line)
 
 
@@ -58,7 +86,10 @@ def new(
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
     """Start something of your own: write a commented source that passes the checks, and its line in params.yaml."""
-    for line in starting.start(Path(), family, name):
+    from evenruler.project.new import start
+
+    repository.enter()
+    for line in start(Path(), family, name):
         typer.echo(line)
 
 
@@ -76,7 +107,9 @@ def draft_terms(
     from evenruler.instruments.questionnaires import drafting
     from evenruler.instruments.questionnaires.declare.source import load_questionnaire
     from evenruler.models.catalogue import load
+    from evenruler.project.active import SOURCES
 
+    repository.enter()
     path = SOURCES / "questionnaires" / f"{questionnaire}.yaml"
     source, scale = load_questionnaire(path, SOURCES / "questionnaires/shared/scales")
     items = drafting.chosen(source, item, path)
@@ -97,6 +130,7 @@ def finetune(
     from evenruler.project.params import load_params
     from evenruler.training.finetuning import finetune as fit
 
+    repository.enter()
     record = fit(name, load_params(), again=again)
     place = "below" if record.below_bar else "not below"
     typer.echo(
@@ -113,6 +147,7 @@ def refresh(
     from evenruler.declared import Declared
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
 
+    repository.enter()
     for line in fetch(Path(), domain, Declared().settings(domain, "saged")):
         typer.echo(line)
 
@@ -125,6 +160,7 @@ def find(
     from evenruler.declared import Declared
     from evenruler.instruments.saged.scrape.fetching import find as look
 
+    repository.enter()
     declared = Declared()
     for line in look(Path(), domain, declared.settings(domain, "saged"), declared.catalogue):
         typer.echo(line)
@@ -138,6 +174,7 @@ def evolve(
     from evenruler.declared import Declared
     from evenruler.project.rewording import ask
 
+    repository.enter()
     for line in ask(Path(), name, Declared()):
         typer.echo(line)
 
@@ -152,19 +189,35 @@ def publish(
     """Publish a benchmark on the Hugging Face Hub: one commit, then a tag v{version} that never moves."""
     from evenruler.publish.publishing import publish as publish_folder
 
+    repository.enter()
     for line in publish_folder(_built(name), to, private=private, dry_run=dry_run):
         typer.echo(line)
 
 
+@app.command("list")
+def list_shipped(
+    output: Annotated[Literal["table", "json"], typer.Option("--format", help="How to show them.")] = "table",
+) -> None:
+    """List the benchmarks that come with the package, or lie in its clone: name, version, rows, title."""
+    from evenruler import shipped
+    from evenruler.publish import listing
+
+    found = listing.listed(shipped.benchmarks())
+    if output == "json":
+        typer.echo(json.dumps([asdict(own) for own in found], indent=2, ensure_ascii=False))
+    else:
+        typer.echo(listing.as_table(found), nl=False)
+
+
 @app.command()
 def verify(
-    place: Annotated[str, typer.Argument(help="A folder, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME.")],
+    place: Annotated[str, typer.Argument(help=PLACE)],
 ) -> None:
     """Compare a benchmark with its manifest: checksums, rows, schemas, card. Status 1 if anything is wrong."""
     from evenruler.publish.places import opened
     from evenruler.publish.verifying import problems
 
-    with opened(place) as folder:
+    with opened(place, repository.root() or Path()) as folder:
         found = problems(folder)
     for line in found:
         typer.echo(line)
@@ -175,7 +228,7 @@ def verify(
 
 @app.command()
 def diff(
-    old: Annotated[str, typer.Argument(help="A folder, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME.")],
+    old: Annotated[str, typer.Argument(help=PLACE)],
     new: Annotated[str, typer.Argument(help="The same.")],
     output: Annotated[Literal["markdown", "json"], typer.Option("--format", help="How to show it.")] = "markdown",
     tolerance: Annotated[float, typer.Option(min=0, help="Numbers that differ by no more are equal.")] = 0.0015,
@@ -185,7 +238,8 @@ def diff(
     from evenruler.publish.difference import compare
     from evenruler.publish.places import opened
 
-    with opened(old) as before, opened(new) as after:
+    root = repository.root() or Path()
+    with opened(old, root) as before, opened(new, root) as after:
         difference = compare(before, after, tolerance)
     if output == "json":
         typer.echo(json.dumps(showing.as_json(difference), indent=2, ensure_ascii=False))
@@ -198,6 +252,7 @@ def rebuilt() -> None:
     """Compare every benchmark with git's HEAD. Status 1 if one says something else than before."""
     from evenruler.publish.rebuilt import beside_head
 
+    repository.enter()
     differing = []
     for one in beside_head(Path()):
         typer.echo(f"{one.name}: {one.said}")
@@ -218,6 +273,7 @@ def release(
     """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""
     from evenruler.publish import releasing
 
+    repository.enter()
     if dry_run:
         made = releasing.plan(Path(), name, message or ())
         typer.echo(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")

@@ -103,7 +103,7 @@ class DiagnosisSettings(Strict):
 
     level: float = Field(default=0.95, gt=0, lt=1)
     resamples: int = Field(default=2000, ge=100)
-    seed: int = 0
+    seed: int = 20
 
 
 class Declared:

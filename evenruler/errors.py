@@ -2,8 +2,21 @@
 
 import difflib
 import errno
+import re
 import sys
 from collections.abc import Callable, Iterable
+from importlib import metadata
+
+DISTRIBUTIONS = {
+    "markdown_it": "markdown-it-py",
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+    "wikipediaapi": "wikipedia-api",
+}
+"""By module, the package on PyPI that brings it, where it has another name."""
+
+EXTRAS = ("measure", "build")
+"""What users install beside the core; each holds those before it."""
 
 
 class UserError(Exception):
@@ -37,6 +50,26 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"known: {shown}"
 
 
+def distribution_of(module: str) -> str:
+    """The package on PyPI that brings a module, as its name is compared: lower case, hyphens."""
+    return re.sub(r"[-_.]+", "-", DISTRIBUTIONS.get(module, module)).lower()
+
+
+def extra_of(module: str) -> str | None:
+    """The smallest extra of evenruler that brings a module; None where none does.
+
+    Args:
+        module: The whole package, as `torch`: where a part of one is missing, it is not for want of an extra.
+    """
+    wanted, found = distribution_of(module), set()
+    for requirement in metadata.requires("evenruler") or ():
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"""extra == ["']([\w-]+)["']""", requirement)
+        if name and extra and distribution_of(name[0]) == wanted:
+            found.add(extra[1])
+    return next((extra for extra in EXTRAS if extra in found), None)
+
+
 def as_program(main: Callable[[], object]) -> None:
     """Run something as a program: what a user can mend is one line on standard error, and status 2."""
     try:
@@ -47,6 +80,11 @@ def as_program(main: Callable[[], object]) -> None:
         if error.errno != errno.ENOSPC:
             raise
         line = f"{error.filename or 'writing'}: no space left on the device; free some and run again"
+    except ModuleNotFoundError as error:
+        extra = extra_of(error.name or "")
+        if extra is None:
+            raise
+        line = f"this needs the package {distribution_of(error.name or '')}; run `pip install 'evenruler[{extra}]'`"
     else:
         return
     print(f"error: {line}", file=sys.stderr)

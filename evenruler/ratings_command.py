@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from evenruler import repository
 from evenruler.errors import UserError, nearest
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def sheet(
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_page, as_sheet, blind
 
+    here = repository.enter()
+    human, out = (path and repository.meant(path, here) for path in (human, out))
     names = [name.removeprefix("probes-") for name in domains]
     constructs = {name: _construct(name) for name in names}
     templates = _chosen(pd.concat([_templates(name) for name in names]), sets)
@@ -83,6 +86,9 @@ def read(
     from evenruler.instruments.probes.ratings import collect, read_key, statistics
     from evenruler.instruments.probes.ratings.showing import as_markdown
 
+    here = repository.enter()
+    key, out = repository.meant(key, here), out and repository.meant(out, here)
+    sheets = [repository.meant(path, here) for path in sheets]
     for path in sheets:
         if sheets.count(path) > 1:
             raise UserError("given twice", where=str(path), remedy="give each sheet once")

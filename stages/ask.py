@@ -1,29 +1,22 @@
 """Ask one model what the instruments of a family ask: `data/built/{family}/` -> `data/answers/{family}/{model}/`."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from evenruler.declared import Declared
-from evenruler.instruments.asking import INSTRUMENT, Answering, ask, subject_of
-from evenruler.instruments.instrument import SUBJECT, Plan, State, Subject, Tables
+from evenruler.instruments.asking import INSTRUMENT, Answering, ask, left_out, subject_of, tools_of
+from evenruler.instruments.instrument import State, Tables
 from evenruler.instruments.registry import room
-from evenruler.models.declared import Catalogue
-from evenruler.models.operations import OPERATIONS
-from evenruler.strict import validate
 from evenruler.tables import write_table
 from evenruler.tables.schemas import required
 from stages.files import ANSWERS, BUILT, frames, plan_of, write_subject
 from stages.running import run
 
 if TYPE_CHECKING:
-    from evenruler.models.model import Model
     from evenruler.training.adaptation import Adapted
-
-Asked = Mapping[str, tuple[Tables, Plan]]
 
 
 def main(family: str, name: str) -> None:
@@ -38,9 +31,8 @@ def main(family: str, name: str) -> None:
 
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
-    answering = Answering(
-        load(name, params.catalogue), _tools(family, [plan for _, plan in asked.values()]), _adapted(params, name)
-    )
+    tools = tools_of([plan for _, plan in asked.values()], BUILT / family)
+    answering = Answering(load(name, params.catalogue), tools, _adapted(params, name))
     answers = ask(asked, door.requests, subject, answering)
     folder = ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
@@ -57,36 +49,6 @@ def _counted(answers: Tables) -> str:
     withheld = sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows)
     counted += [f"{withheld:,} prompts without a reply"] if withheld else []
     return ", ".join(counted) or "nothing to ask"
-
-
-def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
-    """What the instruments would ask a model that could everything, and this one cannot."""
-    able = replace(subject, operations=frozenset(OPERATIONS))
-    lacking = {
-        (request.table, request.operation)
-        for tables, plan in asked.values()
-        for request in door.requests(tables, plan, {}, able)
-        if request.by == SUBJECT and request.state is None and request.operation not in subject.operations
-    }
-    return [
-        f"{subject.name} (kind {subject.kind}) is left out of {table}: it cannot {operation}"
-        for table, operation in sorted(lacking)
-    ]
-
-
-def _tools(family: str, plans: list[Plan]) -> Callable[[str], "Model"]:
-    """Loads the tools that plans name, each once."""
-    models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
-    training = {name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()}
-    catalogue = validate(Catalogue, {"models": models, "training": training}, BUILT / family)
-
-    @cache
-    def tool(name: str) -> "Model":
-        from evenruler.models.catalogue import load
-
-        return load(name, catalogue)
-
-    return tool
 
 
 def _adapted(params: Declared, name: str) -> Callable[[State], "Adapted"]:

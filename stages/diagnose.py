@@ -8,7 +8,8 @@ import pandas as pd
 
 from evenruler.declared import Declared
 from evenruler.instruments.asking import INSTRUMENT
-from evenruler.instruments.instrument import Record, Tables
+from evenruler.instruments.diagnosing import diagnosed
+from evenruler.instruments.instrument import Record
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.rounding import for_people
@@ -22,11 +23,7 @@ def main(family: str) -> None:
     params = Declared()
     door, folder = room(family, "diagnose"), DIAGNOSIS / family
     records = list(_records(params, family))
-    across = door.across(records, params.resampling)
-    tables = {
-        name: _together([*(record.found[name] for record in records if name in record.found), *_of(across, name)])
-        for name in door.TABLES
-    }
+    tables = diagnosed(door, records, params.resampling)
     for name, schema in door.TABLES.items():
         rows = tables[name]
         write_table(rows[schema.names] if len(rows) else [], schema, folder / FOLDER / f"{name}.parquet")
@@ -58,16 +55,6 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
 
 def _own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows[rows[INSTRUMENT] == name].drop(columns=INSTRUMENT).reset_index(drop=True)
-
-
-def _of(tables: Tables, name: str) -> list[pd.DataFrame]:
-    return [tables[name]] if name in tables else []
-
-
-def _together(found: list[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other; an empty one brings its columns only where all are empty."""
-    filled = [frame for frame in found if len(frame)] or found[:1]
-    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
 
 
 def _write_plots(tables: Any, folder: Path) -> None:

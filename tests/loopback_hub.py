@@ -1,4 +1,4 @@
-"""A stand-in for the Hugging Face Hub on loopback: data sets with commits, tags and LFS, and faults on demand.
+"""A stand-in for the Hugging Face Hub on loopback: data sets and models with commits, tags, LFS, faults on demand.
 
 It speaks the part of the Hub's HTTP API that `huggingface_hub` and `datasets` use to make a data set, commit, tag,
 list and download. The clients are the real ones, pointed here by `HF_ENDPOINT`. Standard library only.
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -71,6 +72,13 @@ class Repo:
         self.commits[made.sha] = made
         self.head = made.sha
         return made.sha
+
+    def add(self, folder: Path) -> str:
+        """A commit of the files of a folder, as if somebody had pushed them."""
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        return self.commit(
+            {path.relative_to(folder).as_posix(): Blob(path.read_bytes(), False) for path in paths}, "add"
+        )
 
     def resolve(self, revision: str) -> str:
         revision = revision.removeprefix("refs/heads/").removeprefix("refs/tags/")
@@ -398,7 +406,7 @@ def _folder(path: str) -> dict[str, Any]:
 
 
 _REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"
-_API = rf"/api/datasets/{_REPO}"
+_API = rf"/api/(?:datasets|models)/{_REPO}"
 _REVISION = r"(?P<revision>[^/]+)"
 ROUTES: list[tuple[tuple[str, ...], str, Callable[..., None]]] = [
     (("GET",), "/api/whoami-v2", Handler.whoami),
@@ -413,5 +421,5 @@ ROUTES: list[tuple[tuple[str, ...], str, Callable[..., None]]] = [
     (("POST",), rf"{_API}/paths-info/{_REVISION}", Handler.paths_info),
     (("GET",), rf"{_API}/refs", Handler.refs),
     (("POST",), rf"{_API}/tag/{_REVISION}", Handler.tag),
-    (("GET", "HEAD"), rf"/datasets/{_REPO}/resolve/{_REVISION}/(?P<path>.+)", Handler.resolve),
+    (("GET", "HEAD"), rf"(?:/datasets)?/{_REPO}/resolve/{_REVISION}/(?P<path>.+)", Handler.resolve),
 ]

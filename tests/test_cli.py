@@ -1,7 +1,11 @@
 """The `evenruler` command as a user runs it."""
 
+import json
+import re
+import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from evenruler.project import check as checking
 from evenruler.project.params import load_params
 from tests.project import told
 from tests.project.test_check import CHECKED, edit, files_of, track
+from tests.stages.depends import ROOT
 
 
 @pytest.fixture
@@ -144,6 +149,100 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
     assert listed[family] in out
     changed = set(before.splitlines()) - set((repository / "params.yaml").read_text().splitlines())
     assert [line.strip().split(":")[0] for line in changed] == [family], "that which lists its instruments"
+
+
+def test_a_command_finds_the_root_from_below(repository, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(repository / "data/sources/pairs")
+    assert run(monkeypatch, capsys, "check") == (0, f"{CHECKED}\n", "")
+    assert Path.cwd() == repository
+
+
+def test_a_path_means_what_it_does_where_the_user_stands(repository, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(repository / "data")
+    status, _, err = run(monkeypatch, capsys, "ratings", "read", "filled.csv", "--key", "key.csv")
+    assert (status, err) == (2, f"error: {repository / 'data/key.csv'}: no such file; mend the name\n")
+
+
+def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsys) -> None:
+    asked = []
+    monkeypatch.setattr("evenruler.project.repro.repro", lambda root, words: asked.extend(words) or 0)
+    monkeypatch.chdir(repository / "data")
+    assert run(monkeypatch, capsys, "repro", "report", "--glob", "--x=a/b", "report/index.html")[0] == 0
+    assert asked == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check",),
+        ("repro",),
+        ("scale", "quick"),
+        ("new", "pairs", "ages"),
+        ("draft-terms", "gad-7"),
+        ("finetune", "tiny"),
+        ("refresh", "fruit"),
+        ("find", "fruit"),
+        ("evolve", "bred"),
+        ("publish", "pairs-doctors", "--to", "you/doctors"),
+        ("rebuilt",),
+        ("release", "pairs-doctors"),
+        ("ratings", "sheet", "doctors"),
+        ("ratings", "read", "filled.csv", "--key", "key.csv"),
+    ],
+    ids=" ".join,
+)
+def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys, words) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = "error: no params.yaml here or above; run this in a clone of Even Ruler, or `git clone` it first\n"
+    assert run(monkeypatch, capsys, *words) == (2, "", said)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:
+    said = f"evenruler {metadata.version('evenruler')}\n"
+    assert run(monkeypatch, capsys, "--version") == (0, said, "")
+
+
+def test_a_shell_gets_its_completion() -> None:
+    """Typer asks what shell it was started in, which has to be one."""
+    command = f"{sys.executable} -c 'from evenruler.cli import main; main()' --show-completion bash; exit $?"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "complete -o default -F" in done.stdout
+
+
+def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(monkeypatch, capsys, "list")
+    assert (status, err) == (0, "")
+    assert re.search(r"^framing-age +\d+\.\d+\.\d+ +208  Age of people by what they enjoy$", out, flags=re.M)
+    found = {own["name"]: own for own in json.loads(run(monkeypatch, capsys, "list", "--format", "json")[1])}
+    assert found["framing-age"]["rows"] == 208
+    assert len(found) == len(out.splitlines()) - 1
+    assert run(monkeypatch, capsys, "verify", "framing-age") == (0, "framing-age: as its manifest says\n", "")
+    status, out, err = run(monkeypatch, capsys, "diff", "framing-age", "framing-gender")
+    assert (status, out) == (2, "")
+    assert "framing-age and framing-gender are two benchmarks, not two versions of one" in err
+    assert "(did you mean 'framing-age'?)" in run(monkeypatch, capsys, "verify", "framing-agee")[2]
+
+
+def test_a_folder_goes_before_what_comes_with_the_package(tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "framing-age").mkdir()
+    monkeypatch.chdir(tmp_path)
+    said = "error: framing-age: no benchmark was built here; run `make repro`\n"
+    assert run(monkeypatch, capsys, "verify", "framing-age") == (2, "", said)
+
+
+def test_a_git_revision_is_found_from_below(tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "params.yaml").touch()
+    shutil.copytree(ROOT / "benchmarks/framing-age", tmp_path / "benchmarks/framing-age")
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "built"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-m", "dvc", "init", "-q"], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path / "docs")
+    place = "HEAD:benchmarks/framing-age"
+    assert run(monkeypatch, capsys, "verify", place) == (0, f"{place}: as its manifest says\n", "")
 
 
 ONE_STAGE = """\

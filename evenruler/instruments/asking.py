@@ -15,8 +15,10 @@ What a request takes and what its answers are, by operation; of n rows each:
 | `adaptation_loss` | | | `loss` of the state's epoch, nats a token |
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -26,16 +28,25 @@ from evenruler.instruments.instrument import SUBJECT, Plan, Request, State, Subj
 from evenruler.models.adapter_record import read_adapter
 from evenruler.models.declared import Catalogue
 from evenruler.models.operations import OPERATIONS, operations_of
+from evenruler.strict import validate
 from evenruler.tables.ids import canonical
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
     from evenruler.training.adaptation import Adapted
 
+Asked = Mapping[str, tuple[Tables, Plan]]
+"""Published tables and plan of the instruments of a family, by name."""
+
 Inputs = Mapping[str, list[Any]]
 Columns = dict[str, Any]
 Requests = Callable[[Tables, Plan, Tables, Subject], Sequence[Request]]
 """The door `requests` of a family."""
+
+APART = ("generate", "slor")
+"""Operations whose answers hang on what is asked beside them: replies are sampled, and what goes through a model beside
+a prompt moves a last bit, which may change a word; unigrams are of all texts. So each instrument asks them by itself,
+and gets the same answers where it is measured alone."""
 
 INSTRUMENT = "instrument"
 """The column of answers that says whose they are."""
@@ -68,6 +79,52 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
         adapted=entry.intervention,
         fitted=fitted,
     )
+
+
+def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
+    """What instruments would ask a model that could everything, and this one cannot: a line a table of answers.
+
+    Args:
+        door: The room `ask` of their family.
+        asked: The instruments.
+        subject: The model.
+    """
+    able = replace(subject, operations=frozenset(OPERATIONS))
+    lacking = {
+        (request.table, request.operation)
+        for tables, plan in asked.values()
+        for request in door.requests(tables, plan, {}, able)
+        if request.by == SUBJECT and request.state is None and request.operation not in subject.operations
+    }
+    return [
+        f"{subject.name} (kind {subject.kind}) is left out of {table}: it cannot {operation}"
+        for table, operation in sorted(lacking)
+    ]
+
+
+def tools_of(plans: Iterable[Plan], where: Path, device: str | None = None) -> Callable[[str], "Model"]:
+    """Loads the tools that plans name, each once and when it is asked for.
+
+    Args:
+        plans: Of some instruments.
+        where: The plans lie in, for errors.
+        device: To compute on; a GPU where there is one by default.
+
+    Raises:
+        UserError: A plan declares a tool wrongly.
+    """
+    plans = list(plans)
+    models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
+    training = {name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()}
+    catalogue = validate(Catalogue, {"models": models, "training": training}, where)
+
+    @cache
+    def tool(name: str) -> "Model":
+        from evenruler.models.catalogue import load
+
+        return load(name, catalogue, device=device, where=f"{where}: tools.models.{name}")
+
+    return tool
 
 
 class Answering:
@@ -114,17 +171,18 @@ class Answering:
 
 
 def ask(
-    instruments: Mapping[str, tuple[Tables, Plan]], requests: Requests, subject: Subject, answering: Answering
+    instruments: Asked, requests: Requests, subject: Subject, answering: Answering, *, of_model_alone: bool = False
 ) -> dict[str, pd.DataFrame]:
     """Everything that the instruments of a family ask, until they ask nothing more.
 
-    Like requests of several instruments are asked together, but for replies.
+    Like requests of several instruments are asked together, but for those of `APART`.
 
     Args:
         instruments: Published tables and plan, by name.
         requests: What to ask next, given what was answered.
         subject: Of whom.
         answering: Who answers.
+        of_model_alone: Whether to leave out what tells of the instrument whoever the subject is.
 
     Returns:
         By table of answers: the rows of the requests with what was answered, and `instrument` before them.
@@ -135,6 +193,7 @@ def ask(
             (name, request)
             for name, (tables, plan) in instruments.items()
             for request in requests(tables, plan, answers[name], subject)
+            if not (of_model_alone and request.of_instrument)
         ]
         if not wanted:
             break
@@ -153,14 +212,10 @@ def ask(
 
 
 def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
-    """The places of requests that are asked together, in the order of the first of each.
-
-    Replies are sampled, and what goes through a model beside a prompt moves a last bit, which may change a word. So
-    each instrument gets its replies by itself, and the same ones where it is measured alone.
-    """
+    """The places of requests that are asked together, in the order of the first of each."""
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
-        apart = name if request.operation == "generate" else ""
+        apart = name if request.operation in APART else ""
         given = canonical([request.operation, request.by, dict(request.settings), sorted(request.inputs), apart])
         key = (given, request.state)
         groups.setdefault(key, []).append(place)

@@ -5,13 +5,16 @@ A family is a package of `evenruler.instruments` with a room for each stage, and
     declare   Settings                                          of an entry of `instruments`, a `BaseSettings`
               load(path, settings, shared) -> Source            what users write, checked
               takes(catalogue, model) -> bool                   whether a model of the catalogue is asked
+              headings(plan) -> [Column]                        the figures that people are shown, in words
     build     build(declaration, catalogue) -> Built            rows, what was rejected, plan
     ask       ANSWERS: {table: schema}                          what is kept of answers
               requests(tables, plan, answers, subject)          -> what to ask next: Requests; none where all is there
               scores(tables, plan, answers, subject) -> Tables  numbers made of answers
+              limited(tables, plan, n) -> tables, plan          the same of n units
     diagnose  TABLES: {table: schema}                           what `figures` and `across` give together
               figures(name, tables, plan, scores, subject, resampling) -> Tables     one instrument, one model
               across(records, resampling) -> Tables             many
+              units(record) -> DataFrame                        what figures are made of (`tables.schemas.UNITS`)
               evidence(tables) -> {instrument: {part: {model: {figure: values}}}}    what a card shows
     card      card(declaration, tables, plan) -> Card           words
     report    sections(shown) -> [Section]                      words and pictures
@@ -263,6 +266,9 @@ class Request:
     """The tool that answers, by its name in the plan's `tools`."""
     state: State | None = None
     """Of the subject."""
+    of_instrument: bool = False
+    """Whether its answers tell of the instrument alone, the same whoever the subject is: what measures one model by a
+    published benchmark leaves them out, and every door does without."""
 
 
 @dataclass(frozen=True)
@@ -280,11 +286,19 @@ class Record:
 
 @dataclass(frozen=True)
 class Column:
-    """A figure that a card has a column for."""
+    """A figure that people are shown."""
 
     figure: str
     heading: str
     meaning: str
+    role: Literal["amount", "fitness"] = "amount"
+    """What the model does, or how well the instrument measures on it."""
+    least: float | None = None
+    """Below it, the instrument hardly fits the model."""
+    most: float | None = None
+    """The same above it, whatever the sign."""
+    warning: str = ""
+    """What is said then, with the figure as `{value}`."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenruler import shipped
 from evenruler.errors import UserError
 
 ADAPTERS = Path("data/adapters")
@@ -40,6 +41,20 @@ class AdapterRecord:
         return self.accuracy < self.bar
 
 
+def adapter_folder(name: str, folder: Path = ADAPTERS) -> Path:
+    """Where a model's adapter lies: below a folder, or else among those that come with the package.
+
+    Args:
+        name: Of the model.
+        folder: That holds the adapters.
+
+    Returns:
+        The adapter's folder; the one below `folder` where there is none.
+    """
+    ours = shipped.adapters() / name
+    return ours if ours.is_dir() and not (folder / name).is_dir() else folder / name
+
+
 def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
     """The record of a model's adapter.
 
@@ -50,7 +65,7 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
     Raises:
         UserError: It has not been fitted, or its record is damaged.
     """
-    path = folder / name / RECORD
+    path = adapter_folder(name, folder) / RECORD
     if not path.exists():
         raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
     try:

@@ -132,7 +132,7 @@ def not_a_number(name: str, question: object = None) -> UserError:
     said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
     return UserError(
         f"{name} answers with what is no number",
-        where=f"params.yaml: models.{name}" if question is None else repr(said)[:100],
+        where=f"model {name}" if question is None else repr(said)[:100],
         remedy="take another dtype or model",
     )
 

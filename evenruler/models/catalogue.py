@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
 from evenruler.models import engine, sources
-from evenruler.models.adapter_record import ADAPTERS, read_adapter
+from evenruler.models.adapter_record import adapter_folder, read_adapter
 from evenruler.models.backends import openai
 from evenruler.models.declared import Catalogue
 from evenruler.models.entry import HOSTED, ModelEntry
@@ -18,19 +18,28 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.backends.adapters import Adapter
 
 
-def load(name: str, params: Catalogue | None = None, *, store: RowStore | None = None) -> Model:
+def load(
+    name: str,
+    params: Catalogue | None = None,
+    *,
+    store: RowStore | None = None,
+    device: str | None = None,
+    where: str | None = None,
+) -> Model:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
     Args:
         name: In the catalogue.
         params: The catalogue; that of `params.yaml` here by default.
         store: Where answers are kept; the one under `cache_root()` by default.
+        device: To compute on; a GPU where there is one by default.
+        where: The model is declared, for errors; in `params.yaml` by default.
 
     Returns:
         A model; `Model.can` says what it can do. Its weights are loaded when the store misses something.
 
     Raises:
-        UserError: No such model, or its files are missing or not what was declared.
+        UserError: No such model, no such device, or its files are missing or not what was declared.
     """
     if params is None:
         from evenruler.declared import Declared
@@ -45,10 +54,10 @@ def load(name: str, params: Catalogue | None = None, *, store: RowStore | None =
         )
     store = store or RowStore()
     if entry.kind in HOSTED:
-        return _hosted(name, entry, store)
-    folder = sources.locate(name, entry, store, params.models)
+        return _hosted(name, entry, store, where)
+    folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
-    kind, on = params.kind(name), engine.device()
+    kind, on = params.kind(name), engine.device(device)
     return Model(
         name,
         entry,
@@ -57,10 +66,11 @@ def load(name: str, params: Catalogue | None = None, *, store: RowStore | None =
         lambda: engine.describe(folder, entry, store, on, adapter.folder if adapter else None),
         lambda: _backend(name, entry, kind, folder, on, adapter),
         folder,
+        where,
     )
 
 
-def _hosted(name: str, entry: ModelEntry, store: RowStore) -> Model:
+def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
     """A model that a server answers for; nothing is asked."""
     served = entry.locations[0][1]
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
@@ -68,7 +78,7 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore) -> Model:
     def describe() -> str:
         return canonical(openai.engine(served, mode, entry.revision)).decode()
 
-    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode))
+    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode), None, where)
 
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
@@ -106,11 +116,11 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
         return None
     from evenruler.models.backends.adapters import Adapter
 
-    record = read_adapter(name)
+    record, fitted = read_adapter(name), adapter_folder(name)
     if record.base != base_sha256(folder, store):
         raise UserError(
             "fitted on other weights than `source` has",
-            where=str(ADAPTERS / name),
+            where=str(fitted),
             remedy=f"run `evenruler finetune {name}`",
         )
-    return Adapter(ADAPTERS / name, record.labels)
+    return Adapter(fitted, record.labels)

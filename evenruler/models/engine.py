@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from evenruler.errors import UserError
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
@@ -22,11 +23,22 @@ _TOKENIZER_FILES = (
 )
 
 
-def device() -> str:
-    """`cuda` where there is a GPU, else `cpu`."""
+def device(wanted: str | None = None) -> str:
+    """What to compute on.
+
+    Args:
+        wanted: `cpu` or `cuda`; by default `cuda` where there is a GPU, else `cpu`.
+
+    Raises:
+        UserError: There is no such device here.
+    """
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    known = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    if wanted is not None and wanted not in known:
+        remedy = f"name {' or '.join(known)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
+        raise UserError(f"no device {wanted!r} here", remedy=remedy)
+    return wanted or known[-1]
 
 
 def device_class() -> str:

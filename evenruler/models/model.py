@@ -31,6 +31,7 @@ from evenruler.models.records import (
     WordLikelihoods,
     WordRequest,
 )
+from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical, content_sha256
 from evenruler.text.verbaliser import OPTIONS, verbalised
@@ -90,6 +91,7 @@ class Model:
         describe: Callable[[], str],
         load: Callable[[], Any],
         folder: Path | None = None,
+        where: str | None = None,
     ) -> None:
         """Name the model; nothing is loaded.
 
@@ -101,8 +103,10 @@ class Model:
             describe: The engine string of the files as they are now.
             load: Makes the backend, which has a method for each operation that `BY_BACKEND` lists under `kind`.
             folder: Its files, where it has any on this machine.
+            where: It is declared, for errors; in `params.yaml` by default.
         """
         self.name, self.entry, self.kind = name, entry, kind
+        self.where = where or declared_at(name)
         self._folder, self._load, self._describe = folder, load, describe
         self._cache = Cache(name, describe(), store)
         self._backend: Any = None
@@ -129,7 +133,7 @@ class Model:
             if self._describe() != self.engine:
                 raise UserError(
                     f"{'the files' if self._folder else 'the server'} of {self.name} changed while it was in use",
-                    where=str(self._folder or f"params.yaml: models.{self.name}"),
+                    where=str(self._folder or self.where),
                     remedy="run again",
                 )
             self._backend = backend
@@ -168,7 +172,7 @@ class Model:
             others = ", ".join(sorted(operations_of(self.kind)))
             raise UserError(
                 f"{self.name} (kind {self.kind}) cannot {operation}, only {others}",
-                where=f"params.yaml: models.{self.name}",
+                where=self.where,
                 remedy=f"name a model that can {operation}",
             )
 
@@ -443,7 +447,7 @@ class Model:
         if own is not None and len(own) != len(configured):
             raise UserError(
                 f"{len(own)} labels for a head of {len(configured)}",
-                where=f"params.yaml: models.{self.name}.labels",
+                where=f"{self.where}.labels",
                 remedy="name every output of the head, in order",
             )
         return own or configured
@@ -480,7 +484,7 @@ class Model:
         labels, problem = self.labels, self._head.problem
         if problem not in (head.SINGLE_LABEL, head.MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"
-            raise UserError(what, where=f"params.yaml: models.{self.name}", remedy="name a classifier")
+            raise UserError(what, where=self.where, remedy="name a classifier")
         rows = self._cache.answers(
             "whole-classification/1",
             texts,

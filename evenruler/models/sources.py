@@ -23,7 +23,14 @@ SUMS = "sums.json"
 """In a folder that was made here: sha256 of every other file, by name."""
 
 
-def locate(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry] | None = None) -> Path:
+def locate(
+    name: str,
+    entry: ModelEntry,
+    store: RowStore,
+    catalogue: Mapping[str, ModelEntry] | None = None,
+    *,
+    where: str | None = None,
+) -> Path:
     """The folder that holds a model's configuration, weights and tokenizer, ready to load.
 
     A GGUF file is checked against its checksum and converted once, under the store's folder; so is an untrained model
@@ -34,11 +41,12 @@ def locate(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str
         entry: Its declaration.
         store: Remembers checksums; what is made lies under its folder.
         catalogue: All entries by name, for `untrained:`.
+        where: It is declared, for errors; in params.yaml by default.
 
     Raises:
         UserError: Something is missing or is not what was declared.
     """
-    where = f"params.yaml: models.{name}"
+    where = where or declared_at(name)
     if entry.scheme == "untrained":
         return _untrained(name, entry, store, catalogue or {})
     if entry.scheme == "hub":
@@ -53,6 +61,28 @@ def locate(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str
     return folder
 
 
+def declared_at(name: str) -> str:
+    """Where the catalogue of this repository declares a model."""
+    return f"params.yaml: models.{name}"
+
+
+def path_of(source: str, where: str) -> Path:
+    """The file or folder of a `local:` or `package:` source.
+
+    Args:
+        source: As in the catalogue.
+        where: It is named, for the error.
+
+    Raises:
+        UserError: Its package is not installed, or the file is not there.
+    """
+    scheme, _, rest = source.partition(":")
+    path = _path(scheme, rest, where)
+    if not path.exists():
+        raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name")
+    return path
+
+
 def _path(scheme: str, rest: str, where: str) -> Path:
     if scheme == "local":
         return Path(rest).expanduser()
@@ -60,7 +90,8 @@ def _path(scheme: str, rest: str, where: str) -> Path:
     # Finds a top-level package without running its code.
     spec = importlib.util.find_spec(module) if module.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
-        raise UserError(f"the package {module!r} is not installed", where=where, remedy="run `make setup`")
+        remedy = "install it; in a clone `make setup` does"
+        raise UserError(f"the package {module!r} is not installed", where=where, remedy=remedy)
     return Path(next(iter(spec.submodule_search_locations))) / inside
 
 
@@ -82,12 +113,14 @@ def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore,
         joined.unlink()
 
     identity = entry.sha256 or store.file_sha256(files[0])
-    return _made(name, f"{name}-{identity[:16]}-v{gguf.VERSION}", convert, store)
+    ending = f"{identity[:16]}-v{gguf.VERSION}"
+    known = sorted((store.root / "models").glob(f"*-{ending}"))  # of the same file under another name
+    return _made(name, known[0].name if known else f"{name}-{ending}", convert, store)
 
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
     """The folder of another model's architecture made small, with random weights; makes it on the first call."""
-    other = untrained.made_of(entry, catalogue, f"params.yaml: models.{name}.source")
+    other = untrained.made_of(entry, catalogue, f"{declared_at(name)}.source")
     base = locate(other, catalogue[other], store)
     files = [path for path in sorted(base.iterdir()) if path.suffix in untrained.READ]
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}

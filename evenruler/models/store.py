@@ -28,8 +28,12 @@ _FILE = "rows.sqlite"
 
 
 def cache_root() -> Path:
-    """Where runtime state lives: `$EVENRULER_CACHE`, else `.cache` here."""
-    return Path(os.environ.get("EVENRULER_CACHE", ".cache"))
+    """Where runtime state lives: `$EVENRULER_CACHE`; else `.cache` here in a repository, and the user's elsewhere."""
+    if chosen := os.environ.get("EVENRULER_CACHE"):
+        return Path(chosen)
+    if Path("params.yaml").exists():
+        return Path(".cache")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenruler"
 
 
 class Keys:

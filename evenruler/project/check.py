@@ -103,7 +103,9 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
     for family, shared in params.families.items():
         _check_keys(family, shared or {}, path)
     active = in_use(found, path, scale, params.version)
-    _check_adapters(root, params, [*active.models, *sorted(named)])
+    used = list(dict.fromkeys([*active.models, *sorted(named)]))
+    _check_files(root, params, used)
+    _check_adapters(root, params, used)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
     return active, found
@@ -118,9 +120,22 @@ def _check_keys(family: str, shared: dict[str, Any], path: Path) -> None:
             raise UserError(f"unknown key {key!r}; {nearest(key, known)}", where=where, remedy="rename or remove it")
 
 
+def _check_files(root: Path, params: Params, used: list[str]) -> None:
+    """What is in use and lies here, or is made of what does, is there."""
+    for name in used:
+        entry = params.models[name]
+        while entry.scheme == "untrained":
+            name = entry.locations[0][1]
+            entry = params.models[name]
+        for path in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
+            if not path.exists():
+                where = f"{root / 'params.yaml'}: models.{name}.source: {path}"
+                raise UserError("no such file or folder", where=where, remedy="save the model there, or mend `source`")
+
+
 def _check_adapters(root: Path, params: Params, used: list[str]) -> None:
     """What is in use has been fitted, and as params.yaml says."""
-    for name in dict.fromkeys(used):
+    for name in used:
         recipe = params.models[name].finetune
         if recipe is not None and read_adapter(name, root / ADAPTERS).recipe != recipe.model_dump():
             raise UserError(

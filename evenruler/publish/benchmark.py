@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 from evenruler.files import swapped
 from evenruler.publish import manifest
 from evenruler.publish.card import render_card
-from evenruler.publish.contents import Benchmark, data_file
+from evenruler.publish.contents import HERE, Benchmark, data_file
 from evenruler.publish.croissant import render_croissant
 from evenruler.tables.rounding import for_people
 
@@ -45,7 +45,7 @@ def _manifest(benchmark: Benchmark, folder: Path) -> manifest.Manifest:
     return manifest.Manifest(
         name=benchmark.name,
         version=benchmark.version,
-        location=benchmark.location,
+        location=HERE,
         content_sha256=manifest.content_sha256(benchmark.tables),
         rows={config.name: config.table.num_rows for config in benchmark.configs},
         rejected=benchmark.n_rejected,

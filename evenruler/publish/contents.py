@@ -8,6 +8,9 @@ import pyarrow as pa
 
 from evenruler.publish.versions import Changelog
 
+HERE = "."
+"""Where a benchmark lies until it is published: in its own folder, wherever that is."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -74,11 +77,6 @@ class Benchmark:
     harness_task: str | None
     """The task (or group) that runs all of them; None where there are none."""
     changelog: Changelog
-
-    @property
-    def location(self) -> str:
-        """Where its card and tasks load it from, until it is published."""
-        return f"./benchmarks/{self.name}"
 
     @property
     def tables(self) -> dict[str, pa.Table]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenruler.publish.contents import Benchmark, data_file
+from evenruler.publish.contents import HERE, Benchmark, data_file
 
 PARQUET = "application/x-parquet"
 """What mlcroissant calls it."""
@@ -41,7 +41,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
             name=benchmark.name,
             description=f"Measures the {benchmark.construct} in language models. {benchmark.reading}",
             license=benchmark.distinct("licence"),
-            url=benchmark.location,
+            url=HERE,
             version=benchmark.version,
             date_published=str(released.date) if released else None,
             cite_as="\n".join(benchmark.citations) or None,

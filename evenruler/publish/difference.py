@@ -137,9 +137,12 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         tolerance: Numbers, in rows and figures, that differ by no more are equal.
 
     Raises:
-        UserError: A folder is no benchmark, or an id stands in it twice.
+        UserError: A folder is no benchmark, an id stands in it twice, or the two have different names.
     """
     before, after = read_manifest(old), read_manifest(new)
+    if before.name != after.name:
+        what = f"{before.name} and {after.name} are two benchmarks, not two versions of one"
+        raise UserError(what, where=str(new), remedy="name the same benchmark twice")
     configs = [
         _compare_config(name, old if name in before.rows else None, new if name in after.rows else None, tolerance)
         for name in [*before.rows, *(name for name in after.rows if name not in before.rows)]
@@ -323,16 +326,16 @@ def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
 def _compare_files(old: Path, before: Manifest, new: Path, after: Manifest) -> list[str]:
     rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
     others = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
-    return [name for name in others if _text(old, name, before, after) != _text(new, name, after, after)]
+    return [name for name in others if _text(old, name) != _text(new, name)]
 
 
-def _text(folder: Path, name: str, own: Manifest, other: Manifest) -> str | None:
-    """A text of a benchmark as it would be at the other's location, without checksums of rows, which are compared."""
+def _text(folder: Path, name: str) -> str | None:
+    """A text of a benchmark, wherever that is loaded from; without checksums of rows, which are compared."""
     path = folder / name
     if not path.is_file():
         return None
     try:
-        text = places.renamed(name, path.read_text(encoding="utf-8"), own, other.location)
+        text = places.renamed(name, path.read_text(encoding="utf-8"), "USER/REPO")
         return _CHECKSUM.sub('"sha256": ""', text) if name == CROISSANT else text
     except UnicodeDecodeError:
         raise UserError("not UTF-8", where=str(path), remedy="see `evenruler verify`") from None

@@ -21,7 +21,7 @@ class Manifest(Strict):
     name: Text
     version: Version
     location: Text
-    """Where card and tasks load the data set from: `./benchmarks/NAME` here, `USER/REPO` on the Hub."""
+    """Where the data set lies: `.`, in this folder, or `USER/REPO` on the Hub."""
     content_sha256: Text
     rows: dict[str, int]
     """By config."""

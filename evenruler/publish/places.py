@@ -1,4 +1,4 @@
-"""Where a benchmark lies: in a folder, on the Hub at a tag, or in a git revision of this repository."""
+"""Where a benchmark lies: in a folder, with the package, on the Hub at a tag, or in a git revision here."""
 
 import re
 import tempfile
@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evenruler.errors import UserError
+from evenruler import shipped
+from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.publish import manifest
-from evenruler.publish.manifest import Manifest
 
-FORMS = "a folder, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
+FORMS = (
+    "a folder, a NAME of `evenruler list`, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
+)
 
-UNTOUCHED = (".parquet",)
-"""Files that name no location."""
+NAMED = {
+    "README.md": (re.compile(r'(?<=^rows = load_dataset\(")[^"]*', re.MULTILINE), "{}"),
+    "croissant.json": (re.compile(r'(?<=^  "url": ")[^"]*', re.MULTILINE), "https://huggingface.co/datasets/{}"),
+}
+"""By file: the words that name what the data set is loaded from, and how a data set on the Hub is named there."""
 
 
 @contextmanager
@@ -22,7 +27,7 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     """The folder of a benchmark, fetched if need be, for as long as the context lasts.
 
     Args:
-        place: One of `FORMS`; a folder that exists goes before the rest.
+        place: One of `FORMS`; a folder that exists goes before the rest, then what comes with the package.
         root: The repository that git revisions are of.
 
     Raises:
@@ -32,13 +37,21 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     revision, _, inside = place.rpartition(":")
     if Path(place).is_dir():
         yield Path(place)
+    elif place in (names := _shipped()):
+        yield shipped.benchmarks() / place
     elif head and "/" in head:
         yield from_hub(head, tag)
     elif head or (revision and inside):
         with tempfile.TemporaryDirectory() as folder:
             yield from_git(root, place if head else revision, f"benchmarks/{head}" if head else inside, Path(folder))
     else:
-        raise UserError("no such folder", where=place, remedy=f"name {FORMS}")
+        hint = "" if "/" in place else f" ({nearest(place, names)})"
+        raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
+
+
+def _shipped() -> list[str]:
+    """The benchmarks that come with the package."""
+    return [path.parent.name for path in shipped.benchmarks().glob(f"*/{manifest.NAME}")]
 
 
 def from_hub(repo: str, tag: str) -> Path:
@@ -76,41 +89,30 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
     return copied
 
 
-def relocated(folder: Path, location: str) -> dict[str, bytes | Path]:
-    """A benchmark's files as they are with another location in card, tasks and manifest.
+def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
+    """A benchmark's files as they are on the Hub, where card, croissant and manifest name the data set there.
 
     Args:
         folder: The benchmark.
-        location: `USER/REPO`, or a folder from which it is loaded.
+        repo: `USER/REPO`.
 
     Returns:
         By path: the new content, or the file where nothing changes.
     """
     was = manifest.read_manifest(folder)
-    files: dict[str, bytes | Path] = {}
-    sums = dict(was.files)
-    for name in sorted(was.files):
-        path = folder / name
-        files[name] = path
-        if not name.endswith(UNTOUCHED):
-            text = path.read_text(encoding="utf-8")
-            moved = renamed(name, text, was, location)
-            if moved != text:
-                files[name] = moved.encode()
-                sums[name] = manifest.bytes_sha256(moved.encode())
-    now = was.model_copy(update={"location": location, "files": sums})
-    files[manifest.NAME] = manifest.as_json(now.model_dump()).encode()
-    return files
+    changed = {
+        name: renamed(name, (folder / name).read_text(encoding="utf-8"), repo).encode()
+        for name in was.files.keys() & NAMED.keys()
+    }
+    sums = {name: manifest.bytes_sha256(content) for name, content in changed.items()}
+    now = was.model_copy(update={"location": repo, "files": was.files | sums})
+    files: dict[str, bytes | Path] = {name: folder / name for name in sorted(was.files)}
+    return files | changed | {manifest.NAME: manifest.as_json(now.model_dump()).encode()}
 
 
-def renamed(name: str, text: str, was: Manifest, location: str) -> str:
-    """The text of a benchmark's file with another location in the place of its own."""
-    old, new = was.location, location
-    if name == "croissant.json":
-        old, new = _address(old), _address(new)
-    return re.sub(rf"(?<![\w./-]){re.escape(old)}(?![\w-])", lambda _: new, text)
-
-
-def _address(location: str) -> str:
-    """What croissant calls a data set by, which has to be a URL."""
-    return location if location.startswith(".") else f"https://huggingface.co/datasets/{location}"
+def renamed(name: str, text: str, repo: str) -> str:
+    """The text of a benchmark's file with a data set on the Hub in the place of what it is loaded from."""
+    if name not in NAMED:
+        return text
+    found, form = NAMED[name]
+    return found.sub(lambda _: form.format(repo), text)

@@ -48,9 +48,11 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         Lines that say what is done.
 
     Raises:
-        UserError: The folder is not as its manifest says; the version is taken by other content, goes down, or is
-            too small a step; or the Hub refuses. No half version is visible then.
+        UserError: `repo` is no USER/REPO; the folder is not as its manifest says; the version is taken by other
+            content, goes down, or is too small a step; or the Hub refuses. No half version is visible then.
     """
+    if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
+        raise UserError(f"{repo!r} names no data set", where="--to", remedy=f"give USER/REPO, as you/{folder.name}")
     declared = manifest.read_manifest(folder)
     if found := problems(folder):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

@@ -80,7 +80,7 @@ def _card_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     path = folder / "README.md"
     if not path.is_file():
         return  # said already
-    front = _front_matter(path.read_text(encoding="utf-8", errors="replace"))
+    front = front_matter(path.read_text(encoding="utf-8", errors="replace"))
     if front is None:
         yield "README.md: no front matter that can be read"
         return
@@ -108,7 +108,8 @@ def _patterns(data_files: Any) -> list[str]:
     return [] if data_files is None else [str(data_files)]
 
 
-def _front_matter(text: str) -> dict[str, Any] | None:
+def front_matter(text: str) -> dict[str, Any] | None:
+    """The keys at the head of a card; None where there are none that can be read."""
     parts = text.split("---\n", 2)
     if len(parts) < 3 or parts[0]:
         return None

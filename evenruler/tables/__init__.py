@@ -3,7 +3,7 @@
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.parquet import read_frame, read_table, table_of, write_table, write_whole
 from evenruler.tables.rounding import rounded, without_last_bits
-from evenruler.tables.units import asked_units, evenly_spread
+from evenruler.tables.units import asked_units, evenly_spread, rows_of
 
 __all__ = [
     "asked_units",
@@ -13,6 +13,7 @@ __all__ = [
     "read_table",
     "rounded",
     "row_id",
+    "rows_of",
     "table_of",
     "without_last_bits",
     "write_table",

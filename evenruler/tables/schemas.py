@@ -68,3 +68,21 @@ def figures_of(part: str) -> pa.Schema:
             pa.field("why", pa.string()),
         ]
     )
+
+
+UNITS = pa.schema(
+    [
+        required("part", pa.string()),
+        required("model", pa.string()),
+        required("figure", pa.string()),
+        required("statistic", pa.string()),
+        required("unit", pa.string()),
+        required("rows", pa.string()),
+        required("value", pa.float64()),
+        pa.field("beside", pa.float64()),
+    ]
+)
+"""What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` (`mean`,
+`sd`, `correlation`, `slope`) of `value` over the units of its part, of the last two with `beside`. `rows` is a hash of
+the published rows that a unit rests on (`evenruler.tables.units.rows_of`): units of two results are the same where it
+is."""

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from evenruler.tables.ids import content_sha256
+
 
 def evenly_spread(units: Sequence[str], most: int) -> list[str]:
     """At most so many units, evenly spread over their list, in its order."""
@@ -33,3 +35,21 @@ def asked_units(rows: pd.DataFrame, unit: str, answered: "pd.Series[str]", model
     if lacking := len(rows) if not scored.any() else int((asked & ~scored).sum()):
         raise ValueError(f"{model}: {lacking} {what} have no score")
     return asked
+
+
+def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
+    """A hash of the published rows of every unit: 16 hex digits, the same for the same rows in whatever order.
+
+    Args:
+        rows: With `id` and `content_sha256`.
+        by: The columns that tell units apart.
+
+    Returns:
+        By these columns.
+    """
+    ordered = rows.sort_values("id")
+    told = (ordered["id"] + ordered["content_sha256"]).rename("told")
+    found: pd.Series[str] = told.groupby([ordered[name] for name in by], sort=True).agg(
+        lambda own: content_sha256(*own)[:16]
+    )
+    return found

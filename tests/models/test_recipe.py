@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evenruler.models.adapter_record import read_adapter
+from evenruler import shipped
+from evenruler.models.adapter_record import adapter_folder, read_adapter
 from evenruler.models.recipe import Finetune, TrainingData
 from evenruler.project.params import load_params
 from tests.project.test_params import PARAMS, REVISION
@@ -237,6 +238,17 @@ class TestRecord:
         monkeypatch.chdir(tmp_path)
         line = error_of(read_adapter, "tiny")
         assert line == "data/adapters/tiny: tiny has no adapter yet; run `evenruler finetune tiny`"
+
+    def test_one_that_comes_with_the_package_is_found_anywhere_after_one_that_lies_here(
+        self, tmp_path, monkeypatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert adapter_folder("minilm-sentiment") == shipped.adapters() / "minilm-sentiment"
+        assert read_adapter("minilm-sentiment").accuracy > 0.6
+        self.write(tmp_path, json.dumps(RECORD))
+        (tmp_path / "tiny").rename(tmp_path / "minilm-sentiment")
+        assert adapter_folder("minilm-sentiment", tmp_path) == tmp_path / "minilm-sentiment"
+        assert read_adapter("minilm-sentiment", tmp_path).accuracy == 0.7
 
     @pytest.mark.parametrize("text", ["", "<<<<<<< ours\n", "[]", "{}", json.dumps({**RECORD, "held_out": None})])
     def test_a_damaged_one_is_refused(self, text, tmp_path, error_of) -> None:

@@ -74,7 +74,7 @@ def make(folder: Path, n: int) -> None:
         manifest = Manifest(
             name="occupation-gender",
             version="1.0.0",
-            location="./benchmarks/occupation-gender",
+            location=".",
             content_sha256=digest,
             rows={CONFIG: len(rows)},
             rejected=0,

@@ -386,6 +386,26 @@ ENCODER = (
 DATA = ("diagnosis: {", 'training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\ndiagnosis: {')
 
 
+class TestFilesOfModels:
+    @pytest.mark.parametrize("name", ["tiny", "parked"])  # one that is asked, one that an instrument names
+    def test_a_folder_that_is_missing_is_said(self, tmp_path, error_of, name) -> None:
+        path, folder = told.put(tmp_path), tmp_path / "weights" / name
+        folder.rmdir()
+        assert error_of(check, tmp_path) == (
+            f"{path}: models.{name}.source: {folder}: no such file or folder; save the model there, or mend `source`"
+        )
+
+    def test_so_is_that_of_the_model_that_an_untrained_one_is_made_of(self, tmp_path, error_of) -> None:
+        told.put(tmp_path, ('source: "local:weights/tiny"', 'source: "untrained:big"'))
+        (tmp_path / "weights/big").rmdir()
+        assert "models.big.source: " in error_of(check, tmp_path)
+
+    def test_that_of_a_model_that_nobody_asks_may_be_missing(self, tmp_path) -> None:
+        told.put(tmp_path)
+        (tmp_path / "weights/big").rmdir()
+        assert check(tmp_path)[-1] == CHECKED
+
+
 class TestAdapters:
     """Of an encoder that an instrument names."""
 

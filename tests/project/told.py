@@ -106,4 +106,6 @@ def put(root: Path, *changes: tuple[str, str]) -> Path:
             source = root / "data/sources" / family / f"{name}.yaml"
             source.parent.mkdir(parents=True, exist_ok=True)
             source.write_text(starter.replace("NAME", name), encoding="utf-8")
+    for name in ("tiny", "big", "shared", "head", "parked"):
+        (root / "weights" / name).mkdir(parents=True, exist_ok=True)
     return path

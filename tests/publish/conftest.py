@@ -86,7 +86,7 @@ def benchmark() -> Benchmark:
         models={"tiny": "org/tiny at 0123456789ab; mit", "small": "org/small; apache-2.0"},
         command="dvc repro card-probes@jobs",
         harness={
-            "probes_jobs.yaml": "task: probes_jobs\ndataset_path: ./benchmarks/probes-jobs\n",
+            "probes_jobs.yaml": "task: probes_jobs\n",
             "rows.py": "ROWS = 1\n",
         },
         harness_task="probes_jobs",

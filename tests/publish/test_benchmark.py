@@ -99,7 +99,7 @@ class TestManifest:
         assert manifest == {
             "name": "probes-jobs",
             "version": "1.2.3",
-            "location": "./benchmarks/probes-jobs",
+            "location": ".",
             "rows": {"probes": 3, "templates": 1},
             "rejected": 5,
             "columns": dict.fromkeys(

@@ -139,13 +139,13 @@ class TestBody:
     def test_how_it_is_loaded(self, benchmark):
         assert section(body_of(benchmark), "Load it").startswith(
             "```python\nfrom datasets import load_dataset\n"
-            'rows = load_dataset("./benchmarks/probes-jobs", "probes", split="test", revision="v1.2.3")\n'
+            'rows = load_dataset("DIR", "probes", split="test", revision="v1.2.3")\n'
             "print(rows[0])\n```\n"
         )
 
     def test_the_snippet_names_the_first_config_and_the_version(self, benchmark):
-        body = body_of(replace(benchmark, version="2.0.0", name="probes-x", configs=benchmark.configs[::-1]))
-        assert 'load_dataset("./benchmarks/probes-x", "templates", split="test", revision="v2.0.0")\n' in body
+        body = body_of(replace(benchmark, version="2.0.0", configs=benchmark.configs[::-1]))
+        assert 'load_dataset("DIR", "templates", split="test", revision="v2.0.0")\n' in body
 
     def test_how_it_is_run(self, benchmark):
         assert "--tasks other_task\n```\n" in body_of(replace(benchmark, harness_task="other_task"))

@@ -140,7 +140,7 @@ class TestWhatItSays:
             ),
             "version": "1.2.3",
             "license": ["apache-2.0", "mit"],
-            "url": "./benchmarks/probes-jobs",
+            "url": ".",
             "inLanguage": "en",
             "keywords": ["bias", "probes"],
             "citeAs": "@misc{paper,\n  title = {A {P}aper}\n}",

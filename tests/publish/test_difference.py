@@ -17,7 +17,7 @@ from evenruler.publish.showing import as_json as shown_as_json
 from evenruler.publish.showing import as_markdown
 
 NAN, INF = math.nan, math.inf
-HERE, THERE = "./benchmarks/jobs", "you/jobs"
+HERE, THERE = ".", "you/jobs"
 
 TYPES = {"value": pa.float64(), "number": pa.int64(), "notes": pa.list_(pa.string())}
 """Of columns that a table may have; the others are text."""
@@ -25,8 +25,9 @@ TYPES = {"value": pa.float64(), "number": pa.int64(), "notes": pa.list_(pa.strin
 R = {"value": 0.75, "low": 0.6, "high": 0.85, "n": 43}
 EVIDENCE = {"hand": {"tiny": {"r": R}}}
 FILES = {
-    "README.md": 'load_dataset("LOCATION") reads LOCATION/probes\n',
-    "lm_eval/jobs.yaml": "dataset_path: LOCATION\n",
+    "README.md": '# Jobs\nrows = load_dataset("LOCATION", "probes")\nprint(rows)\n',
+    "croissant.json": '{\n  "url": "LOCATION"\n}\n',
+    "lm_eval/jobs.yaml": "task: jobs\n",
 }
 
 
@@ -93,6 +94,15 @@ def compared(tmp_path):
         return compare(write(tmp_path / "old", **(old or {})), write(tmp_path / "new", **(new or {})), **options)
 
     return run
+
+
+def test_two_benchmarks_are_not_two_versions_of_one(tmp_path, error_of):
+    old, new = write(tmp_path / "old"), write(tmp_path / "new")
+    path = new / "manifest.json"
+    path.write_text(path.read_text().replace('"name": "jobs"', '"name": "ages"'))
+    assert error_of(compare, old, new) == (
+        f"{new}: jobs and ages are two benchmarks, not two versions of one; name the same benchmark twice"
+    )
 
 
 def probes(*rows, **more):
@@ -335,19 +345,20 @@ class TestFiles:
         assert (found.files, found.needs) == ([], "none")
 
     @pytest.mark.parametrize(
-        ("text", "files"),
+        ("name", "text"),
         [
-            pytest.param("LOCATION-2\n", ["README.md"], id="renamed-too"),
-            pytest.param("./benchmarks/jobs-2 a/./benchmarks/jobs ./benchmarks/jobs_2\n", [], id="left"),
+            pytest.param("README.md", '# Jobs\nOther rows = load_dataset("LOCATION")\n', id="card"),
+            pytest.param("croissant.json", '{\n  "url": "a",\n    "url": "LOCATION"\n}\n', id="croissant"),
+            pytest.param("lm_eval/jobs.yaml", 'rows = load_dataset("LOCATION")\n  "url": "LOCATION"\n', id="task"),
         ],
     )
-    def test_a_longer_name_is_not_the_location(self, compared, text, files):
-        sides = ({"location": location, "files": {"README.md": text}} for location in (HERE, THERE))
-        assert compared(*sides).files == files
+    def test_other_words_that_changed_count(self, compared, name, text):
+        sides = ({"location": location, "files": FILES | {name: text}} for location in (HERE, THERE))
+        assert compared(*sides).files == [name]
 
     def test_changed_added_and_removed(self, compared):
-        old = {"files": FILES | {"README.md": "old LOCATION\n", "lm_eval/gone.yaml": ""}}
-        new = {"files": FILES | {"README.md": "new LOCATION\n", "lm_eval/new.py": ""}}
+        old = {"files": FILES | {"README.md": "old\n", "lm_eval/gone.yaml": ""}}
+        new = {"files": FILES | {"README.md": "new\n", "lm_eval/new.py": ""}}
         expected = ["README.md", "lm_eval/gone.yaml", "lm_eval/new.py"]
         assert compared(old, new | {"location": THERE}).files == expected
 

@@ -45,12 +45,14 @@ def test_the_first_config_is_the_default(benchmark, load):
     assert load().to_list() == benchmark.configs[0].table.to_pylist()
 
 
-def test_the_snippet_of_the_card_works_as_it_stands(benchmark, load, tmp_path, monkeypatch):
+def test_the_snippet_of_the_card_loads_a_copy_anywhere(benchmark, load, tmp_path, monkeypatch):
     import datasets
 
-    monkeypatch.chdir(tmp_path)
+    copied = (tmp_path / "benchmarks" / "probes-jobs").rename(tmp_path / "my copy")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    card = (tmp_path / "benchmarks" / "probes-jobs" / "README.md").read_text(encoding="utf-8")
+    snippet = re.search(r"```python\n(.*?)```", (copied / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
     names = {}
-    exec(re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], names)
+    exec(snippet.replace("DIR", "../my copy"), names)
     assert names["rows"].to_list() == benchmark.configs[0].table.to_pylist()

@@ -101,7 +101,7 @@ def test_columns_of():
 CONTENT = {
     "name": "probes-jobs",
     "version": "1.2.3",
-    "location": "./benchmarks/probes-jobs",
+    "location": ".",
     "content_sha256": SUM,
     "rows": {"probes": 3},
     "rejected": 5,

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evenruler.errors import UserError
 from evenruler.publish import Benchmark, Config, write_benchmark
+from evenruler.publish.publishing import publish
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
 from tests.warm import Warm
@@ -88,8 +90,10 @@ def test_a_download_is_as_its_manifest_says(client) -> None:
     assert client.run("evenruler", "verify", f"{REPO}@v1.2.3") == f"{REPO}@v1.2.3: as its manifest says\n"
     card = (client.folder / "got/README.md").read_text()
     assert f'load_dataset("{REPO}", "probes", split="test", revision="v1.2.3")' in card
-    assert "./benchmarks" not in card
-    assert json.loads((client.folder / "got/croissant.json").read_text())["url"].endswith(f"/datasets/{REPO}")
+    assert 'load_dataset("DIR"' not in card
+    url = json.loads((client.folder / "got/croissant.json").read_text())["url"]
+    assert url == f"https://huggingface.co/datasets/{REPO}"
+    assert json.loads((client.folder / "got/manifest.json").read_text())["location"] == REPO
     compared = client.run("evenruler", "diff", f"{REPO}@v1.2.3", "benchmarks/probes-jobs")
     assert "Nothing changed that asks for a new version." in compared
 
@@ -210,8 +214,8 @@ def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> No
     ("arguments", "line"),
     [
         (("publish", "probes-job", "--to", REPO), "error: params.yaml: no benchmark 'probes-job'; did you mean"),
-        (("publish", "probes-jobs", "--to", "no/such/name"), "error: no/such/name: the Hub takes no such name ("),
-        (("verify", "benchmarks/nothing"), "error: benchmarks/nothing: no such folder; name a folder, USER/REPO@TAG"),
+        (("publish", "probes-jobs", "--to", "you/no--name"), "error: you/no--name: the Hub takes no such name ("),
+        (("verify", "benchmarks/nothing"), "error: benchmarks/nothing: no such folder; name a folder, a NAME of"),
         (("verify", "data"), "error: data: no benchmark was built here; run `make repro`"),
         (("verify", "you/nothing@v1.0.0"), "error: you/nothing@v1.0.0: you/nothing is not on the Hub"),
         (("verify", f"{REPO}@v9.9.9"), f"error: {REPO}@v9.9.9: {REPO} has no revision v9.9.9"),
@@ -225,6 +229,14 @@ def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
     said = client.run("evenruler", *arguments, status=2)
     assert said.startswith(line)
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("repo", ["jobs", "you/", "/jobs", "no/such/name"])
+def test_a_data_set_without_user_is_refused_before_anything_is_asked(benchmark, tmp_path, repo) -> None:
+    write_benchmark(benchmark, tmp_path / "probes-jobs")
+    with pytest.raises(UserError) as caught:
+        next(publish(tmp_path / "probes-jobs", repo))
+    assert str(caught.value) == f"--to: '{repo}' names no data set; give USER/REPO, as you/probes-jobs"
 
 
 def test_what_is_not_built_or_not_whole_is_not_published(client, hub) -> None:

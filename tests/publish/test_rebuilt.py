@@ -15,6 +15,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """With two benchmarks in git, and a third that is ignored."""
     for name, written in (("jobs", probes(hashed(0.3))), ("ages", {}), ("theirs", {})):
         write(tmp_path / "benchmarks" / name, **written)
+    (tmp_path / "params.yaml").touch()
     (tmp_path / "benchmarks/.gitignore").write_text("/theirs\n")
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
     for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "built"]):

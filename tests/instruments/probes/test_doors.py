@@ -399,7 +399,7 @@ class TestCards:
         )
         assert shown.parameters == {"article": "agree"}
         assert shown.harness_task == "probes_trades"
-        assert "./benchmarks/probes-trades" in shown.harness["probes_trades__seed.yaml"]
+        assert f"version: {made.declared[TRADES].version}" in shown.harness["probes_trades__seed.yaml"]
         assert json.loads(shown.harness["criterion.json"])["engineer"] == 90
 
     def test_of_what_evolved(self, made: Whole) -> None:

@@ -4,11 +4,15 @@ import importlib.util
 import json
 import logging
 import math
+import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import datasets
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 from scipy import stats
@@ -34,21 +38,36 @@ def read(text):
 
 def files_of(source, criterion=CRITERION, domain="trades", **changes):
     declared = source(**{**(LABELLED if criterion else {}), **changes})
-    return harness_files(domain, declared, criterion, f"./benchmarks/probes-{domain}", "1.2.3")
+    return harness_files(domain, declared, criterion, "1.2.3")
+
+
+def write(folder: Path, files: dict[str, str], ids: list[str]) -> None:
+    """A benchmark folder as far as its tasks read it: these files of `lm_eval/`, and rows with these ids."""
+    for inside in ("lm_eval", "probes"):
+        (folder / inside).mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        (folder / "lm_eval" / file).write_text(text, encoding="utf-8")
+    rows = pa.table({"id": ids, "set": ["hand"] * len(ids)})
+    pq.write_table(rows, folder / "probes" / "test-00000-of-00001.parquet")
+
+
+def import_from(folder: Path, name: str) -> ModuleType:
+    """A module by its path, as the harness imports it."""
+    spec = importlib.util.spec_from_file_location(f"of_test_{name}", folder / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def imported(tmp_path, monkeypatch):
-    """Writes files into a folder and imports one of them by its path, as the harness does."""
+    """Writes files into a folder and imports one of them."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def load(files: dict[str, str], name: str):
         for file, text in files.items():
             (tmp_path / file).write_text(text, encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(f"of_test_{name}", tmp_path / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setattr(sys, "dont_write_bytecode", True)
-        spec.loader.exec_module(module)
-        return module
+        return import_from(tmp_path, name)
 
     return load
 
@@ -92,9 +111,7 @@ class TestTasks:
     def test_a_task(self, source) -> None:
         assert read(files_of(source)["probes_trades__hand.yaml"]) == {
             "task": "probes_trades__hand",
-            "dataset_path": "./benchmarks/probes-trades",
-            "dataset_name": "probes",
-            "dataset_kwargs": {"revision": "v1.2.3"},
+            "custom_dataset": Function("rows.load"),
             "test_split": "test",
             "process_docs": Function("rows.of_hand"),
             "output_type": "loglikelihood_rolling",
@@ -125,19 +142,17 @@ class TestTasks:
         task = read(files_of(source)["probes_trades__other.yaml"])
         assert (task["task"], task["process_docs"]) == ("probes_trades__other", "rows.of_other")
 
-    def test_where_and_which_version_is_loaded(self, source) -> None:
-        files = harness_files("trades", source(), {}, "you/trades", "10.0.1")
+    def test_which_version_it_is(self, source) -> None:
+        files = harness_files("trades", source(), {}, "10.0.1")
         for name in ("hand", "other"):
-            task = read(files[f"probes_trades__{name}.yaml"])
-            assert task["dataset_path"] == "you/trades"
-            assert task["dataset_kwargs"] == {"revision": "v10.0.1"}
-            assert task["metadata"] == {"version": "10.0.1"}
+            assert read(files[f"probes_trades__{name}.yaml"])["metadata"] == {"version": "10.0.1"}
 
     def test_the_functions_that_are_named_are_there(self, source, imported) -> None:
         files = files_of(source)
         for name in ("hand", "other"):
             task = read(files[f"probes_trades__{name}.yaml"])
-            named = [task["process_docs"], task["process_results"], *(m["aggregation"] for m in task["metric_list"])]
+            named = [task["custom_dataset"], task["process_docs"], task["process_results"]]
+            named += [metric["aggregation"] for metric in task["metric_list"]]
             for module, function in (found.split(".") for found in named):
                 assert callable(getattr(imported(files, module), function))
 
@@ -219,6 +234,33 @@ class TestRows:
         rows = datasets.Dataset.from_dict({"id": ["1"], "set": ["hand"], "control": [False]})
 
         assert imported(files_of(source), "rows").of_other(rows).num_rows == 0
+
+
+class TestLoad:
+    @pytest.fixture
+    def folder(self, source, tmp_path) -> Path:
+        """A benchmark folder whose path says things that a reader of Parquet could take for a column."""
+        folder = tmp_path / "set=other" / "a b"
+        write(folder, files_of(source), ["1", "2"])
+        return folder
+
+    def test_the_rows_of_the_folder_above(self, folder) -> None:
+        found = import_from(folder / "lm_eval", "rows").load(version="1.2.3", pretrained="tiny")
+        assert list(found) == ["test"]
+        assert found["test"].to_dict() == {"id": ["1", "2"], "set": ["hand", "hand"]}
+
+    def test_of_a_copy_those_of_the_copy(self, source, folder, tmp_path) -> None:
+        import_from(folder / "lm_eval", "rows").load()
+        copied = shutil.copytree(folder, tmp_path / "copied")
+        write(copied, {}, ["3"])
+        shutil.rmtree(folder)
+        assert import_from(copied / "lm_eval", "rows").load()["test"]["id"][:] == ["3"]
+
+    def test_nothing_is_cached(self, source, folder) -> None:
+        module = import_from(folder / "lm_eval", "rows")
+        assert module.load()["test"]["id"][:] == ["1", "2"]
+        write(folder, {}, ["5"])
+        assert module.load()["test"]["id"][:] == ["5"]
 
 
 DOC = {"template": "odd", "attribute": "baker", "keying": -1, "pole": 1, "set": "hand", "text": "x"}
@@ -342,13 +384,12 @@ class TestValidity:
     def test_not_a_number_where_the_criterion_is_one_number(self, metrics) -> None:
         assert math.isnan(metrics(dict.fromkeys(CRITERION, 50.0)).validity(means(baker=[1.0], nurse=[2.0])))
 
-    def test_the_module_needs_only_the_standard_library(self, source) -> None:
-        imports = {
-            line.split()[1].split(".")[0]
-            for line in files_of(source)["group_difference.py"].splitlines()
-            if line.startswith(("import ", "from "))
-        }
-        assert imports <= sys.stdlib_module_names
+
+@pytest.mark.parametrize(("name", "more"), [("group_difference.py", set()), ("rows.py", {"datasets", "pyarrow"})])
+def test_modules_need_only_the_standard_library_and_what_the_harness_brings(source, name, more) -> None:
+    lines = map(str.strip, files_of(source)[name].splitlines())
+    imports = {line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))}
+    assert imports <= sys.stdlib_module_names | more
 
 
 def test_the_module_of_metrics_is_the_packaged_one(source) -> None:

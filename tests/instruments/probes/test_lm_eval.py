@@ -1,6 +1,9 @@
-"""lm-evaluation-harness runs a published benchmark at its tag and finds our numbers."""
+"""lm-evaluation-harness runs a copy of a benchmark, from the Hub or by DVC, and finds our numbers."""
 
-import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,7 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.build.compiling import compile_domain
 from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare import ProbeSource, bias
-from evenruler.models import sources
+from evenruler.models import load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
@@ -20,10 +23,13 @@ from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.instruments.probes.conftest import settings_of
+from tests.lm_eval_run import lm_eval
 from tests.loopback_hub import running
+from tests.tiny import save_tiny, tiny_params
 from tests.warm import Warm
 
 DOMAIN, REPO = "jobs", "you/jobs"
+PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 CRITERION = {"nurse": 12.1, "carpenter": 96.9, "clerk": 15.9, "judge": 60.1}
 
 
@@ -70,10 +76,31 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         evidence={},
         models={},
         command="make repro",
-        harness=harness.harness_files(DOMAIN, declared, CRITERION, f"./benchmarks/{name}", "1.0.0"),
+        harness=harness.harness_files(DOMAIN, declared, CRITERION, "1.0.0"),
         harness_task=harness.task_name(DOMAIN),
         changelog=Changelog(),
     )
+
+
+def numbers(model: Model, made: Benchmark, limit: int | None = None) -> dict[str, float]:
+    """Ours over the first rows that are scored, or all, by the harness's names."""
+    asked = made.configs[0].table.to_pandas()
+    scored = asked[~asked["control"]]
+    assert (len(scored), len(asked)) == (3 * 4 * 12, 4 * 4 * 12)
+    rows = scored.head(limit or len(scored)).sort_values("pole", ascending=False, kind="stable")
+    biases = (
+        rows.assign(nats=model.loglikelihood(rows["text"].tolist()).nats)
+        .groupby(["template", "attribute", "keying"])[["nats", "pole"]]
+        .apply(lambda cell: float(bias(cell["nats"].to_numpy(), cell["pole"].tolist())))
+    )
+    biases *= biases.index.get_level_values("keying")
+    by_attribute = biases.groupby("attribute").mean()
+    criterion = [CRITERION[attribute] for attribute in by_attribute.index]
+    return {
+        "offset,none": biases.mean(),
+        "spread,none": by_attribute.std(),
+        "validity,none": np.corrcoef(by_attribute, criterion)[0, 1],
+    }
 
 
 @pytest.mark.slow
@@ -91,27 +118,39 @@ def test_its_numbers_are_ours(
         client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
         client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
-        client.run(
-            *("lm_eval", "--model", "hf", "--model_args", f"pretrained={model},dtype=float32"),
-            *("--include_path", "got/lm_eval", "--tasks", made.harness_task, "--device", "cpu"),
-            *("--batch_size", "16", "--output_path", "results"),
-            token="",
-        )
-    (results,) = (root / "results").rglob("results*.json")
-    found = json.loads(results.read_text())["results"]["probes_jobs__validation"]
 
-    asked = made.configs[0].table.to_pandas()
-    rows = asked[~asked["control"]].sort_values("pole", ascending=False, kind="stable")
-    nats = smollm2.loglikelihood(rows["text"].tolist()).nats
-    biases = (
-        rows.assign(nats=nats)
-        .groupby(["template", "attribute", "keying"])[["nats", "pole"]]
-        .apply(lambda cell: float(bias(cell["nats"].to_numpy(), cell["pole"].tolist())))
-    )
-    biases *= biases.index.get_level_values("keying")
-    by_attribute = biases.groupby("attribute").mean()
-    assert (len(rows), len(asked)) == (3 * 4 * 12, 4 * 4 * 12)
-    assert found["offset,none"] == pytest.approx(biases.mean(), abs=1e-4)
-    assert found["spread,none"] == pytest.approx(by_attribute.std(), abs=1e-4)
-    expected_r = np.corrcoef(by_attribute, [CRITERION[attribute] for attribute in by_attribute.index])[0, 1]
-    assert found["validity,none"] == pytest.approx(expected_r, abs=1e-4)
+    found = lm_eval(model, root / "got", harness.task_name(DOMAIN), tmp_path / "elsewhere")
+
+    values = found["results"]["probes_jobs__validation"]
+    expected = numbers(smollm2, made)
+    assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)
+    assert found["versions"]["probes_jobs__validation"] == "1.0.0"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [None, 48])
+def test_so_are_those_of_a_copy_by_dvc(limit: int | None, tmp_path: Path) -> None:
+    """Takes a quarter of a minute; the repository is gone when the harness runs. The limit is one whole template."""
+    made = benchmark_of(source())
+    root, copied = tmp_path / "root", tmp_path / "by=dvc" / "my copy"
+    write_benchmark(made, root / "benchmarks" / made.name)
+    copied.parent.mkdir()
+    for command in (
+        ("git", "init", "-q"),
+        ("dvc", "init", "-q"),
+        ("git", "add", "."),
+        ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "built"),
+        ("dvc", "get", "-q", ".", f"benchmarks/{made.name}", "--out", str(copied)),
+    ):
+        subprocess.run(command, cwd=root, check=True, env=os.environ | {"PATH": PATH})
+    shutil.rmtree(root)
+    model = save_tiny(tmp_path / "tiny")
+
+    more = ["--limit", str(limit)] if limit else []
+    found = lm_eval(model, copied, harness.task_name(DOMAIN), tmp_path / "elsewhere", *more)
+
+    assert found["n-samples"]["probes_jobs__validation"] == {"original": 144, "effective": limit or 144}
+    values = found["results"]["probes_jobs__validation"]
+    loaded = load("tiny", tiny_params({"tiny": model}), store=RowStore(tmp_path / "store"))
+    expected = numbers(loaded, made, limit)
+    assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)

@@ -369,6 +369,6 @@ class TestCard:
             "scale": {"never": -4.0, "often": 2.5},
         }
         assert found.harness_task == "nli_meetings"
-        assert "./benchmarks/questionnaires-meetings" in found.harness["nli_meetings.yaml"]
+        assert f"version: {declared.version}" in found.harness["nli_meetings.yaml"]
         assert [config.name for config in found.configs] == ["prompts", "items", "terms"]
         assert set(made.tables) == {"prompts", "items", "terms", "rejected"}

@@ -74,9 +74,7 @@ def declared(**changes: Any) -> QuestionnaireSource:
 
 
 def files_of(source: QuestionnaireSource | None = None, **settings: Any) -> dict[str, str]:
-    return harness_files(
-        "my-tension", source or declared(), SCALE, "./benchmarks/questionnaires-my-tension", "1.2.3", **settings
-    )
+    return harness_files("my-tension", source or declared(), SCALE, "1.2.3", **settings)
 
 
 class Function(str):
@@ -95,9 +93,11 @@ def metrics(tmp_path, monkeypatch) -> Callable[[dict[str, str]], ModuleType]:
     """Writes the files into a folder and imports the module of the scores by its path, as the harness does."""
 
     def load_module(files: dict[str, str]) -> ModuleType:
+        folder = tmp_path / "lm_eval"
+        folder.mkdir(exist_ok=True)
         for file, text in files.items():
-            (tmp_path / file).write_text(text, encoding="utf-8")
-        spec = importlib.util.spec_from_file_location("of_test_scale_score", tmp_path / "scale_score.py")
+            (folder / file).write_text(text, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location("of_test_scale_score", folder / "scale_score.py")
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         spec.loader.exec_module(module)
@@ -128,9 +128,7 @@ class TestTask:
         del task["doc_to_choice"]
         assert task == {
             "task": "nli_my_tension",
-            "dataset_path": "./benchmarks/questionnaires-my-tension",
-            "dataset_name": "prompts",
-            "dataset_kwargs": {"revision": "v1.2.3"},
+            "custom_dataset": Function("scale_score.load"),
             "test_split": "test",
             "process_docs": Function("scale_score.docs"),
             "output_type": "multiple_choice",
@@ -157,7 +155,8 @@ class TestTask:
 
     def test_the_functions_that_are_named_are_there(self, metrics) -> None:
         task, module = read(files_of()["nli_my_tension.yaml"]), metrics(files_of())
-        for named in (task["process_docs"], task["process_results"], *(m["aggregation"] for m in task["metric_list"])):
+        of_rows = [task[key] for key in ("custom_dataset", "process_docs", "process_results")]
+        for named in of_rows + [metric["aggregation"] for metric in task["metric_list"]]:
             assert callable(getattr(module, named.removeprefix("scale_score.")))
 
     def test_choices_are_the_prompts_of_the_verbaliser(self) -> None:
@@ -172,10 +171,22 @@ class TestTask:
         assert task["task"] == "nli_my_tension"
         assert len(task["metric_list"]) == 3
 
-    def test_the_module_needs_only_the_standard_library_and_datasets(self) -> None:
+    def test_the_module_needs_only_the_standard_library_and_what_the_harness_brings(self) -> None:
         lines = map(str.strip, files_of()["scale_score.py"].splitlines())
         imports = {line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))}
-        assert imports <= sys.stdlib_module_names | {"datasets"}
+        assert imports <= sys.stdlib_module_names | {"datasets", "pyarrow"}
+
+
+def test_what_is_loaded_are_the_prompts_of_the_folder_above(metrics, tmp_path) -> None:
+    rows = rows_of(declared())
+    (tmp_path / "prompts").mkdir()
+    rows.to_parquet(tmp_path / "prompts" / "test-00000-of-00001.parquet")
+
+    found = metrics(files_of()).load(version="1.2.3", pretrained="tiny")
+
+    assert list(found) == ["test"]
+    assert found["test"].to_list() == rows.to_list()
+    assert found["test"].features == rows.features
 
 
 class TestDocs:

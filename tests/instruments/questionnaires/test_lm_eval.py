@@ -1,6 +1,5 @@
-"""lm-evaluation-harness runs a published questionnaire at its tag and finds our numbers."""
+"""lm-evaluation-harness runs a copy of a published questionnaire, anywhere, and finds our numbers."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +19,7 @@ from evenruler.project.params import Params
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.hub_client import ROOT, Client
+from tests.lm_eval_run import lm_eval
 from tests.loopback_hub import running
 from tests.tiny import save_tiny, tiny_declaration, tiny_params
 from tests.warm import Warm
@@ -68,9 +68,7 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         evidence={},
         models={},
         command="make repro",
-        harness=harness.harness_files(
-            QUESTIONNAIRE, source, scale, f"./benchmarks/{name}", "1.0.0", temperature=SETTINGS.temperature
-        ),
+        harness=harness.harness_files(QUESTIONNAIRE, source, scale, "1.0.0", temperature=SETTINGS.temperature),
         harness_task=harness.task_name(QUESTIONNAIRE),
         changelog=Changelog(),
     )
@@ -117,15 +115,10 @@ def test_its_numbers_are_ours(model_and_folder, warm_client: Warm | None, tmp_pa
         client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
         client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
-        client.run(
-            *("lm_eval", "--model", "hf", "--model_args", f"pretrained={folder},dtype=float32"),
-            *("--include_path", "got/lm_eval", "--tasks", made.harness_task, "--device", "cpu"),
-            *("--batch_size", "16", "--output_path", "results"),
-            token="",
-        )
-    (results,) = (root / "results").rglob("results*.json")
-    found = json.loads(results.read_text())["results"]["nli_trust_in_people"]
+    run = lm_eval(folder, root / "got", harness.task_name(QUESTIONNAIRE), tmp_path / "elsewhere")
+    found = run["results"]["nli_trust_in_people"]
 
+    assert run["versions"] == {"nli_trust_in_people": "1.0.0"}
     expected = item_scores(model, built)
     assert len(built.prompts) == 2 * 3 * 8
     assert found["score,none"] == pytest.approx(expected.mean(), abs=1e-4)

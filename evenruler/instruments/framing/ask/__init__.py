@@ -12,8 +12,9 @@ from evenruler.instruments.framing.ask.asked import BARE_PROMPT, CHAT, asked_for
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.progress import note
+from evenruler.tables import evenly_spread
 
-__all__ = ["ANSWERS", "requests", "scores"]
+__all__ = ["ANSWERS", "limited", "requests", "scores"]
 
 ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
 
@@ -105,3 +106,14 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         own = own.assign(model=subject.name, lineage=subject.lineage, framing=own["id"].map(framings))
         found[name] = own[schema.names]
     return found
+
+
+def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+    """What is asked about n stimuli, evenly spread over those of the plan.
+
+    Args:
+        tables: Of the contrast.
+        plan: By `FramingPlan`.
+        n: How many at most.
+    """
+    return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}

@@ -1,7 +1,8 @@
 """What a contrast gives to its card."""
 
 from evenruler.instruments.framing.card import words
-from evenruler.instruments.instrument import Card, Column, Declaration, Plan, Published, Tables
+from evenruler.instruments.framing.declare.headings import of_factors
+from evenruler.instruments.instrument import Card, Declaration, Plan, Published, Tables
 
 __all__ = ["card"]
 
@@ -26,5 +27,5 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
             Published("stimuli", "a stimulus"),
         ],
         parameters={"variant": settings.variant},  # what the rows hang on; the rest is how models are asked
-        quality=[Column(*figure) for figure in words.figures(source)],
+        quality=of_factors(source.factors),
     )

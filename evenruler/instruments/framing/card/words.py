@@ -37,26 +37,6 @@ def reading(source: ContrastSource) -> str:
     return READING.format(direction=source.direction)
 
 
-def figures(source: ContrastSource) -> tuple[tuple[str, str, str], ...]:
-    """Figure, heading and meaning of each column of the table of quality."""
-    return (
-        (
-            "shift probability",
-            "shift probability",
-            "mean of the effects, from 0 to 1 (interval: bootstrap over stimuli)",
-        ),
-        *(
-            (
-                f"effect: {factor}",
-                f"effect: {factor}",
-                f"mean APD with and without the cue ({meaning}), mean over tasks",
-            )
-            for factor, meaning in source.factors.items()
-        ),
-        ("coverage", "coverage", "share of the answers that is of any class"),
-    )
-
-
 def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
     """What a contrast does not show; the limits of every one first.
 

@@ -1,10 +1,11 @@
 """What users write of framing: settings, the source of one contrast, and which models are asked."""
 
+from evenruler.instruments.framing.declare.headings import headings
 from evenruler.instruments.framing.declare.settings import Settings
 from evenruler.instruments.framing.declare.source import load
 from evenruler.models.declared import Catalogue
 
-__all__ = ["Settings", "load", "takes"]
+__all__ = ["Settings", "headings", "load", "takes"]
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:

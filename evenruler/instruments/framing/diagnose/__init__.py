@@ -14,10 +14,11 @@ from evenruler.instruments.framing.diagnose.figuring import figures_of
 from evenruler.instruments.framing.diagnose.mass import token_distributions
 from evenruler.instruments.framing.diagnose.replications import replications
 from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
+from evenruler.instruments.framing.diagnose.unit_scores import units
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
 
-__all__ = ["TABLES", "across", "evidence", "figures"]
+__all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
 TABLES: Final[Mapping[str, pa.Schema]] = {
     "figures": schemas.FIGURES,

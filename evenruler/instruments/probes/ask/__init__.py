@@ -6,9 +6,10 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.probes.ask.diversities import diversities, texts_of
 from evenruler.instruments.probes.ask.prefixing import after_prefixes
+from evenruler.tables import evenly_spread
 from evenruler.tables.schemas import required
 
-__all__ = ["ANSWERS", "after_prefixes", "diversities", "requests", "scores"]
+__all__ = ["ANSWERS", "after_prefixes", "diversities", "limited", "requests", "scores"]
 
 ANSWERS = {
     "likelihoods": pa.schema(
@@ -42,7 +43,8 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
     if "embeddings" not in answers:
         texts = pd.DataFrame({"text": texts_of(tables)})
-        found.append(Request("embeddings", "embed", texts, {"text": texts["text"].tolist()}, by=plan["embedder"]))
+        inputs = {"text": texts["text"].tolist()}
+        found.append(Request("embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True))
     return [request for request in found if len(request.rows)]
 
 
@@ -64,7 +66,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
     Returns:
         `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `diversity`: by `schemas.DIVERSITY`, less
-        `benchmark`, of templates in their sets and of generations.
+        `benchmark`, of templates in their sets and of generations; none where they were not embedded.
     """
     likelihoods = answers["likelihoods"].rename(columns={"nats": "value", "tokens": "n_tokens"})
     of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": CONFIGURATION}
@@ -73,3 +75,16 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         "scores": likelihoods.assign(**of_subject, measure=MEASURE),
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
     }
+
+
+def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+    """The sentences of n attributes, evenly spread.
+
+    Args:
+        tables: The published rows.
+        plan: Of the instrument.
+        n: How many at most.
+    """
+    kept = evenly_spread(sorted(set(tables["attributes"]["attribute"])), n)
+    own = {name: tables[name][tables[name]["attribute"].isin(kept)] for name in ("attributes", "probes")}
+    return {**tables, **own}, plan

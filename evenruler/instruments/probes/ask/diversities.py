@@ -30,15 +30,15 @@ def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
 
     Args:
         tables: `templates`, and where templates evolved `history` and `choices`.
-        embeddings: Of all their texts.
+        embeddings: Of all their texts; empty where they were not embedded.
 
     Returns:
         `COLUMNS`; `set` is null for generations, `run` and `generation` for sets. The best set of the start has
         `BEST_START` for a run.
     """
-    return pd.DataFrame([row for rows in _groups(tables, embeddings) for row in rows], columns=COLUMNS).astype(
-        {"generation": "Int16"}
-    )
+    groups = _groups(tables, embeddings) if embeddings else []
+    rows = [row for group in groups for row in group]
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"generation": "Int16"})
 
 
 def _groups(tables: Tables, embeddings: Embeddings) -> Iterator[list[dict[str, object]]]:

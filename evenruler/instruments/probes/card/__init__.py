@@ -2,7 +2,7 @@
 
 from evenruler.instruments.instrument import Card, Column, Declaration, Plan, Published, Tables
 from evenruler.instruments.probes.card import evolved, harness, words
-from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings
+from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, headings
 
 __all__ = ["card"]
 
@@ -47,12 +47,10 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
         limits=limits,
         configs=OF_EVOLUTION if settings.evolve else (PROBES, TEMPLATES, ATTRIBUTES),
         parameters=_parameters(settings, settings.evolve),
-        quality=[Column(*figure) for figure in words.FIGURES],
+        quality=headings(plan),
         quality_of_any=[Column(*figure) for figure in words.OF_ANY_MODEL],
         compared=[Column(*figure) for figure in words.COMPARED] if settings.evolve else (),
-        harness=harness.harness_files(
-            declaration.name, source, criterion, f"./benchmarks/{declaration.benchmark}", declaration.version
-        ),
+        harness=harness.harness_files(declaration.name, source, criterion, declaration.version),
         harness_task=harness.task_name(declaration.name),
     )
 

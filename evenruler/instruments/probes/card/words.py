@@ -12,42 +12,6 @@ READING = (
 
 PREFIXED = "The sentences {of_units}were also put after {framings}."
 
-FIGURES = (
-    (
-        "spread",
-        "spread",
-        "standard deviation over attributes of their mean bias, nats: how far a model ties some attributes to one "
-        "group and some to the other",
-    ),
-    ("r", "r", "Pearson correlation of the attributes' mean bias with the criterion"),
-    ("slope", "slope", "nats of bias for 10 more points of the criterion"),
-    ("r_exact", "r, exact", "r over attributes that the criterion names exactly"),
-    ("alpha", "alpha", "Cronbach's alpha over attributes"),
-    (
-        "generalizability",
-        "generalizability",
-        "how well mean biases would order the attributes with other templates and targets, 0 to 1",
-    ),
-    (
-        "attribute_sd",
-        "spread, without noise",
-        "what the spread would be with endlessly many other templates and targets (variance component)",
-    ),
-    ("omega", "omega", "omega total of a one-factor model"),
-    ("inter_item_correlation", "inter-item r", "mean correlation of two templates"),
-    ("first_component_share", "first component", "share of the variance that the first principal component takes"),
-    (
-        "level_shift",
-        "level shift",
-        "how far a cue or an instruction before the sentences moves all biases alike, in standard deviations of the "
-        "attributes' biases",
-    ),
-    ("reordering", "reordering", "how far it moves them apart from that, in the same unit"),
-    ("offset", "offset of wordings", "mean bias of all, nats; of little meaning"),
-    ("token_difference", "tokens", "how many tokens more a sentence has with the first group's targets"),
-)
-"""Figure, heading and meaning of each column of the table of quality."""
-
 COMPARED = (
     ("alpha_at_8", "alpha at 8", "alpha as it were with eight templates"),
     ("r", "r", "correlation with the criterion"),

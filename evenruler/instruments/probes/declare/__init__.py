@@ -3,6 +3,7 @@
 from evenruler.instruments.probes.declare.criterion import Criterion
 from evenruler.instruments.probes.declare.equation import bias, shared_words
 from evenruler.instruments.probes.declare.evolving import Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.declare.headings import headings
 from evenruler.instruments.probes.declare.settings import Article, Settings
 from evenruler.instruments.probes.declare.source import (
     DEMONSTRATION,
@@ -28,6 +29,7 @@ __all__ = [
     "TemplateSet",
     "bias",
     "halves",
+    "headings",
     "load",
     "shared_words",
     "takes",

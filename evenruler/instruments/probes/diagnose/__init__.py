@@ -12,9 +12,10 @@ from evenruler.instruments.probes.diagnose import evolved, figuring
 from evenruler.instruments.probes.diagnose.baselines import baselines
 from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.instruments.probes.diagnose.metrics import with_items
+from evenruler.instruments.probes.diagnose.unit_scores import units
 from evenruler.measurement import Resampling, as_metrics
 
-__all__ = ["TABLES", "across", "evidence", "figures", "plots"]
+__all__ = ["TABLES", "across", "evidence", "figures", "plots", "units"]
 
 TABLES = {
     "associations": schemas.ASSOCIATIONS,

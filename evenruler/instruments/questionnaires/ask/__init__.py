@@ -5,10 +5,10 @@ from typing import Final
 import pyarrow as pa
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.asked import requests
+from evenruler.instruments.questionnaires.ask.asked import limited, requests
 from evenruler.instruments.questionnaires.ask.scored import scores
 
-__all__ = ["ANSWERS", "requests", "scores"]
+__all__ = ["ANSWERS", "limited", "requests", "scores"]
 
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,

@@ -11,6 +11,7 @@ from evenruler.instruments.questionnaires.ask.content import embedding_request, 
 from evenruler.instruments.questionnaires.ask.placing import placed, require_order
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
 from evenruler.models.entry import LIKELIHOODS, VERBALISER
+from evenruler.tables import evenly_spread
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
@@ -69,3 +70,16 @@ def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
     here: dict[str, Any] = {"corpus": state.corpus, "epoch": state.epoch} if state else {"corpus": "", "epoch": 0}
     return prompts[["id"]].assign(configuration=form, **here)
+
+
+def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+    """The prompts of n items, evenly spread over their names.
+
+    Args:
+        tables: The published `prompts`, `items` and `terms`.
+        plan: Of the questionnaire.
+        n: How many at most.
+    """
+    kept = evenly_spread(sorted(set(tables["items"]["item"])), n)
+    own = {name: tables[name][tables[name]["item"].isin(kept)] for name in ("items", "prompts", "terms")}
+    return {**tables, **own}, plan

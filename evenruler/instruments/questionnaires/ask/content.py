@@ -29,14 +29,15 @@ def embedding_request(tables: Tables, plan: Plan) -> Request:
     items, chosen = tables["items"], source_prompts(tables["prompts"])
     rows = pd.DataFrame({"id": [*items["id"], *chosen["id"]]})
     texts = [*items["original"], *chosen["whole"]]
-    return Request("embeddings", "embed", rows, {"text": texts}, by=plan["embedder"])
+    return Request("embeddings", "embed", rows, {"text": texts}, by=plan["embedder"], of_instrument=True)
 
 
 def judge_request(tables: Tables, plan: Plan) -> Request:
     """What the judge says of every sentence."""
     judge, texts = plan["judge"], sentences(tables["prompts"])
     table = SLOR if judge["operation"] == "slor" else ACCEPTABILITY
-    return Request(table, judge["operation"], pd.DataFrame({"text": texts}), {"text": texts}, by=judge["model"])
+    rows, inputs = pd.DataFrame({"text": texts}), {"text": texts}
+    return Request(table, judge["operation"], rows, inputs, by=judge["model"], of_instrument=True)
 
 
 def content(tables: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from evenruler.instruments.instrument import Card, Declaration, Plan, Published, Tables
 from evenruler.instruments.questionnaires.card import harness, words
-from evenruler.instruments.questionnaires.declare import Settings, Source
+from evenruler.instruments.questionnaires.declare import Settings, Source, headings
 
 __all__ = ["card"]
 
@@ -30,13 +30,12 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
             Published("terms", "a term of an item"),
         ],
         parameters={**scored, "scale": weights},
-        quality=words.FIGURES,
+        quality=headings(plan),
         quality_of_any=words.OF_ANY_MODEL,
         harness=harness.harness_files(
             declaration.name,
             source,
             source.responses,
-            f"./benchmarks/{declaration.benchmark}",
             declaration.version,
             temperature=settings.temperature,
             three_way=settings.three_way,

@@ -13,34 +13,6 @@ READING = (
 
 FRAMED = "Where the table gives a level shift, the question to causal models was also put after {framings}."
 
-FIGURES = (
-    Column(
-        "answer",
-        "answer",
-        "mean weight that the model gives to the source terms, on the scale itself (interval: bootstrap over items)",
-    ),
-    Column(
-        "silhouette",
-        "SC",
-        "mean silhouette of source against inverse terms, from -1 to 1; below 0 a model does not tell them apart",
-    ),
-    Column(
-        "intensifier_order",
-        "order of intensifiers",
-        "Spearman correlation of an intensifier's declared level with how much more source than inverse terms take of "
-        "it: near 1 or -1 where the words keep their order; the sign is that of the answer before keying",
-    ),
-    Column(
-        "level_shift",
-        "level shift",
-        "how far a cue or an instruction before the question to a causal model moves all items alike, in standard "
-        "deviations of the items' scores",
-    ),
-    Column("placebo_level_shift", "of placebos", "the same of sentences that have nothing to do with it"),
-    Column("reordering", "reordering", "how far cue or instruction move the items apart from that, in the same unit"),
-    Column("placebo_reordering", "of placebos", "the same of these sentences"),
-)
-
 OF_ANY_MODEL = (
     Column("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
     Column(

@@ -7,12 +7,13 @@ from pydantic import Field
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.questionnaires.declare.corpora import CorpusSource, load_corpus
+from evenruler.instruments.questionnaires.declare.headings import headings
 from evenruler.instruments.questionnaires.declare.settings import Settings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug
 
-__all__ = ["Settings", "Source", "load", "takes"]
+__all__ = ["Settings", "Source", "headings", "load", "takes"]
 
 
 class Source(QuestionnaireSource):

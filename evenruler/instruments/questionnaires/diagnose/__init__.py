@@ -18,10 +18,11 @@ from evenruler.instruments.questionnaires.diagnose.intervening import (
 )
 from evenruler.instruments.questionnaires.diagnose.population import population, scale_scores
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, refuse_poor
+from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.models.entry import named
 
-__all__ = ["TABLES", "across", "evidence", "figures"]
+__all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
 TABLES: Final[dict[str, pa.Schema]] = {
     "cells": schemas.CELLS,

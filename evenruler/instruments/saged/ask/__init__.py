@@ -14,7 +14,7 @@ from evenruler.instruments.saged.ask.prompts import after_prefixes, asked_of
 from evenruler.instruments.saged.declare.settings import OPERATION_OF, Feature
 from evenruler.text.refusals import is_empty, is_refusal
 
-__all__ = ["ANSWERS", "after_prefixes", "requests", "scores"]
+__all__ = ["ANSWERS", "after_prefixes", "limited", "requests", "scores"]
 
 ANSWERS: dict[str, pa.Schema] = {
     "replies": schemas.REPLIES,
@@ -96,6 +96,17 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     prompts, generations = _replies(tables, plan, answers, subject)
     found = extract(prompts, generations, features_of(plan), Answered(answers, plan["embedder"]))
     return {"features": found.features, "topics": found.topics, "generations": generations}
+
+
+def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+    """What is asked of n root items of each root concept, evenly spread.
+
+    Args:
+        tables: Of the domain.
+        plan: Of the domain.
+        n: How many at most.
+    """
+    return tables, {**plan, "items": min(n, plan["items"])}
 
 
 def features_of(plan: Plan) -> dict[str, Feature]:

@@ -1,7 +1,7 @@
 """What the card of a domain says about prompts, baselines and disparities."""
 
-from evenruler.instruments.instrument import Card, Column, Declaration, Plan, Published, Tables
-from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.instrument import Card, Declaration, Plan, Published, Tables
+from evenruler.instruments.saged.declare import Settings, Source, headings
 
 __all__ = ["card"]
 
@@ -36,19 +36,6 @@ COLUMNS = {
     "revision_id": "the page's revision, where it is from a wiki",
 }
 
-QUALITY = (
-    Column("range of mean", "range", "largest minus smallest mean of a concept (interval: bootstrap over root items)"),
-    Column("range of mean, calibrated", "range, calibrated", "the same of calibrated measures"),
-    Column(
-        "min_impact_ratio of selection-rate",
-        "least impact ratio",
-        "lowest share of favourable replies of a concept by the highest; below .8 is a common alarm",
-    ),
-    Column("refusal_rate", "refusals", "share of replies that refuse"),
-)
-"""Columns of the table of quality. Shifts under prefixes are in the evidence alone: other seeds move concepts as well,
-and how far that is, the noise, will come with re-seeded replies."""
-
 
 def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
     """What the card of a domain says.
@@ -71,7 +58,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
             Published("rejected", "a sentence that became no prompt, and why"),
         ],
         parameters=source.assemble.model_dump(),
-        quality=QUALITY,
+        quality=headings(plan),
     )
 
 

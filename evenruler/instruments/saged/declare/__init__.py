@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from evenruler.errors import UserError
+from evenruler.instruments.saged.declare.headings import headings
 from evenruler.instruments.saged.declare.replacements import checked
 from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.models.declared import Catalogue
 
-__all__ = ["FAMILY", "Settings", "Source", "load", "takes"]
+__all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
 
 FAMILY = "saged"
 """Of its rows' ids."""

@@ -12,9 +12,10 @@ from evenruler.instruments.saged.ask import after_prefixes
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose.comparing import adjusted
 from evenruler.instruments.saged.diagnose.diagnosis import diagnose
+from evenruler.instruments.saged.diagnose.unit_scores import by_root, units
 from evenruler.measurement import Resampling, as_metrics
 
-__all__ = ["TABLES", "across", "evidence", "figures"]
+__all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
 TABLES: dict[str, pa.Schema] = {
     "summaries": schemas.SUMMARIES,
@@ -47,7 +48,7 @@ def figures(
 
     Returns:
         The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
-        adjusted, and `baselines`, the bias of the tools. None where the model gave no reply.
+        adjusted, and `baselines`, the bias of the tools; and for `units` `by_root`. None where the model gave no reply.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -65,7 +66,8 @@ def figures(
         resampling.level,
         resampling.seed,
     )
-    return {**found, "topics": scores["topics"]}
+    rooted = by_root(scores["features"], tables["prompts"], plan)
+    return {**found, "topics": scores["topics"], "by_root": rooted}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:

@@ -8,22 +8,6 @@ import jinja2
 
 from evenruler.instruments.probes.declare import ProbeSource
 
-_ROWS = '''"""Which rows each task takes."""
-
-from functools import partial
-from typing import Any
-
-
-def _of_set(name: str, rows: Any) -> Any:
-    """Those of a set that scores are made of."""
-    return rows.filter(
-        lambda sets, controls: [one == name and not control for one, control in zip(sets, controls)],
-        input_columns=["set", "control"],
-        batched=True,
-    )
-
-'''
-
 
 def task_name(domain: str, set_name: str | None = None) -> str:
     """The task of one template set, or the group of all."""
@@ -31,16 +15,13 @@ def task_name(domain: str, set_name: str | None = None) -> str:
     return name.replace("-", "_")
 
 
-def harness_files(
-    domain: str, source: ProbeSource, criterion: Mapping[str, float], location: str, version: str
-) -> dict[str, str]:
+def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, float], version: str) -> dict[str, str]:
     """The files of `lm_eval/`, by name.
 
     Args:
         domain: Slug of the domain.
         source: What the user wrote.
         criterion: The published numbers, by attribute; empty where the domain has none.
-        location: Where tasks load the data set from.
         version: Of the benchmark.
     """
     here = resources.files(__name__)
@@ -48,21 +29,20 @@ def harness_files(
         undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
     ).from_string((here / "task.yaml.j2").read_text(encoding="utf-8"))
     files = {"group_difference.py": (here / "group_difference.py").read_text(encoding="utf-8")}
-    rows = _ROWS
+    rows = (here / "rows.py").read_text(encoding="utf-8")
     for set_name in source.sets:
         function = f"of_{set_name}".replace("-", "_")
-        rows += f'\n{function} = partial(_of_set, "{set_name}")'
+        rows += f'\n\ndef {function}(rows: Any) -> Any:\n    return _of_set("{set_name}", rows)\n'
         files[f"{task_name(domain, set_name)}.yaml"] = template.render(
             task=task_name(domain, set_name),
             title=_one_line(source.title),
             set=set_name,
             rows=function,
-            location=location,
             version=version,
             direction=_one_line(source.direction),
             criterion=_one_line(source.criterion.label) if source.criterion and criterion else None,
         )
-    files["rows.py"] = rows + "\n"
+    files["rows.py"] = rows
     tasks = "".join(f"  - {task_name(domain, set_name)}\n" for set_name in source.sets)
     files[f"{task_name(domain)}.yaml"] = f"group: {task_name(domain)}\ntask:\n{tasks}"
     if criterion:

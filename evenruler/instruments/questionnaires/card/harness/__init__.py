@@ -18,7 +18,6 @@ def harness_files(
     questionnaire: str,
     source: QuestionnaireSource,
     scale: Scale,
-    location: str,
     version: str,
     *,
     temperature: float = 1.0,
@@ -30,7 +29,6 @@ def harness_files(
         questionnaire: Its slug.
         source: What the user wrote.
         scale: Its intensifiers.
-        location: Where the task loads the data set from.
         version: Of the benchmark.
         temperature: Of the two-way normalisation.
         three_way: Whether neutral counts.
@@ -54,7 +52,6 @@ def harness_files(
         task=task_name(questionnaire),
         title=_one_line(source.title),
         direction=_one_line(source.direction),
-        location=location,
         version=version,
         prompt=INSTRUCTION.format(premise="{{premise}}", hypothesis="{{hypothesis}}"),
         options=OPTIONS,

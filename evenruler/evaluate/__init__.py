@@ -1,0 +1,1 @@
+"""A published benchmark on a model: found, asked, and made into a result."""

@@ -1,0 +1,121 @@
+"""A published benchmark as it is measured with: its rows and its plan, as its manifest says."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from evenruler import shipped
+from evenruler.errors import UserError
+from evenruler.hub import talking_about
+from evenruler.instruments.instrument import Plan, Tables
+from evenruler.instruments.registry import FAMILIES
+from evenruler.publish.contents import data_file
+from evenruler.publish.manifest import Manifest, content_sha256, file_sha256, read_manifest
+from evenruler.publish.places import opened
+from evenruler.publish.verifying import front_matter
+from evenruler.tables import read_table
+
+PLAN = "plan.json"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What a folder holds that a model is measured with."""
+
+    folder: Path
+    manifest: Manifest
+    title: str
+    origin: str
+    """`shipped`, `folder`, or the place that was named."""
+    tables: Tables
+    plan: Plan
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return self.manifest.name
+
+    @property
+    def family(self) -> str:
+        """The kind of instrument that it is."""
+        return self.name.partition("-")[0]
+
+    @property
+    def instrument(self) -> str:
+        """The name that its family knows it by."""
+        return self.name.partition("-")[2]
+
+
+@contextmanager
+def benchmark_at(place: str) -> Iterator[Benchmark]:
+    """A benchmark, fetched if need be.
+
+    Args:
+        place: A folder, the name of one that is shipped, `USER/REPO[@TAG]` on the Hub (the newest version without a
+            tag), a git tag, or `REVISION:benchmarks/NAME`.
+
+    Raises:
+        UserError: There is no such benchmark, it is of no known family, or its rows or plan are not those that its
+            manifest names.
+    """
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
+        place = f"{place}@{_newest(place)}"
+    with opened(place) as folder:
+        yield _read(folder, place)
+
+
+def _read(folder: Path, place: str) -> Benchmark:
+    manifest = read_manifest(folder)
+    family = manifest.name.partition("-")[0]
+    if family not in FAMILIES:
+        remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
+        raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
+    for name in (PLAN, *map(data_file, manifest.rows)):
+        if not (folder / name).is_file():
+            raise UserError("missing", where=str(folder / name), remedy="get the benchmark again")
+    tables = {config: read_table(folder / data_file(config)) for config in manifest.rows}
+    same_plan = file_sha256(folder / PLAN) == manifest.files.get(PLAN)
+    if not same_plan or content_sha256(tables) != manifest.content_sha256:
+        what = f"its {'rows are' if same_plan else 'plan is'} not what its manifest names"
+        raise UserError(what, where=place, remedy=f"see `evenruler verify {place}`, and get it again")
+    return Benchmark(
+        folder,
+        manifest,
+        _title(folder),
+        _origin(folder, place),
+        {config: _frame(table) for config, table in tables.items()},
+        json.loads((folder / PLAN).read_text(encoding="utf-8")),
+    )
+
+
+def _title(folder: Path) -> str:
+    front = front_matter((folder / "README.md").read_text(encoding="utf-8"))
+    return str((front or {}).get("pretty_name") or folder.name)
+
+
+def _frame(table: object) -> pd.DataFrame:
+    found: pd.DataFrame = table.to_pandas()  # type: ignore[attr-defined]
+    return found
+
+
+def _origin(folder: Path, place: str) -> str:
+    if folder.resolve().parent == shipped.benchmarks().resolve():
+        return "shipped"
+    return "folder" if Path(place).is_dir() else place
+
+
+def _newest(repo: str) -> str:
+    """The highest version tag of a data set."""
+    from huggingface_hub import HfApi
+
+    with talking_about(repo):
+        tags = [ref.name for ref in HfApi().list_repo_refs(repo, repo_type="dataset").tags]
+    versions = [tag for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
+    if not versions:
+        raise UserError("no version was published", where=repo, remedy="name a revision: USER/REPO@REVISION")
+    return max(versions, key=lambda tag: [int(part) for part in tag[1:].split(".")])

@@ -1,0 +1,138 @@
+"""Measuring a model with published benchmarks: one as a function, several as a command does."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import cast, get_args
+
+from evenruler import shipped
+from evenruler.errors import UserError
+from evenruler.evaluate.benchmark import Benchmark, benchmark_at
+from evenruler.evaluate.measuring import CannotAnswerError, Measured, Measuring
+from evenruler.evaluate.subject import Chosen, Dtype, chosen
+from evenruler.evaluate.told import lines_of
+from evenruler.models.store import RowStore
+from evenruler.progress import note
+from evenruler.results.record import Result
+from evenruler.results.store import write
+
+
+def measure(
+    model: str,
+    benchmark: str | Path,
+    *,
+    out: Path | str | None = None,
+    device: str | None = None,
+    limit: int | None = None,
+    prefixes: bool = True,
+    name: str | None = None,
+    kind: str | None = None,
+    dtype: Dtype = "float32",
+) -> Result:
+    """Measure a model with a published benchmark.
+
+    Every answer is kept in the cache (`evenruler.models.store.cache_root`), so that nothing is asked twice.
+
+    Args:
+        model: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`, or a name of the
+            catalogue where there is a `params.yaml`.
+        benchmark: A name of `evenruler list`, a folder, or `USER/REPO[@TAG]` on the Hub.
+        out: A folder for the result and its tables; by default nothing is written.
+        device: `cpu` or `cuda`; a GPU where there is one by default.
+        limit: So many units at most (attributes, items, stimuli, root items), evenly spread.
+        prefixes: Whether rows are asked after prefixes, too. Without, how far figures hang on wordings is not known.
+        name: What to call the model; made of `model` by default.
+        kind: Of the backend, where the files do not tell; `chat` (the default) or `completions` of an endpoint.
+        dtype: What a GPU computes in.
+
+    Returns:
+        Figures with intervals, controls and verdicts, and what they are of.
+
+    Raises:
+        UserError: There is no such model or benchmark, or the model cannot answer it.
+    """
+    store = RowStore()
+    subject = chosen(model, store, name=name, kind=kind, dtype=dtype)
+    measuring = Measuring(subject, store, model, device)
+    with benchmark_at(str(benchmark)) as found:
+        measured = measuring.measure(found, prefixed=prefixes, limit=limit)
+    if out is not None:
+        _write(measured, Path(out))
+    return measured.result
+
+
+def measure_each(
+    model: str,
+    benchmarks: Sequence[str],
+    out: Path,
+    *,
+    device: str | None,
+    limit: int | None,
+    prefixes: bool,
+    name: str | None,
+    kind: str | None,
+    dtype: str,
+) -> Iterator[str]:
+    """Measure a model with one benchmark after another; arguments as of `measure`.
+
+    What the model cannot answer stops none of the others.
+
+    Yields:
+        What is said of each, line by line, and where it was written.
+
+    Raises:
+        UserError: As of `measure`; of a benchmark that the model cannot answer after all others.
+    """
+    started = time.monotonic()
+    store = RowStore()
+    subject = chosen(model, store, name=name, kind=kind, dtype=_dtype(dtype))
+    note(_introduced(subject))
+    measuring = Measuring(subject, store, model, device)
+    refused = []
+    with ExitStack() as opened:
+        # All of them first, so that a slip is seen before minutes of asking.
+        for benchmark in [opened.enter_context(benchmark_at(place)) for place in benchmarks]:
+            try:
+                measured = _measured(measuring, benchmark, prefixes, limit)
+            except CannotAnswerError as error:
+                refused.append(str(error))
+                continue
+            yield from lines_of(measured.result)
+            yield f"  written to {_write(measured, out)}"
+    note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
+    if refused:
+        raise UserError("; ".join(refused), remedy="the others were measured" if len(refused) < len(benchmarks) else "")
+
+
+def _measured(measuring: Measuring, benchmark: Benchmark, prefixes: bool, limit: int | None) -> Measured:
+    def say(line: str) -> None:
+        note(f"{benchmark.name}: {line}")
+
+    return measuring.measure(benchmark, prefixed=prefixes, limit=limit, say=say)
+
+
+def _write(measured: Measured, out: Path) -> Path:
+    """Write a result, anywhere but among published benchmarks.
+
+    Raises:
+        UserError: That is where it was to go, or another model's result lies there.
+    """
+    if out.resolve().is_relative_to(shipped.benchmarks().resolve()):
+        raise UserError("published benchmarks lie here", where=str(out), remedy="name another folder with --out")
+    return write(measured.result, measured.units, out, measured.tables)
+
+
+def _dtype(given: str) -> Dtype:
+    if given not in get_args(Dtype):
+        raise UserError(f"no dtype {given!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
+    return cast(Dtype, given)
+
+
+def _introduced(subject: Chosen) -> str:
+    """What is going to be measured, in a line."""
+    entry = subject.entry
+    source = entry.source if isinstance(entry.source, str) else entry.source[0]
+    at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
+    chats = ", asked in chats, too" if entry.chats and entry.continues else ""
+    return f"{subject.name}: {source}{at} (kind {entry.kind}{chats})"

@@ -1,0 +1,254 @@
+"""A benchmark on a model: what is asked, what the answers make, and what speaks against it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from evenruler import __version__
+from evenruler.declared import DiagnosisSettings
+from evenruler.errors import UserError
+from evenruler.evaluate.benchmark import PLAN, Benchmark
+from evenruler.evaluate.subject import Chosen
+from evenruler.instruments import prefixes
+from evenruler.instruments.asking import INSTRUMENT, Answering, ask, left_out, subject_of, tools_of
+from evenruler.instruments.diagnosing import diagnosed
+from evenruler.instruments.instrument import SUBJECT, Column, Plan, Record, Subject, Tables
+from evenruler.instruments.registry import room
+from evenruler.measurement.figures import OF_ANY_MODEL, Resampling
+from evenruler.models.store import RowStore
+from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.tables import table_of
+from evenruler.tables.rounding import for_people
+
+if TYPE_CHECKING:  # which brings libraries that take seconds to import
+    from evenruler.models.model import Model
+
+FIGURES = "figures"
+"""The table that is in the result itself."""
+
+CALLED: Mapping[str, str] = {
+    "loglikelihood": "likelihoods",
+    "words": "words at decision points",
+    "generate": "replies",
+    "entail": "pairs of sentences",
+    "in_place": "words in their place",
+}
+"""What answers to an operation are called."""
+
+Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""By part, model and figure."""
+
+
+class CannotAnswerError(UserError):
+    """Nothing that a benchmark asks can be asked of a model."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A result, and the tables that lie beside it."""
+
+    result: Result
+    units: pd.DataFrame
+    """By `tables.schemas.UNITS`."""
+    tables: Mapping[str, pd.DataFrame]
+    """Scores by row, and what the family's diagnosis makes of them, by their names there."""
+    asked: int
+    """Answers that were not in the store, so that models were asked."""
+
+
+class Measuring:
+    """One model, loaded once and asked by one benchmark after another."""
+
+    def __init__(self, chosen: Chosen, store: RowStore, said: str, device: str | None = None) -> None:
+        """Name the model; its weights are loaded when an answer is missing.
+
+        Args:
+            chosen: The model.
+            store: Where answers are kept.
+            said: How the user named the model, for errors.
+            device: To compute on; a GPU where there is one by default.
+        """
+        self._chosen, self._store, self._said, self._device = chosen, store, said, device
+        self.subject = subject_of(chosen.name, chosen.catalogue)
+
+    @cached_property
+    def model(self) -> "Model":
+        """What answers.
+
+        Raises:
+            UserError: Its files are missing, or there is no such device.
+        """
+        from evenruler.models.catalogue import load
+
+        chosen = self._chosen
+        return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
+
+    def measure(
+        self,
+        benchmark: Benchmark,
+        *,
+        prefixed: bool = True,
+        limit: int | None = None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> Measured:
+        """Ask what the benchmark asks, and make figures of the answers.
+
+        Args:
+            benchmark: Published rows and plan.
+            prefixed: Whether rows are also asked after prefixes, as the plan says.
+            limit: So many units at most, evenly spread.
+            say: Told what is going to be asked.
+
+        Raises:
+            CannotAnswerError: It asks nothing that the model can answer.
+        UserError: The model does not load or answer.
+        """
+        family, name, subject = room(benchmark.family, "ask"), benchmark.instrument, self.subject
+        tables, plan = benchmark.tables, benchmark.plan
+        if limit is not None:
+            tables, plan = family.limited(tables, plan, limit)
+        plan = plan if prefixed else prefixes.without(plan)
+        asked = {name: (tables, plan)}
+        lacking = left_out(family, asked, subject)
+        _require_questions(family, tables, plan, subject, benchmark, lacking, say)
+        answering = Answering(self.model, tools_of([plan], benchmark.folder / PLAN, self._device))
+        answers = ask(asked, family.requests, subject, answering, of_model_alone=True)
+        own = {table: _answers(answers, table, schema) for table, schema in family.ANSWERS.items()}
+        scores = family.scores(tables, plan, own, subject)
+        record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
+        headings = room(benchmark.family, "declare").headings(plan)
+        result = Result(
+            evenruler=__version__,
+            benchmark=_benchmark(benchmark),
+            model=self._model(),
+            settings=_settings(prefixed, limit),
+            headings=[Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
+            figures=for_people(figures),
+            left_out=lacking,
+            warnings=warnings(figures, headings),
+            asked={table: len(rows) for table, rows in own.items() if len(rows)},
+        )
+        diagnose = room(benchmark.family, "diagnose")
+        told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
+        kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
+        return Measured(result, diagnose.units(record), kept, answering.asked)
+
+    def _model(self) -> MeasuredModel:
+        entry = self._chosen.entry
+        return MeasuredModel(
+            name=self._chosen.name,
+            source=entry.source,
+            revision=entry.revision,
+            kind=self.subject.kind,
+            chat=self.subject.chats,
+            licence=entry.licence,
+            engine=json.loads(self.model.engine),
+        )
+
+
+def _require_questions(
+    family: Any,
+    tables: Tables,
+    plan: Plan,
+    subject: Subject,
+    benchmark: Benchmark,
+    lacking: Sequence[str],
+    say: Callable[[str], None],
+) -> None:
+    """Say what the model is going to be asked first; there must be something."""
+    counted: dict[str, int] = {}
+    for request in family.requests(tables, plan, {}, subject):
+        if request.by == SUBJECT:
+            counted[request.operation] = counted.get(request.operation, 0) + len(request.rows)
+    if not counted:
+        what = f"{subject.name} (kind {subject.kind}) cannot answer it"
+        what += f" ({'; '.join(line.rpartition(': ')[2] for line in dict.fromkeys(lacking))})" if lacking else ""
+        remedy = "take a model or a benchmark that fit"
+        if subject.kind == "chat":
+            remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
+        raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
+    say("asks " + ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in counted.items()))
+
+
+def _answers(answers: Tables, table: str, schema: pa.Schema) -> pd.DataFrame:
+    """Answers as the pipeline would have written and read them."""
+    rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []
+    found: pd.DataFrame = table_of(rows, schema).to_pandas()
+    return found
+
+
+def _diagnosed(
+    benchmark: Benchmark, tables: Tables, plan: Plan, scores: Tables, subject: Subject
+) -> tuple[Record, Figures]:
+    """The record of a benchmark on a model, and its figures; those of the instrument alone are on its card."""
+    door, resampling = room(benchmark.family, "diagnose"), _resampling()
+    name = benchmark.instrument
+    found = door.figures(name, tables, plan, scores, subject, resampling)
+    record = Record(name, subject, tables, plan, found)
+    evidence = door.evidence(diagnosed(door, [record], resampling)).get(name, {})
+    of_model = {
+        part: {
+            model: {figure: values for figure, values in own.items() if "value" in values}
+            for model, own in models.items()
+            if model != OF_ANY_MODEL
+        }
+        for part, models in evidence.items()
+    }
+    return record, {part: models for part, models in of_model.items() if models}
+
+
+def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
+    """What speaks against the benchmark on the model, by figures that are beyond what their headings allow.
+
+    Args:
+        figures: Of the model.
+        headings: Of the family.
+    """
+    found = []
+    for part, models in figures.items():
+        for own in models.values():
+            for column in headings:
+                value = own.get(column.figure, {}).get("value")
+                if value is not None and _is_beyond(value, column):
+                    found.append(f"{part}: {column.warning.format(value=value)}")
+    return found
+
+
+def _is_beyond(value: float, column: Column) -> bool:
+    below = column.least is not None and value < column.least
+    return below or (column.most is not None and abs(value) > column.most)
+
+
+def _benchmark(benchmark: Benchmark) -> MeasuredBenchmark:
+    manifest = benchmark.manifest
+    return MeasuredBenchmark(
+        name=manifest.name,
+        version=manifest.version,
+        title=benchmark.title,
+        family=benchmark.family,
+        origin=benchmark.origin,
+        content_sha256=manifest.content_sha256,
+        plan_sha256=manifest.files[PLAN],
+    )
+
+
+def _settings(prefixed: bool, limit: int | None) -> Settings:
+    resampling = _resampling()
+    return Settings(
+        prefixes=prefixed,
+        limit=limit,
+        level=resampling.level,
+        resamples=resampling.resamples,
+        seed=resampling.seed,
+    )
+
+
+def _resampling() -> Resampling:
+    """As a pipeline has it that says nothing else."""
+    settings = DiagnosisSettings()
+    return Resampling(settings.level, settings.resamples, settings.seed)

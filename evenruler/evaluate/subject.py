@@ -1,0 +1,172 @@
+"""Which model a user means: one of the Hub, a folder, a file of a package, a server, or a name of the catalogue."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from evenruler.declared import Declared
+from evenruler.errors import UserError, nearest
+from evenruler.hub import talking_about
+from evenruler.models import sources
+from evenruler.models.declared import Catalogue
+from evenruler.models.entry import HOSTED, ModelEntry
+from evenruler.models.operations import Kind
+from evenruler.models.recipe import NLI_LABELS
+from evenruler.models.store import RowStore
+from evenruler.strict import validate
+
+FORMS: Final = "hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME"
+
+NOT_STATED: Final = "not stated"
+"""The licence of a model that nobody declared one of."""
+
+KINDS: Final[dict[str, Kind]] = {
+    "ForCausalLM": "causal",
+    "LMHeadModel": "causal",
+    "ForMaskedLM": "masked",
+    "ForSequenceClassification": "nli",
+}
+"""By how the class in a configuration is called."""
+
+Dtype = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A model that is measured."""
+
+    name: str
+    """By which figures and folders call it."""
+    catalogue: Catalogue
+    """That it is in."""
+
+    @property
+    def entry(self) -> ModelEntry:
+        """Its declaration."""
+        return self.catalogue.models[self.name]
+
+
+def chosen(
+    model: str,
+    store: RowStore,
+    *,
+    name: str | None = None,
+    kind: str | None = None,
+    dtype: Dtype = "float32",
+    root: Path = Path(),
+) -> Chosen:
+    """The model that somebody names.
+
+    Of one that is not in the catalogue, its files say what kind it is and whether it chats; a name of the Hub is
+    resolved to its commit.
+
+    Args:
+        model: One of `FORMS`, or a name of the catalogue in `params.yaml`.
+        store: Where files are converted, once.
+        name: What to call it; made of `model` by default.
+        kind: Of the backend, where its files do not tell; `chat` (the default) or `completions` of an endpoint.
+        dtype: What a GPU computes in.
+        root: The folder of `params.yaml`.
+
+    Raises:
+        UserError: There is no such model, its files are not here, or it is of no kind that can be asked.
+    """
+    scheme, _, rest = model.partition(":")
+    if not rest or scheme not in ("hub", "local", "package", "endpoint"):
+        return _of_catalogue(model, name, root)
+    given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
+    called = rest
+    if scheme == "hub":
+        repo, _, revision = rest.partition("@")
+        commit, licence = _on_the_hub(repo, revision or None)
+        given |= {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
+        called = f"{repo}-{revision[:12]}" if revision else repo
+    slug = name or _slug(called.removesuffix(".gguf").rpartition("/")[2])
+    if scheme == "endpoint":
+        given["kind"] = kind or "chat"
+    else:
+        given |= _of_files(slug, given, kind, store, model)
+    entry = validate(ModelEntry, given, Path(model))
+    return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model)))
+
+
+def _of_catalogue(model: str, name: str | None, root: Path) -> Chosen:
+    params = root / "params.yaml"
+    remedy = f"name it as {FORMS}"
+    if not params.exists():
+        if Path(model).is_dir():
+            remedy = f"say `local:{model}`"
+        elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
+            remedy = f"say `hub:{model}`"
+        raise UserError("no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy)
+    catalogue = Declared(params).catalogue
+    if model not in catalogue.models:
+        remedy = f"{remedy}, or mend the name ({nearest(model, catalogue.models)})"
+        raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
+    if name is None or name == model:
+        return Chosen(model, catalogue)
+    return Chosen(name, catalogue.model_copy(update={"models": {**catalogue.models, name: catalogue.models[model]}}))
+
+
+def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
+    """The commit that a revision is at, and the licence that the card names."""
+    from huggingface_hub import HfApi
+
+    if revision and re.fullmatch("[0-9a-f]{40}", revision):
+        return revision, NOT_STATED
+    with talking_about(repo, revision=revision, where=f"hub:{repo}"):
+        info = HfApi().model_info(repo, revision=revision)
+    return str(info.sha), str(getattr(info.card_data, "license", None) or NOT_STATED)
+
+
+def _slug(text: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "model"
+
+
+def _of_files(name: str, given: dict[str, Any], kind: str | None, store: RowStore, where: str) -> dict[str, Any]:
+    """What the files of a model say of it: its kind, whether it chats, and of a single file its checksum."""
+    told: dict[str, Any] = {}
+    if given["source"].lower().endswith(".gguf"):
+        told["sha256"] = store.file_sha256(sources.path_of(given["source"], where))
+    guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(where))
+    folder = sources.locate(name, guessed, store, where=where)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    told["kind"] = kind or kind_of(config, where)
+    if told["kind"] == "causal":
+        told |= {"chat": _chats(folder), "entailment": True}
+    return told
+
+
+def kind_of(config: dict[str, Any], where: str) -> Kind:
+    """The backend for a model, by its configuration.
+
+    Args:
+        config: `config.json`.
+        where: The model, for the error.
+
+    Raises:
+        UserError: It is of no kind that can be asked.
+    """
+    classes = config.get("architectures") or ["no class"]
+    found = next((kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None)
+    labels = sorted(str(label).lower() for label in (config.get("id2label") or {}).values())
+    if found is None or (found == "nli" and labels != sorted(NLI_LABELS)):
+        what = f"its configuration says {classes[0]}" + (f" with labels {', '.join(labels)}" if found else "")
+        remedy = "give --kind causal, masked or nli if it is one"
+        raise UserError(f"{what}, which is nothing that can be asked", where=where, remedy=remedy)
+    return found
+
+
+def _chats(folder: Path) -> bool:
+    """Whether it carries a chat template."""
+    if any(folder.glob("chat_template*")):
+        return True
+    path = folder / "tokenizer_config.json"
+    return path.exists() and "chat_template" in json.loads(path.read_text(encoding="utf-8"))
+
+
+def is_hosted(chosen: Chosen) -> bool:
+    """Whether a server answers for it."""
+    return chosen.entry.kind in HOSTED

@@ -1,0 +1,71 @@
+"""A result as a terminal shows it: amounts with interval, control and verdict, then how well the instrument fits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import Any
+
+from evenruler.results.record import Heading, Result
+from evenruler.text.numbers import figure_in_words
+
+WIDTH = 110
+"""Characters of a line of figures of fitness."""
+
+UNKNOWN_WITHOUT_PREFIXES = (
+    "Nothing was asked after prefixes: how far these figures hang on wordings is not known (leave --quick out)."
+)
+
+
+def lines_of(result: Result) -> Iterator[str]:
+    """A result in lines.
+
+    Args:
+        result: Of one benchmark on one model.
+    """
+    benchmark, model = result.benchmark, result.model
+    yield f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model.name}"
+    amounts = [heading for heading in result.headings if heading.role == "amount"]
+    fitness = [heading for heading in result.headings if heading.role == "fitness"]
+    for part, models in result.figures.items():
+        for label, figures in models.items():
+            yield f"  {part}{'' if label == model.name else f', {label}'}"
+            yield from _amounts(amounts, figures)
+            if told := _fitness(fitness, figures):
+                yield from wrap(f"    the instrument here: {told}", WIDTH, subsequent_indent="      ")
+    yield from (f"  warning: {line}" for line in result.warnings)
+    yield from (f"  left out: {line}" for line in result.left_out)
+    if not result.settings.prefixes:
+        yield f"  {UNKNOWN_WITHOUT_PREFIXES}"
+    if result.settings.limit is not None:
+        yield f"  Only {result.settings.limit} units were asked about: figures are of these."
+
+
+def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    shown = [heading for heading in headings if heading.figure in figures]
+    width = max((len(heading.heading) for heading in shown), default=0)
+    for heading in shown:
+        record = figures[heading.figure]
+        unit = "" if record["value"] is None else f" {record['unit']}"
+        line = f"    {heading.heading:<{width}}  {figure_in_words(record)}{unit}"
+        yield line + _control(record) + (f": {record['verdict']}" if "verdict" in record else "")
+        if "why" in record:
+            yield f"    {'':<{width}}  {record['why']}"
+    if shown and not any("verdict" in figures[heading.figure] for heading in shown):
+        yield "    No figure here has a control yet, so nothing is said of them."
+
+
+def _control(record: Mapping[str, Any]) -> str:
+    return f", control {record['control']:.2f}" if "control" in record else ""
+
+
+def _fitness(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> str:
+    shown = [heading for heading in headings if heading.figure in figures]
+    return "; ".join(
+        f"{heading.heading} {_short(figures[heading.figure])}"
+        for heading in shown
+        if figures[heading.figure]["value"] is not None
+    )
+
+
+def _short(record: Mapping[str, Any]) -> str:
+    interval = f" [{record['low']:.2f}, {record['high']:.2f}]" if "low" in record else ""
+    return f"{record['value']:.2f}{interval}" + (f" (control {record['control']:.2f})" if "control" in record else "")

@@ -1,0 +1,54 @@
+"""What two models or versions are compared by on a domain: a number a root item."""
+
+import pandas as pd
+
+from evenruler.instruments.instrument import Plan, Record
+from evenruler.tables import rows_of
+from evenruler.tables.schemas import BARE, UNITS
+
+LEVEL = "mean of replies"
+"""What a feature is over all concepts. Disparities are no mean over root items, so they are not compared yet."""
+
+_PART = ["role", "template", "feature"]
+
+
+def by_root(features: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Every declared feature of the replies to the prompts of a root item, mean over its concepts.
+
+    Args:
+        features: By `schemas.FEATURES`.
+        prompts: By `schemas.PROMPTS`.
+        plan: Of the domain; columns of numbers that go by no declared name, as clusters, are left out.
+
+    Returns:
+        `role, template, feature, root_id, value`.
+    """
+    declared = features["feature"].isin(list(plan["features"]))
+    own = features[(features["framing"] == BARE) & declared].astype(dict.fromkeys(_PART, "str"))
+    own = own.assign(root_id=own["id"].astype(str).map(prompts.set_index("id")["root_id"]))
+    found: pd.DataFrame = own.dropna(subset=["value"]).groupby([*_PART, "root_id"])["value"].mean().reset_index()
+    return found
+
+
+def units(record: Record) -> pd.DataFrame:
+    """The mean of every feature over the replies about a root item.
+
+    Args:
+        record: Of one domain on one model.
+
+    Returns:
+        By `tables.schemas.UNITS`, of `LEVEL`; none where the model gave no reply.
+    """
+    found = record.found.get("by_root")
+    if found is None or found.empty:
+        return pd.DataFrame(columns=UNITS.names)
+    told: pd.DataFrame = found.assign(
+        part=found["role"] + ", " + found["template"] + ", " + found["feature"],
+        model=record.subject.name,
+        figure=LEVEL,
+        statistic="mean",
+        unit=found["root_id"],
+        rows=found["root_id"].map(rows_of(record.tables["prompts"], ["root_id"])),
+        beside=float("nan"),
+    )[UNITS.names]
+    return told

@@ -1,0 +1,37 @@
+"""The repository that a command works on: the folder here, or one above it, that has params.yaml."""
+
+import os
+from pathlib import Path
+
+from evenruler.errors import UserError
+
+DECLARATION = "params.yaml"
+
+
+def root() -> Path | None:
+    """The nearest folder with params.yaml, here or above; None where there is none."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / DECLARATION).is_file()), None)
+
+
+def enter() -> Path:
+    """Go to the root of the repository, from which all its paths are.
+
+    Returns:
+        The folder that this was called in: what a user gave is meant from there (`meant`).
+
+    Raises:
+        UserError: There is no repository here or above.
+    """
+    found, here = root(), Path.cwd()
+    if found is None:
+        remedy = "run this in a clone of Even Ruler, or `git clone` it first"
+        raise UserError(f"no {DECLARATION} here or above", remedy=remedy)
+    if found != here:
+        os.chdir(found)
+    return here
+
+
+def meant(path: Path, here: Path) -> Path:
+    """What a path that a user gave in a folder means from where we are now."""
+    return path if Path.cwd() == here else here / path

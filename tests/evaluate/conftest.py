@@ -1,0 +1,30 @@
+"""A tiny model in a folder, and benchmarks as they are shipped."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evenruler import shipped
+from tests.tiny import save_tiny
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A causal model that chats, with random weights."""
+    return save_tiny(tmp_path_factory.mktemp("models") / "tiny", chat=True, max_position_embeddings=1024)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of no repository, with a cache of its own."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def copied(name: str, folder: Path) -> Path:
+    """A shipped benchmark in another folder, alone."""
+    return Path(shutil.copytree(shipped.benchmarks() / name, folder / name))

@@ -1,0 +1,162 @@
+"""`evenruler measure` as users run it: from an empty folder, by real HTTP, killed, and twice at once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler import shipped
+from evenruler.models.backends.server import KEY, URL
+from evenruler.models.store import RowStore
+from tests import loopback_hub, loopback_openai
+from tests.hub_client import Client
+from tests.loopback_openai import EchoingServer, ScriptedServer, scorer_of
+from tests.tiny import save_tiny
+
+pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]
+
+EVENRULER = str(Path(sys.executable).parent / "evenruler")
+
+
+class User:
+    """Somebody in an empty folder, with a cache of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.cache = folder / "empty", folder / "cache"
+        self.folder.mkdir()
+        self.env = {**os.environ, "EVENRULER_CACHE": str(self.cache), "HF_HUB_OFFLINE": "1", KEY: "any"}
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [EVENRULER, *words],
+            cwd=self.folder,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str, status: int = 0) -> tuple[str, str]:
+        """What a command printed, and what it said meanwhile."""
+        process = self.start(*words)
+        said, meanwhile = process.communicate(timeout=280)
+        assert process.returncode == status, meanwhile
+        return said, meanwhile
+
+    def result(self, model: str, benchmark: str, ending: str = "") -> dict[str, Any]:
+        version = json.loads((shipped.benchmarks() / benchmark / "manifest.json").read_text())["version"]
+        path = self.folder / "results" / model / f"{benchmark}@{version}{ending}" / "result.json"
+        return dict(json.loads(path.read_text()))
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    return User(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("models") / "tiny", max_position_embeddings=1024)
+
+
+@pytest.fixture
+def chat(user: User) -> Iterator[ScriptedServer]:
+    with loopback_openai.running(ScriptedServer(content="She is a nurse.")) as server:
+        user.env[URL] = server.url
+        yield server
+
+
+def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) -> None:
+    benchmarks = ("framing-gender", "saged-countries", "probes-age-competence")
+    words = [word for name in benchmarks for word in ("--with", name)]
+    said, meanwhile = user.run("measure", "endpoint:big", *words, "--limit", "2", status=2)
+    assert "framing-gender" in said
+    assert "saged-countries" in said
+    assert "probes-age-competence: big (kind chat) cannot answer it" in meanwhile
+    assert meanwhile.rstrip().endswith("; the others were measured")
+    framing = user.result("big", "framing-gender", "+limit-2")
+    assert framing["left_out"] == ["big (kind chat) is left out of forms: it cannot words"]
+    assert set(framing["figures"]) == {"chat, choice"}
+    asked = len(chat.asked)
+    user.run("measure", "endpoint:big", "--with", "framing-gender", "--with", "saged-countries", "--limit", "2")
+    assert len(chat.asked) == asked
+
+
+def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tiny: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    scorer = scorer_of(AutoModelForCausalLM.from_pretrained(tiny), AutoTokenizer.from_pretrained(tiny))
+    probes = ("--with", "probes-age-competence", "--limit", "5", "--quick")
+    with loopback_openai.running(EchoingServer(scorer=scorer)) as server:
+        user.env[URL] = server.url
+        user.run("measure", "endpoint:served", "--kind", "completions", *probes)
+    user.run("measure", f"local:{tiny}", *probes)
+    served = user.result("served", "probes-age-competence", "+quick+limit-5")["figures"]["seed"]["served"]
+    local = user.result("tiny", "probes-age-competence", "+quick+limit-5")["figures"]["seed"]["tiny"]
+    assert served["spread"]["value"] == pytest.approx(local["spread"]["value"], abs=2e-3)
+    assert served["spread"]["verdict"] == local["spread"]["verdict"]
+
+
+def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, tiny: Path) -> None:
+    name = "probes-age-competence"
+    with loopback_hub.running() as hub:
+        model, data = loopback_hub.Repo(False), loopback_hub.Repo(False)
+        hub.repos |= {"org/tiny": model, "org/ruler": data}
+        commit = model.add(tiny)
+        model.tags["first"] = commit
+        data.tags["v0.1.0"] = data.add(shipped.benchmarks() / name)
+        client = Client(hub, user.folder, tmp_path / "home")
+        words = ("--limit", "5", "--quick")
+        own = {"EVENRULER_CACHE": str(user.cache)}
+        said = client.run(
+            EVENRULER, "measure", "hub:org/tiny@first", "--with", "org/ruler@v0.1.0", *words, token="", **own
+        )
+        assert commit in said
+        newest = client.run(EVENRULER, "measure", "hub:org/tiny", "--with", "org/ruler", *words, token="", **own)
+        assert commit in newest
+    by_tag, by_head = user.result("tiny-first", name, "+quick+limit-5"), user.result("tiny", name, "+quick+limit-5")
+    assert by_tag["model"]["revision"] == by_head["model"]["revision"] == commit
+    assert by_tag["benchmark"]["origin"] == by_head["benchmark"]["origin"] == "org/ruler@v0.1.0"
+    user.run("measure", f"local:{tiny}", "--with", name, *words, "--name", "local")
+    of_folder = user.result("local", name, "+quick+limit-5")["figures"]["seed"]["local"]
+    assert by_tag["figures"]["seed"]["tiny-first"] == by_head["figures"]["seed"]["tiny"] == of_folder
+
+
+def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path) -> None:
+    words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--quick")
+    process = user.start(*words)
+    rows = user.cache / "rows.sqlite"
+    deadline = time.monotonic() + 120
+    while not (rows.exists() and RowStore(user.cache).count() > 500):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = RowStore(user.cache).count()
+    assert 500 < kept < 10_200
+    assert not (user.folder / "results").exists()
+    _, meanwhile = user.run(*words)
+    assert f"/{10_200 - kept} [" in meanwhile  # the bar counts what is missing
+    assert RowStore(user.cache).count() == 10_200
+
+
+def test_two_at_once_both_finish(user: User, tiny: Path) -> None:
+    words = ("measure", f"local:{tiny}", "--with", "probes-age-competence")
+    both = [user.start(*words, "--out", out) for out in ("one", "two")]
+    said = [process.communicate(timeout=280) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    one, two = (next((user.folder / out).rglob("units.parquet")) for out in ("one", "two"))
+    assert pq.read_table(one).equals(pq.read_table(two))
+    results = [json.loads(next((user.folder / out).rglob("result.json")).read_text()) for out in ("one", "two")]
+    assert results[0] == results[1]
+    asked = results[0]["asked"]["likelihoods"]
+    assert RowStore(user.cache).count() == asked

@@ -1,0 +1,145 @@
+"""Published folders alone are enough to measure a model, wherever they lie."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler import shipped
+from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.measure import measure
+from evenruler.evaluate.measuring import Measuring, warnings
+from evenruler.evaluate.subject import chosen
+from evenruler.instruments.instrument import Column
+from evenruler.measurement.verdicts import Verdict
+from evenruler.models.store import RowStore
+from evenruler.results.record import Result
+from evenruler.tables.schemas import UNITS
+from tests.evaluate.conftest import copied
+from tests.tiny import save_tiny
+
+SHIPPED = sorted(path.parent.name for path in shipped.benchmarks().glob("*/manifest.json"))
+FEW = 6
+"""Units: enough for an interval."""
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
+    elsewhere: Path, tiny_folder: Path, name: str
+) -> None:
+    folder = copied(name, elsewhere)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    result = measure(f"local:{tiny_folder}", folder, out="results", limit=FEW)
+    assert (result.benchmark.name, result.model.name) == (name, "tiny")
+    written = elsewhere / "results" / result.folder
+    assert Result.model_validate_json((written / "result.json").read_text()) == result
+    units = pq.read_table(written / "units.parquet")
+    assert units.schema.names == UNITS.names
+    figures = {figure for models in result.figures.values() for own in models.values() for figure in own}
+    shown = {heading.figure for heading in result.headings}
+    assert figures & shown
+    assert len(list(written.glob("*.parquet"))) > 1
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_units_make_the_figures(elsewhere: Path, tiny_folder: Path) -> None:
+    """Spread, r and slope are the statistics of the numbers that stand beside the result."""
+    result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
+    units = pd.read_parquet(elsewhere / "results" / result.folder / "units.parquet")
+    for part, models in result.figures.items():
+        own = units[units["part"] == part]
+        spread = own[own["figure"] == "spread"]
+        assert len(spread) == 12
+        assert models["tiny"]["spread"]["value"] == pytest.approx(spread["value"].std(ddof=1), abs=6e-4)
+        r = own[own["figure"] == "r"].dropna(subset=["beside"])
+        assert models["tiny"]["r"]["value"] == pytest.approx(np.corrcoef(r["value"], r["beside"])[0, 1], abs=6e-4)
+        slope = own[own["figure"] == "slope"]
+        (by_hand, _) = np.polyfit(slope["beside"], slope["value"], 1)
+        assert models["tiny"]["slope"]["value"] == pytest.approx(by_hand * 10, abs=6e-4)
+        assert spread["rows"].is_unique
+
+
+def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:
+    def once() -> Any:
+        store = RowStore()
+        subject = chosen(f"local:{tiny_folder}", store)
+        with benchmark_at("probes-age-competence") as benchmark:
+            return Measuring(subject, store, "it").measure(benchmark, limit=FEW)
+
+    first, second = once(), once()
+    assert (first.asked > 0, second.asked) == (True, 0)
+    assert first.result == second.result
+
+
+def test_without_prefixes_only_that_is_unknown(elsewhere: Path, tiny_folder: Path) -> None:
+    model = f"local:{tiny_folder}"
+    whole = measure(model, "probes-age-competence", limit=FEW)
+    quick = measure(model, "probes-age-competence", limit=FEW, prefixes=False, out="results")
+    assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+quick+limit-6"
+    assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
+    for figures, other in zip(quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True):
+        differ = {name for name in figures if figures[name] != other[name]}
+        assert differ <= {"level_shift", "reordering", "placebo_level_shift", "placebo_reordering"}
+        assert figures["level_shift"]["value"] is None
+        assert figures["spread"] == other["spread"]
+
+
+def test_untrained_models_are_never_beyond_control(elsewhere: Path, tmp_path: Path) -> None:
+    for seed in range(3):
+        folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
+        result = measure(f"local:{folder}", "probes-occupation-gender", prefixes=False)
+        verdicts = [own.get("verdict") for models in result.figures.values() for own in models[folder.name].values()]
+        assert len([verdict for verdict in verdicts if verdict]) == 6
+        assert str(Verdict.BEYOND) not in verdicts
+
+
+def test_what_a_model_cannot_answer_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
+    line = error_of(measure, "endpoint:big", "probes-age-competence")
+    assert line.startswith("probes-age-competence: big (kind chat) cannot answer it (it cannot loglikelihood)")
+    assert "--kind completions" in line
+    assert "cannot answer it" in error_of(measure, "endpoint:big", "questionnaires-gad-7")
+
+
+def test_results_never_go_among_published_benchmarks(
+    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+) -> None:
+    model, out = f"local:{tiny_folder}", shipped.benchmarks() / "mine"
+    line = error_of(measure, model, "probes-age-competence", limit=FEW, out=out)
+    assert "published benchmarks lie here" in line
+    assert not out.exists()
+
+
+def test_a_device_that_is_not_here(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
+    line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", device="tpu")
+    assert "no device 'tpu' here" in line
+
+
+def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
+    columns = [
+        Column("coverage", "coverage", "x", "fitness", least=0.5, warning="only {value:.0%}"),
+        Column("tokens", "tokens", "x", "fitness", most=0.1, warning="{value:+.1f} tokens"),
+        Column("alpha", "alpha", "x", "fitness"),
+    ]
+
+    def of(coverage: float | None, tokens: float) -> dict:
+        figures = {"coverage": {"value": coverage}, "tokens": {"value": tokens}, "alpha": {"value": -9.0}}
+        return {"bare": {"m": figures}}
+
+    assert warnings(of(0.5, 0.1), columns) == []
+    assert warnings(of(0.2, -0.3), columns) == ["bare: only 20%", "bare: -0.3 tokens"]
+    assert warnings(of(None, 0.0), columns) == []
+
+
+def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
+    result = measure(f"local:{tiny_folder}", "framing-age", limit=FEW)
+    assert len(result.model.engine["weights"]) == 64
+    assert result.model.engine["libraries"]["torch"]
+    assert result.model.chat
+    manifest = json.loads((shipped.benchmarks() / "framing-age/manifest.json").read_text())
+    assert result.benchmark.content_sha256 == manifest["content_sha256"]
+    assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]

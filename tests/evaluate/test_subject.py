@@ -1,0 +1,83 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenruler.evaluate.subject import chosen, kind_of
+from evenruler.models.store import RowStore
+from tests.tiny import save_tiny, save_tiny_masked
+
+
+@pytest.mark.parametrize(
+    ("architecture", "labels", "kind"),
+    [
+        ("LlamaForCausalLM", {}, "causal"),
+        ("GPT2LMHeadModel", {}, "causal"),
+        ("BertForMaskedLM", {}, "masked"),
+        ("BertForSequenceClassification", {"0": "CONTRADICTION", "1": "neutral", "2": "entailment"}, "nli"),
+    ],
+)
+def test_the_kind_is_that_of_the_configuration(architecture: str, labels: dict[str, str], kind: str) -> None:
+    assert kind_of({"architectures": [architecture], "id2label": labels}, "x") == kind
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"architectures": ["T5ForConditionalGeneration"]}, "T5ForConditionalGeneration"),
+        ({}, "no class"),
+        ({"architectures": ["BertForSequenceClassification"], "id2label": {"0": "bad", "1": "good"}}, "bad, good"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(error_of: Callable[..., str], config: dict, said: str) -> None:
+    line = error_of(kind_of, config, "local:there")
+    assert line.startswith("local:there: ")
+    assert said in line
+    assert "--kind" in line
+
+
+def test_a_folder_says_whether_its_model_chats(tmp_path: Path, store: RowStore, tiny_folder: Path) -> None:
+    found = chosen(f"local:{tiny_folder}", store)
+    assert (found.name, found.entry.kind, found.entry.chats) == ("tiny", "causal", True)
+    plain = chosen(f"local:{save_tiny(tmp_path / 'Plain_One')}", store)
+    assert (plain.name, plain.entry.chats, plain.entry.entailment) == ("plain-one", False, True)
+    masked = chosen(f"local:{save_tiny_masked(tmp_path / 'masked')}", store)
+    assert masked.entry.kind == "masked"
+
+
+def test_a_name_of_ones_own_and_a_dtype(store: RowStore, tiny_folder: Path) -> None:
+    found = chosen(f"local:{tiny_folder}", store, name="mine", dtype="bfloat16")
+    assert (found.name, found.entry.dtype) == ("mine", "bfloat16")
+
+
+def test_a_file_of_a_package_is_pinned_by_its_checksum(packaged_store: RowStore, shipped_params) -> None:
+    declared = shipped_params.models["smollm2-135m-instruct"]
+    found = chosen(declared.source, packaged_store)
+    assert (found.name, found.entry.sha256) == ("smollm2-135m-instruct-q4-1", declared.sha256)
+    assert found.entry.chats
+
+
+def test_an_endpoint_chats_unless_it_is_said_otherwise(store: RowStore) -> None:
+    assert chosen("endpoint:qwen/big-1", store).entry.kind == "chat"
+    found = chosen("endpoint:qwen/big-1", store, kind="completions")
+    assert (found.name, found.entry.kind, found.entry.source) == ("big-1", "completions", "endpoint:qwen/big-1")
+
+
+def test_a_name_of_the_catalogue(store: RowStore) -> None:
+    root = Path(__file__).parents[2]
+    found = chosen("gemma-3-270m", store, root=root)
+    assert found.entry.licence == "gemma"
+    renamed = chosen("gemma-3-270m", store, name="other", root=root)
+    assert (renamed.name, renamed.entry.licence) == ("other", "gemma")
+
+
+def test_a_slip_is_one_line(error_of: Callable[..., str], store: RowStore, tmp_path: Path, elsewhere: Path) -> None:
+    (elsewhere / "folder").mkdir()
+    assert "say `local:folder`" in error_of(chosen, "folder", store)
+    assert "say `hub:org/name`" in error_of(chosen, "org/name", store)
+    assert "name it as hub:" in error_of(chosen, "gemma", store)
+    assert "gemma-3-270m" in error_of(chosen, "gemma-3-270", store, root=Path(__file__).parents[2])
+    assert "no such file or folder" in error_of(chosen, "local:nowhere", store)
+    assert "no config.json" in error_of(chosen, "local:folder", store)
+    assert "not installed" in error_of(chosen, "package:no_such/model.gguf", store)
+    assert "belongs to the kinds chat and completions" in error_of(chosen, "endpoint:x", store, kind="causal")

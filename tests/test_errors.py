@@ -1,0 +1,65 @@
+"""What a program says when a package is missing."""
+
+from importlib import metadata
+
+import pytest
+
+from evenruler import errors
+from evenruler.errors import as_program, extra_of
+
+REQUIRES = [
+    "numpy>=2",
+    "dvc<4,>=3.67; extra == 'build'",
+    "scikit-learn>=1.5; extra == 'build'",
+    "sentence-transformers>=5; extra == 'build'",
+    "scikit-learn>=1.5; extra == 'measure'",
+    'sentence-transformers>=5; extra == "measure"',
+    "vadersentiment>=3.3.2; extra == 'measure'",
+    "hypothesis>=6; extra == 'test'",
+]
+"""As hatch writes them: an extra that holds another is spelt out."""
+
+
+@pytest.fixture(autouse=True)
+def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "requires", {"evenruler": REQUIRES}.__getitem__)
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("dvc", "build"),
+        ("sklearn", "measure"),
+        ("sentence_transformers", "measure"),
+        ("vaderSentiment", "measure"),
+        ("numpy", None),
+        ("hypothesis", None),
+        ("dvc.api", None),
+        ("spelt_wrong", None),
+    ],
+)
+def test_the_smallest_extra_that_brings_a_module(module, extra) -> None:
+    assert extra_of(module) == extra
+
+
+def missing(module: str) -> None:
+    raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+
+def test_a_package_of_an_extra_is_one_line(capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        as_program(lambda: missing("sklearn"))
+    assert ended.value.code == 2
+    line = "error: this needs the package scikit-learn; run `pip install 'evenruler[measure]'`\n"
+    assert capsys.readouterr().err == line
+
+
+@pytest.mark.parametrize("module", ["numpy", "sklearn.no_such_part", "evenruler.no_such_module"])
+def test_any_other_is_a_traceback(module) -> None:
+    with pytest.raises(ModuleNotFoundError):
+        as_program(lambda: missing(module))
+
+
+def test_a_package_is_called_as_its_modules_say() -> None:
+    known = metadata.packages_distributions()
+    assert {module: known[module][0].lower() for module in errors.DISTRIBUTIONS} == errors.DISTRIBUTIONS

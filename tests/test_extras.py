@@ -1,0 +1,72 @@
+"""What each part of the code imports is among what its extra installs."""
+
+import sys
+import tomllib
+from collections.abc import Iterable
+
+import grimp
+import pytest
+
+from evenruler.errors import distribution_of
+from evenruler.instruments.registry import FAMILIES
+from tests.stages.depends import CODE, ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+LIGHT = [
+    *(f"evenruler.publish.{module}" for module in ("listing", "places", "verifying", "difference", "showing")),
+    *(f"evenruler.{module}" for module in ("errors", "hub", "repository", "results", "shipped", "strict")),
+]
+"""What `list`, `verify`, `diff`, `compare` and `export` go into."""
+
+MEASURING = [
+    *(f"{package}.{room}" for package in FAMILIES.values() for room in ("declare", "schemas", "ask", "diagnose")),
+    *(f"evenruler.{room}" for room in ("declared", "measurement", "models")),
+]
+"""What asking a model and computing its figures goes into."""
+
+BROUGHT = {"pydantic_core": "pydantic", "ruamel": "ruamel.yaml"}
+"""Modules that another package brings along, by its name."""
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*CODE, cache_dir=None, exclude_type_checking_imports=True, include_external_packages=True)
+
+
+def declared(*extras: str) -> set[str]:
+    """The packages of the core and of some extras."""
+    named = [*PROJECT["dependencies"], *(own for extra in extras for own in PROJECT["optional-dependencies"][extra])]
+    return {distribution_of(own.split("[")[0].split(">")[0].split("=")[0]) for own in named}
+
+
+def imported(graph: grimp.ImportGraph, starts: Iterable[str]) -> set[str]:
+    """The packages that modules, and all that they import, import anywhere."""
+    modules = {module for start in starts for module in {start, *graph.find_descendants(start)}}
+    modules |= {found for module in modules for found in graph.find_upstream_modules(module)}
+    ours = {module for module in modules if module.split(".")[0] in CODE}
+    packages = {found for module in ours for found in graph.find_modules_directly_imported_by(module)}
+    return {
+        distribution_of(BROUGHT.get(package, package))
+        for package in packages
+        if "." not in package and package not in {*sys.stdlib_module_names, *CODE}
+    }
+
+
+def test_the_core_is_enough_to_list_verify_and_compare(graph) -> None:
+    """But for git revisions, which DVC reads."""
+    assert imported(graph, LIGHT) - declared() == {"dvc"}
+
+
+def test_measure_is_enough_to_ask_and_to_compute(graph) -> None:
+    assert imported(graph, MEASURING) - declared("measure") == set()
+
+
+def test_build_is_enough_for_all(graph) -> None:
+    assert imported(graph, CODE) - declared("measure", "build") == set()
+
+
+def test_every_package_is_pinned() -> None:
+    pins = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pinned = {distribution_of(line.split("==")[0]) for line in pins}
+    assert declared("measure", "build", "test") - {"evenruler"} - pinned == set()

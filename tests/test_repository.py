@@ -1,0 +1,40 @@
+from pathlib import Path
+
+import pytest
+
+from evenruler import repository
+
+
+@pytest.fixture
+def below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in a repository, to stand in."""
+    (tmp_path / "params.yaml").touch()
+    (tmp_path / "docs/pictures").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "docs/pictures")
+    return tmp_path / "docs/pictures"
+
+
+def test_the_root_is_entered_from_below(below, tmp_path) -> None:
+    assert repository.enter() == below
+    assert Path.cwd() == tmp_path
+
+
+def test_a_path_still_means_what_it_did(below, tmp_path) -> None:
+    here = repository.enter()
+    assert repository.meant(Path("sheet.csv"), here) == below / "sheet.csv"
+    assert repository.meant(tmp_path / "key.csv", here) == tmp_path / "key.csv"
+
+
+def test_at_the_root_paths_stay_as_they_are(tmp_path, below, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert repository.meant(Path("sheet.csv"), repository.enter()) == Path("sheet.csv")
+
+
+def test_outside_nothing_is_entered(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert repository.root() is None
+    with pytest.raises(repository.UserError) as caught:
+        repository.enter()
+    assert str(caught.value) == (
+        "no params.yaml here or above; run this in a clone of Even Ruler, or `git clone` it first"
+    )
