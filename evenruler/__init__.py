@@ -1,3 +1,16 @@
 """Even Ruler: declare, build, score and check bias benchmarks for language models."""
 
+from typing import TYPE_CHECKING
+
+from evenruler.lazy import lazily
+
+if TYPE_CHECKING:
+    from evenruler.evaluate.measure import measure
+    from evenruler.results.store import load_results
+
 __version__ = "0.1.0"
+
+__all__ = ["load_results", "measure"]
+
+# What users import; the house imports modules, so that importing one of them loads nothing else.
+__getattr__ = lazily(__name__, load_results="results.store", measure="evaluate.measure")

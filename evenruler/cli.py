@@ -14,6 +14,7 @@ from evenruler.errors import UserError, as_program, nearest
 from evenruler.evaluate.command import measure
 from evenruler.instruments.registry import FAMILIES
 from evenruler.ratings_command import ratings
+from evenruler.results.command import results
 
 PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(ratings, name="ratings")
+app.add_typer(results)
 app.command()(measure)
 
 

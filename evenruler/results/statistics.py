@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.jackknife import CORRELATION, PLAIN, POSITIVE, Scale
+from evenruler.measurement.jackknife import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale
 
 POINTS: Final = 10
 """Of what stands beside (percentage points) that a slope is for."""
@@ -34,6 +34,8 @@ class Statistic:
     """It is never below."""
     most: float
     """It is never above."""
+    fewest: int = FEWEST_UNITS
+    """Units below which two of them are not compared."""
 
 
 def mean(value: ArrayLike) -> float:
@@ -73,11 +75,12 @@ def _same(difference: float) -> float:
 STATISTICS: Final[Mapping[str, Statistic]] = {
     "mean": Statistic(mean, False, PLAIN, "difference", _same, -math.inf, math.inf),
     "sd": Statistic(sd, False, POSITIVE, "ratio", math.exp, 0, math.inf),
-    "correlation": Statistic(correlation, True, CORRELATION, "difference of Fisher's z", _same, -1, 1),
+    "correlation": Statistic(correlation, True, CORRELATION, "difference of Fisher's z", _same, -1, 1, fewest=8),
     "slope": Statistic(slope, True, PLAIN, "difference", _same, -math.inf, math.inf),
 }
 """By the name in `units.parquet`. Two standard deviations are compared as a ratio and two correlations by Fisher's z:
-intervals of their plain differences cover too little (docs/results.md)."""
+intervals of their plain differences cover too little, and those of correlations of five units too much
+(docs/results.md)."""
 
 
 def used(statistic: str, units: pd.DataFrame) -> pd.DataFrame:

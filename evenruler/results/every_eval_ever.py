@@ -1,0 +1,270 @@
+"""Results as records of Every Eval Ever, the EvalEval coalition's shared schema and store of evaluations.
+
+Written after version `SCHEMA` of its `eval.schema.json` (package every-eval-ever 0.3.0). Rows by prompt
+(`instance_level_eval.schema.json`) are not exported: it describes a prompt with a reference and a model's answer to it,
+and our scores are differences of several.
+"""
+
+import datetime
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from evenruler.errors import UserError
+from evenruler.files import replace
+from evenruler.publish.manifest import as_json
+from evenruler.results.record import RESULT, Heading, Result
+from evenruler.results.statistics import STATISTICS
+from evenruler.results.store import Stored, figures_of
+
+SCHEMA: Final = "0.3.0"
+"""Of the schema that is followed."""
+
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+"""Of who measured to who made the model."""
+
+DIRECTION: Final = "neither: it says how much, not how good"
+"""The schema asks whether lower is better, yes or no; for an amount of bias neither is what a reader should take."""
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """One record that was written."""
+
+    path: Path
+    figures: int
+    left_out: list[str]
+    """Figures that have no value, with the reason."""
+
+
+def export(
+    results: Sequence[Stored],
+    to: Path,
+    *,
+    ids: Mapping[str, str] | None = None,
+    date: datetime.date | None = None,
+    relationship: Relationship = "third_party",
+) -> list[Exported]:
+    """Write each result as one record: `to/data/{benchmark}/{developer}/{model}/{uuid}.json`.
+
+    The uuid is made of the result's content (in the form of version 4, which the store asks for), so that the same
+    result is the same file.
+
+    Args:
+        results: Each with a confirmatory figure or a headline amount at least.
+        to: A folder.
+        ids: By a model's name, its `ORG/MODEL`; a model of the Hub needs none.
+        date: When the record was made, midnight UTC; by default when `result.json` was written.
+        relationship: Of who measured to who made the model.
+
+    Raises:
+        UserError: A model has no `ORG/MODEL`, or a result no figure to export.
+    """
+    given = ids or {}
+    known = {one.result.model.name for one in results}
+    for name in given:
+        if name not in known:
+            raise UserError(f"no result of {name!r}", where="--id", remedy=f"known: {', '.join(sorted(known))}")
+    records = [_record(one, given, date, relationship) for one in results]  # all of them before any is written
+    found = []
+    for one, (content, left_out) in zip(results, records, strict=True):
+        parts = [one.result.benchmark.name, *content["model_info"]["id"].split("/")]
+        path = to.joinpath("data", *parts, f"{_uuid(one.result)}.json")
+        replace(path, as_json(content))
+        found.append(Exported(path, len(content["evaluation_results"]), left_out))
+    return found
+
+
+def _uuid(result: Result) -> uuid.UUID:
+    content = json.dumps(result.model_dump(mode="json"), sort_keys=True).encode()
+    return uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)
+
+
+def _record(
+    one: Stored, ids: Mapping[str, str], date: datetime.date | None, relationship: Relationship
+) -> tuple[dict[str, Any], list[str]]:
+    """The content of a file, and the figures that are not in it."""
+    result = one.result
+    identity, written = _id(one, ids), _timestamp(one.folder / RESULT, date)
+    evaluation = f"{result.benchmark.name}/{identity}/{written}"
+    chosen = _chosen(result)
+    left_out = [
+        f"{part}, {label}, {figure}: {record.get('reason', 'no value')}"
+        for part, label, figure, record in chosen
+        if record["value"] is None
+    ]
+    figures = [_figure(one, evaluation, *each) for each in chosen if each[3]["value"] is not None]
+    if not figures:
+        raise UserError(
+            "no confirmatory figure or headline amount with a value", where=str(one.folder), remedy="leave it out"
+        )
+    content = {
+        "schema_version": SCHEMA,
+        "evaluation_id": evaluation,
+        "retrieved_timestamp": written,
+        "source_metadata": _source(result, relationship, left_out),
+        "eval_library": {"name": "evenruler", "version": result.evenruler},
+        "model_info": _model(result, identity),
+        "evaluation_results": figures,
+    }
+    return content, left_out
+
+
+def _chosen(result: Result) -> list[tuple[str, str, str, dict[str, Any]]]:
+    """Confirmatory figures and headline amounts."""
+    amounts = {heading.figure for heading in result.headings if heading.role == "amount"}
+    return [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
+
+
+def _id(one: Stored, ids: Mapping[str, str]) -> str:
+    """`ORG/MODEL`, by which the store files a model."""
+    model = one.result.model
+    source = model.source if isinstance(model.source, str) else ""
+    found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
+    if not _HUB_ID.fullmatch(found):
+        raise UserError(
+            f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known",
+            where=str(one.folder),
+            remedy=f"say --id {model.name}=ORG/MODEL",
+        )
+    return found
+
+
+def _timestamp(path: Path, date: datetime.date | None) -> str:
+    """Seconds since 1970, as text."""
+    if date is None:
+        return str(int(path.stat().st_mtime))
+    midnight = datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC)
+    return str(int(midnight.timestamp()))
+
+
+def _source(result: Result, relationship: Relationship, left_out: Sequence[str]) -> dict[str, Any]:
+    details = {"benchmark_family": result.benchmark.family, "benchmark_title": result.benchmark.title}
+    more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
+    return {
+        "source_name": f"Even Ruler: {result.benchmark.title}",
+        "source_type": "evaluation_run",
+        "source_organization_name": "Even Ruler",
+        "evaluator_relationship": relationship,
+        "additional_details": details | {name: " | ".join(lines) for name, lines in more.items() if lines},
+    }
+
+
+def _model(result: Result, identity: str) -> dict[str, Any]:
+    """The model, down to the bytes that answered; where it ran is told as far as it is known."""
+    model = result.model
+    sources = [model.source] if isinstance(model.source, str) else model.source
+    scheme = sources[0].partition(":")[0]
+    served = scheme == "endpoint"
+    open_weights = scheme in ("hub", "package")
+    details = {
+        "deployment_type": "unknown" if served else "self_deployed",
+        "model_availability": "open_weights" if open_weights else "unknown",
+        "source": " | ".join(sources),
+        "kind": model.kind,
+        "chat": _text(model.chat),
+        "licence": model.licence,
+        **({"revision": model.revision} if model.revision else {}),
+        **{f"engine.{key}": _text(value) for key, value in sorted(model.engine.items())},
+    }
+    engine = {} if served else {"inference_engine": _engine(model.engine)}
+    return {
+        "name": model.name,
+        "id": identity,
+        "developer": identity.partition("/")[0],
+        **engine,
+        "additional_details": details,
+    }
+
+
+def _engine(engine: Mapping[str, Any]) -> dict[str, str]:
+    name = str(engine.get("backend", "unknown"))
+    libraries = engine.get("libraries")
+    version = libraries.get(name) if isinstance(libraries, Mapping) else None
+    return {"name": name, **({"version": str(version)} if version else {})}
+
+
+def _figure(
+    one: Stored, evaluation: str, part: str, label: str, figure: str, record: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One entry of `evaluation_results`."""
+    result = one.result
+    return {
+        "evaluation_result_id": f"{evaluation}#{_NOT_IN_PATHS.sub('-', f'{part}.{label}.{figure}')}",
+        "evaluation_name": f"{result.benchmark.name}/{part}",
+        "source_data": _data(result),
+        "metric_config": _metric(one, part, label, figure),
+        "score_details": _score(record, result.settings.level),
+        "generation_config": {"additional_details": _settings(result, label)},
+    }
+
+
+def _data(result: Result) -> dict[str, Any]:
+    """Which benchmark: on the Hub, or elsewhere."""
+    benchmark = result.benchmark
+    details = {
+        "version": benchmark.version,
+        "content_sha256": benchmark.content_sha256,
+        "plan_sha256": benchmark.plan_sha256,
+        "origin": benchmark.origin,
+    }
+    common = {"dataset_name": benchmark.name, "additional_details": details}
+    if benchmark.origin.startswith("hub:"):
+        repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")
+        return {**common, "source_type": "hf_dataset", "hf_repo": repo, "additional_details": details | {"tag": tag}}
+    return {**common, "source_type": "other"}
+
+
+def _metric(one: Stored, part: str, label: str, figure: str) -> dict[str, Any]:
+    units = one.units
+    own = units[(units["part"] == part) & (units["model"] == label) & (units["figure"] == figure)]
+    names = own["statistic"].unique()
+    statistic = STATISTICS[names[0]] if len(names) == 1 else None
+    heading = _heading(one.result, figure)
+    return {
+        "evaluation_description": heading.meaning if heading else figure,
+        "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
+        "metric_name": heading.heading if heading else figure,
+        **({"metric_kind": str(names[0])} if len(names) == 1 else {}),
+        "lower_is_better": False,
+        "score_type": "continuous",
+        "min_score": _bound(statistic.least) if statistic else "-Infinity",
+        "max_score": _bound(statistic.most) if statistic else "Infinity",
+        "additional_details": {"direction": DIRECTION},
+    }
+
+
+def _heading(result: Result, figure: str) -> Heading | None:
+    return next((heading for heading in result.headings if heading.figure == figure), None)
+
+
+def _bound(value: float) -> float | str:
+    """The schema writes what has no bound as text."""
+    return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(value, value)
+
+
+def _score(record: Mapping[str, Any], level: float) -> dict[str, Any]:
+    """The figure with its interval; control, verdict and the rest as texts beside it."""
+    uncertainty: dict[str, Any] = {"num_samples": int(record["n"])}
+    if record.get("low") is not None and record.get("high") is not None:
+        ends = {"lower": record["low"], "upper": record["high"], "confidence_level": level}
+        uncertainty = {"confidence_interval": ends, **uncertainty}
+    told = {key: _text(value) for key, value in record.items() if key not in ("value", "low", "high", "n")}
+    return {"score": float(record["value"]), "uncertainty": uncertainty, "details": told}
+
+
+def _settings(result: Result, label: str) -> dict[str, str]:
+    return {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
+
+
+def _text(value: Any) -> str:
+    """What the schema wants as a string: texts as they are, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,105 @@
+"""Results side by side and what they differ in, as Markdown, JSON and CSV."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from evenruler.results.comparing import comparable
+from evenruler.results.headlines import headlines, number
+from evenruler.results.store import Stored
+
+ABSENT: Final = "-"
+"""Where a result lacks what another has."""
+
+HEAD: Final = ("part", "figure", "A", "B", "A - B", "interval", "p adjusted", "verdict")
+
+
+def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
+    """For people: per benchmark the confirmatory figures of every result, then the differences of each two.
+
+    Args:
+        results: What was compared.
+        comparisons: As `compare` gives them.
+    """
+    parts = [
+        block
+        for group in comparable(results)
+        for block in _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[str]:
+    yield f"# {title(group)}"
+    shown = headlines(group)
+    if shown:
+        models = list(dict.fromkeys(cell.name for headline in shown for cell in headline.cells))
+        rows = [[headline.part, headline.figure, *_cells(headline.cells, models)] for headline in shown]
+        yield "## Figures, controls, verdicts"
+        yield _table(["part", "figure", *models], rows)
+    yield "## Differences"
+    yield _table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
+    notes = sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]})
+    if notes:
+        yield "\n".join(notes)
+
+
+def title(group: Sequence[Stored]) -> str:
+    """Name and versions of the benchmark of results."""
+    versions = sorted({one.result.benchmark.version for one in group})
+    return f"{group[0].result.benchmark.name} {', '.join(versions)}"
+
+
+def _cells(cells: Sequence[Any], models: Sequence[str]) -> list[str]:
+    said = {cell.name: f"{cell.measured}; {cell.record['verdict']}" for cell in cells}
+    return [said.get(model, ABSENT) for model in models]
+
+
+def difference_row(row: dict[str, Any]) -> list[str]:
+    """A comparison in words, a text for each column of `HEAD`."""
+    return [
+        row["part"],
+        row["figure"] if row["statistic"] in (None, row["figure"]) else f"{row['figure']} ({row['statistic']})",
+        *(_named(row[side], row[f"{side}_value"]) for side in ("first", "second")),
+        ABSENT if row["difference"] is None else number(row["difference"]),
+        _interval(row),
+        ABSENT if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}",
+        row["verdict"] or f"none: {row['reason']}",
+    ]
+
+
+def _named(name: str, value: float | None) -> str:
+    return name if value is None else f"{name}: {number(value)}"
+
+
+def _interval(row: dict[str, Any]) -> str:
+    """Ends of the interval; where it is not of the plain difference, with what it is of."""
+    if row["low"] is None:
+        return ABSENT
+    ends = f"[{number(row['low'])}, {number(row['high'])}]"
+    return ends if row["scale"] == "difference" else f"{row['scale']} {number(row['contrast'])} {ends}"
+
+
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows with None for every null, as JSON has it."""
+    plain = frame.astype(object).where(frame.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
+    """Everything: `figures` as `load_results` gives them, `comparisons` as `compare` does."""
+    content = {"figures": rows_of(figures), "comparisons": rows_of(comparisons)}
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(comparisons: pd.DataFrame) -> str:
+    """The comparisons, a line each."""
+    text: str = comparisons.to_csv(index=False, lineterminator="\n")
+    return text

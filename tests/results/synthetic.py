@@ -1,0 +1,119 @@
+"""Synthetic results with planted differences: no model was asked, every number is drawn or given."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.results.store import Stored, read, write
+
+BENCHMARK = "probes-made-up"
+
+
+def figure(value: float | None, **more: Any) -> dict[str, Any]:
+    """A figure as `result.json` holds it."""
+    return {"value": value, "n": 20, "unit": "attributes", **more}
+
+
+CONFIRMED = {
+    "low": 0.4,
+    "high": 0.8,
+    "control": 0.2,
+    "difference_low": 0.1,
+    "difference_high": 0.6,
+    "bound": 0.05,
+    "p": 0.001,
+    "p_adjusted": 0.002,
+    "verdict": "beyond control",
+    "why": "If nothing were there, it would be as large with a probability of 0.002 (adjusted).",
+}
+"""The rest of a confirmatory figure."""
+
+
+def synthetic(name: str = "one", **changes: Any) -> Result:
+    """A result of a made-up model on a made-up benchmark.
+
+    Args:
+        name: Of the model.
+        **changes: `engine`, `version`, `content`, `plan`, `limit`, `prefixes`, `figures`, `source`, `origin`,
+            `benchmark`, as far as it is to differ.
+    """
+    figures = changes.get("figures", {"seed": {name: {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}}})
+    return Result(
+        evenruler="0.1.0",
+        benchmark=MeasuredBenchmark(
+            name=changes.get("benchmark", BENCHMARK),
+            version=changes.get("version", "1.0.0"),
+            title="Made up",
+            family="probes",
+            origin=changes.get("origin", "shipped"),
+            content_sha256=changes.get("content", "c" * 64),
+            plan_sha256=changes.get("plan", "d" * 64),
+        ),
+        model=MeasuredModel(
+            name=name,
+            source=changes.get("source", f"hub:org/{name}"),
+            revision="e" * 40,
+            kind="causal",
+            chat=False,
+            licence="mit",
+            engine=changes.get(
+                "engine", {"backend": "transformers", "weights": name, "libraries": {"torch": "2.13.0"}}
+            ),
+        ),
+        settings=Settings(
+            prefixes=changes.get("prefixes", True), limit=changes.get("limit"), level=0.95, resamples=200, seed=1
+        ),
+        headings=[
+            Heading(figure="spread", heading="Spread", meaning="how far attributes differ, in nats", role="amount"),
+            Heading(figure="alpha", heading="Alpha", meaning="how far wordings agree", role="fitness"),
+        ],
+        figures=figures,
+        left_out=[],
+        warnings=[],
+        asked={"probes": 240},
+    )
+
+
+def units_of(
+    label: str,
+    values: Mapping[str, float],
+    beside: Mapping[str, float] | None = None,
+    *,
+    part: str = "seed",
+    figure: str = "spread",
+    statistic: str = "sd",
+    rows: str = "rows of {}",
+) -> pd.DataFrame:
+    """Units of one figure: their values by name; `rows` becomes the hash of each with its name."""
+    return pd.DataFrame(
+        [
+            {
+                "part": part,
+                "model": label,
+                "figure": figure,
+                "statistic": statistic,
+                "unit": unit,
+                "rows": rows.format(unit),
+                "value": value,
+                "beside": (beside or {}).get(unit),
+            }
+            for unit, value in values.items()
+        ]
+    ).astype({"beside": "float64"})
+
+
+def drawn(n: int, seed: int, sd: float = 1.0, shift: float = 0.0) -> dict[str, float]:
+    """Values of n units of which a third of the variance is common to all seeds, to six digits as files have them."""
+    common = np.random.default_rng(99).normal(size=n)
+    own = np.random.default_rng(seed).normal(size=n)
+    values = shift + sd * (np.sqrt(1 / 3) * common + np.sqrt(2 / 3) * own)
+    return {f"unit-{i:02}": float(f"{value:.6g}") for i, value in enumerate(values)}
+
+
+def stored(root: Path, result: Result, *units: pd.DataFrame) -> Stored:
+    """The result written under a folder and read back."""
+    return read(write(result, pd.concat(units, ignore_index=True), root) / "result.json")

@@ -1,0 +1,167 @@
+"""`evenruler compare` as a user runs it, and the page that it writes."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from io import StringIO
+
+import pandas as pd
+import pytest
+
+from evenruler import cli
+from evenruler.measurement.verdicts import Verdict
+from evenruler.results.page import LIGHTS, MARGIN, Axis
+from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
+
+UNFIT = {**CONFIRMED, "verdict": "instrument unfit", "why": "It fails | a bar.", "value": -0.6}
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Two models of which the first spreads three times as far, and a third that the instrument is unfit for."""
+    for seed, (name, sd, told) in enumerate((("one", 3.0, CONFIRMED), ("two", 1.0, CONFIRMED), ("three", 1.0, UNFIT))):
+        figures = {"seed": {name: {"spread": figure(0.6) | told, "alpha": figure(0.9)}}}
+        stored(tmp_path / "results", synthetic(name, figures=figures), units_of(name, drawn(20, seed, sd)))
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def of(*words):
+        monkeypatch.setattr(sys, "argv", ["evenruler", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return of
+
+
+def test_markdown_shows_both_tables(results, run):
+    status, out, err = run("compare", results)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "# probes-made-up 1.0.0"
+    assert "| part | figure | one | three | two |" in lines
+    assert "0.600 [0.400, 0.800]; control 0.200; beyond control" in out
+    assert "| part | figure | A | B | A - B | interval | p adjusted | verdict |" in lines
+    verdicts = [line.split(" | ")[-1].rstrip(" |") for line in lines[-3:]]
+    assert verdicts == ["unfit on three: no finding", "differ", "unfit on three: no finding"]
+    spread = pd.Series(drawn(20, 0, 3.0)).std()
+    assert lines[-2].startswith(f"| seed | spread (sd) | one: {spread:.3f} | two: ")
+
+
+def test_json_and_csv_hold_all(results, run):
+    content = json.loads(run("compare", results, "--format", "json")[1])
+    assert [len(content[key]) for key in ("figures", "comparisons")] == [6, 3]
+    assert content["comparisons"][0]["note"] is None
+    table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
+    assert table["scale"].tolist() == ["ratio"] * 3
+
+
+def test_what_stands_alone_is_said(results, run):
+    stored(results, synthetic("one", benchmark="saged-x"), units_of("one", drawn(20, 1)))
+    assert run("compare", results)[2] == "saged-x: only one has a result, nothing to compare it with\n"
+
+
+def test_a_mistake_is_one_line(results, run):
+    status, out, err = run("compare", results / "none")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+
+
+class Page(HTMLParser):
+    """What stands where, and whether all that is opened is closed."""
+
+    VOID = ("meta", "line", "circle")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.texts = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data.strip())
+
+    def all(self, tag):
+        return [attrs for found, attrs in self.tags if found == tag]
+
+
+class TestPage:
+    @pytest.fixture
+    def text(self, results, run, tmp_path):
+        status, _, err = run("compare", results, "--page", tmp_path / "page.html")
+        assert (status, err) == (0, f"page: {tmp_path / 'page.html'}\n")
+        return (tmp_path / "page.html").read_text()
+
+    def test_needs_nothing_else(self, text):
+        assert not Page(text).open
+        for word in ("<script", "http:", "https:", "@import", "url(", "src=", "<link"):
+            assert word not in text
+
+    def test_can_be_read_without_seeing_it(self, text):
+        page = Page(text)
+        assert len(page.all("main")) == 1
+        assert all("scope" in th for th in page.all("th"))
+        pictures = [svg for svg in page.all("svg") if "aria-hidden" not in svg]
+        assert all(svg["role"] == "img" for svg in pictures)
+        assert "one: 0.600 [0.400, 0.800]; control 0.200" in [svg["aria-label"] for svg in pictures]
+
+    def test_says_verdicts_in_words_and_escapes_them(self, text):
+        page = Page(text)
+        for said in ("beyond control", "instrument unfit", "differ", "unfit on three: no finding"):
+            assert said in page.texts
+        assert page.texts.count("beyond control") == 2
+
+    def test_draws_value_interval_and_control_on_one_axis(self, text):
+        """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the margins leave."""
+        places = [circle["cx"] for circle in Page(text).all("circle")][1:]
+        assert places == [f"{MARGIN + (100 - 2 * MARGIN) * share:g}%" for share in (0.8, 0.2, 0.8)]
+        controls = [line["x1"] for line in Page(text).all("line") if line["class"] == "control"][1:]
+        assert controls == [f"{MARGIN + (100 - 2 * MARGIN) * share:g}%" for share in (0.6, 0.4, 0.6)]
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.35, 0.44, 0.09], [0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+        ([-0.6, 0.8], [-1, -0.5, 0, 0.5, 1]),
+        ([1200], [0, 500, 1000, 1500]),
+        ([-0.003], [-0.003, -0.002, -0.001, 0]),
+        ([], [0, 0.2]),
+    ],
+)
+def test_axes_hold_all_values_and_zero(values, ticks):
+    assert Axis.over(values).ticks == ticks
+
+
+def test_lights_are_those_of_the_verdicts():
+    assert {str(verdict): LIGHTS.get(str(verdict), "weak") for verdict in Verdict} == {
+        str(verdict): verdict.mark for verdict in Verdict
+    }
+
+
+def test_comparing_loads_no_heavy_library(results):
+    """Who compares results need not have what measures."""
+    heavy = ("torch", "transformers", "statsmodels", "sklearn", "altair", "datasets", "spacy")
+    code = (
+        "import sys; from evenruler.results.page import render; from evenruler.results.comparing import compare;"
+        "from evenruler.results.showing import as_markdown; from evenruler.results.store import read_all;"
+        f"found = read_all({str(results)!r}); table = compare(found); render(found, table); as_markdown(found, table);"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"

@@ -1,0 +1,132 @@
+import json
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import evenruler
+from evenruler.errors import UserError
+from evenruler.results.record import UNITS
+from evenruler.results.store import COLUMNS, find, load_results, read, write
+from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
+
+UNIT_ROWS = units_of("one", drawn(20, 1))
+
+
+def refused(call, *given):
+    with pytest.raises(UserError) as error:
+        call(*given)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+class TestWriting:
+    def test_what_is_written_is_read(self, tmp_path):
+        replies = pd.DataFrame({"id": ["b", "a"], "score": [0.25, 1 / 3]})
+        folder = write(synthetic(), UNIT_ROWS, tmp_path, {"replies": replies})
+        assert folder == tmp_path / "one/probes-made-up@1.0.0"
+        assert {path.name for path in folder.iterdir()} == {"result.json", "units.parquet", "replies.parquet"}
+        found = read(folder / "result.json")
+        assert found.result == synthetic()
+        assert found.units["value"].tolist() == list(drawn(20, 1).values())
+        assert pq.read_schema(folder / "units.parquet") == UNITS
+        assert pd.read_parquet(folder / "replies.parquet")["score"].tolist() == [0.25, 0.333333]
+
+    def test_the_same_model_is_replaced_whole(self, tmp_path):
+        write(synthetic(), UNIT_ROWS, tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
+        folder = write(synthetic(figures={"seed": {"one": {"alpha": figure(0.5)}}}), UNIT_ROWS, tmp_path)
+        assert sorted(path.name for path in folder.iterdir()) == ["result.json", "units.parquet"]
+        assert load_results(folder)["value"].tolist() == [0.5]
+
+    def test_twice_gives_the_same_bytes(self, tmp_path):
+        folders = [write(synthetic(), rows, tmp_path / str(len(rows.columns))) for rows in (UNIT_ROWS, UNIT_ROWS[::-1])]
+        for name in ("result.json", "units.parquet"):
+            assert len({(folder / name).read_bytes() for folder in folders}) == 1
+
+    def test_another_model_of_the_name_is_refused(self, tmp_path):
+        folder = write(synthetic(), UNIT_ROWS, tmp_path)
+        other = synthetic(engine={"backend": "transformers", "weights": "others", "libraries": {"torch": "2.13.0"}})
+        assert refused(write, other, UNIT_ROWS, tmp_path) == (
+            f"{folder}: one is another model there (weights differ); give it another name with --name"
+        )
+        assert read(folder / "result.json").result == synthetic()
+
+    @pytest.mark.parametrize("what", ["content", "plan"])
+    def test_other_content_of_the_version_is_refused(self, tmp_path, what):
+        write(synthetic(), UNIT_ROWS, tmp_path)
+        said = refused(write, synthetic(**{what: "0" * 64}), UNIT_ROWS, tmp_path)
+        assert "probes-made-up 1.0.0 has other content there; move that folder away" in said
+
+    def test_a_unit_twice_or_an_unknown_statistic_is_no_table(self, tmp_path):
+        with pytest.raises(ValueError, match="stands twice"):
+            write(synthetic(), pd.concat([UNIT_ROWS, UNIT_ROWS]), tmp_path)
+        with pytest.raises(ValueError, match=r"no statistic \['mode'\]"):
+            write(synthetic(), UNIT_ROWS.assign(statistic="mode"), tmp_path)
+        assert not list(tmp_path.rglob("*.parquet"))
+
+
+class TestFinding:
+    def test_by_folder_file_or_any_folder_above(self, tmp_path):
+        one = write(synthetic("one"), UNIT_ROWS, tmp_path) / "result.json"
+        two = write(synthetic("two"), units_of("two", drawn(20, 2)), tmp_path) / "result.json"
+        assert find(tmp_path) == [one, two]
+        assert find(str(one.parent)) == find(one) == [one]
+        assert find(two, tmp_path) == [two, one]
+
+    def test_a_write_that_was_killed_leaves_none(self, tmp_path):
+        folder = write(synthetic(), UNIT_ROWS, tmp_path)
+        folder.rename(folder.with_name(f".{folder.name}.partial"))
+        assert "no result in this folder" in refused(find, tmp_path)
+
+    def test_nothing_there(self, tmp_path):
+        assert "no such file or folder" in refused(find, tmp_path / "none")
+
+
+class TestDamage:
+    @pytest.fixture
+    def path(self, tmp_path):
+        return write(synthetic(), UNIT_ROWS, tmp_path) / "result.json"
+
+    def test_not_json(self, path):
+        path.write_text(path.read_text()[:-20])
+        assert "not JSON" in refused(read, path)
+
+    def test_another_format(self, path):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
+        assert "format 2, expected 1" in refused(read, path)
+
+    @pytest.mark.parametrize("content", ["[]", "{}", "3"])
+    def test_another_file_of_the_name(self, path, content):
+        path.write_text(content)
+        assert "no result of Even Ruler" in refused(read, path)
+
+    def test_an_unknown_key(self, path):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "figure": {}}))
+        assert "unknown key 'figure'; did you mean 'figures'?" in refused(read, path)
+
+    def test_units(self, path):
+        units = path.with_name("units.parquet")
+        units.write_bytes(units.read_bytes()[:100])
+        assert "no table of units" in refused(read, path)
+        pd.DataFrame({"unit": ["a"]}).to_parquet(units)
+        assert "no table of units" in refused(read, path)
+        units.unlink()
+        assert "no such file" in refused(read, path)
+
+
+class TestLoading:
+    def test_a_row_a_figure(self, tmp_path):
+        figures = {"seed": {"one": {"spread": figure(0.6, **CONFIRMED), "alpha": figure(None, reason="one item")}}}
+        figures["seed"]["one"]["items"] = {"born": {"mean": 1.5}}
+        stored(tmp_path, synthetic("one", figures=figures, limit=12, prefixes=False), UNIT_ROWS)
+        found = load_results(tmp_path)
+        assert {name: str(kind) for name, kind in found.dtypes.items()} == COLUMNS
+        assert found[["figure", "role"]].to_numpy().tolist() == [["alpha", "fitness"], ["spread", "amount"]]
+        alpha, spread = found.iloc[0], found.iloc[1]
+        assert (alpha["reason"], spread["limit"], spread["prefixes"]) == ("one item", 12, False)
+        assert alpha[["value", "control", "verdict"]].isna().all()
+        assert spread[list(CONFIRMED)].to_dict() == CONFIRMED
+        assert (spread["model"], spread["label"], spread["revision"]) == ("one", "one", "e" * 40)
+
+    def test_is_a_name_of_the_package(self):
+        assert evenruler.load_results is load_results
