@@ -25,6 +25,9 @@ UNFIT: Final = "instrument unfit"
 """The verdict of a figure after which no comparison of it is a finding (`evenruler.measurement.verdicts`, which loads
 libraries that comparing does without)."""
 
+BEYOND: Final = "beyond control"
+"""The verdict of a figure that may be the larger of two that differ."""
+
 NONE_SHARED: Final = "no shared units"
 
 ROUNDING: Final = 1e-9
@@ -215,9 +218,25 @@ def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterat
         one = _filled(one, units[0].get(key), units[1].get(key), level)
         verdicts = [_verdict(side, part, manner, figure) for side in (first, second)]
         unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == UNFIT]
-        if unfit and one.p is not None:
+        if one.p is not None and unfit:
             one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
+        elif one.p is not None and (told := _larger(one, verdicts)):
+            one = replace(one, verdict=told)
         yield one
+
+
+def _larger(one: Comparison, verdicts: Sequence[str | None]) -> str | None:
+    """Why a difference is no finding: the larger of the two figures is not beyond its own control.
+
+    What words and tokens alone make as large in an untrained model is no more of the construct.
+    """
+    assert one.first_value is not None
+    assert one.second_value is not None
+    larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
+    verdict = verdicts[larger]
+    if verdict in (None, BEYOND):
+        return None
+    return f"{verdict} on {(one.first, one.second)[larger]}: no finding"
 
 
 def _units(stored: Stored, label: str | None) -> _Units:

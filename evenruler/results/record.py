@@ -9,33 +9,15 @@ A result of fewer units or without prefixes has `+limit-N` or `+quick` behind it
 
 from typing import Any, Final, Literal
 
-import pyarrow as pa
 from pydantic import Field
 
 from evenruler.publish.versions import Version
 from evenruler.strict import Strict, Text
-from evenruler.tables.schemas import required
 
 FORMAT: Final = 1
 """Of `result.json`; another number means that what was called something is called something else."""
 
 RESULT, UNITS_FILE = "result.json", "units.parquet"
-
-UNITS: Final = pa.schema(
-    [
-        required("part", pa.string()),
-        required("model", pa.string()),
-        required("figure", pa.string()),
-        required("statistic", pa.string()),
-        required("unit", pa.string()),
-        required("rows", pa.string()),
-        required("value", pa.float64()),
-        pa.field("beside", pa.float64()),
-    ]
-)
-"""What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` of `value`
-over the units of its part (`evenruler.results.statistics`), of correlations and slopes with `beside`. `rows` is a hash
-of the published rows that a unit rests on: units of two results are the same where it is."""
 
 
 class MeasuredBenchmark(Strict):

@@ -13,11 +13,15 @@ import pyarrow.parquet as pq
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
 from evenruler.publish.manifest import as_json
-from evenruler.results.record import FORMAT, RESULT, UNITS, UNITS_FILE, Result
+from evenruler.results.record import FORMAT, RESULT, UNITS_FILE, Result
 from evenruler.results.statistics import STATISTICS
 from evenruler.strict import validate
 from evenruler.tables.parquet import table_of, write_whole
 from evenruler.tables.rounding import without_last_bits
+from evenruler.tables.schemas import UNITS
+
+OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
+"""Of an engine, what is of the computer and not of the model: measured again elsewhere, it is the same model."""
 
 IDENTITY: Final = ["part", "model", "figure", "statistic", "unit"]
 """Of a row of units, which stands once."""
@@ -88,7 +92,8 @@ def _refuse_another(folder: Path, result: Result) -> None:
         return
     before = read_result(folder / RESULT)
     old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
-    other = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    told = (old.keys() | new.keys()) - OF_THE_COMPUTER
+    other = sorted(key for key in told if old.get(key) != new.get(key))
     if other:
         raise UserError(
             f"{result.model.name} is another model there ({', '.join(other)} differ)",

@@ -98,8 +98,16 @@ class TestVerdicts:
         assert row["verdict"] == "unfit on two: no finding"
         assert row["p"] < 0.001
 
+    @pytest.mark.parametrize(("shift", "said"), [(2.0, "differ"), (-2.0, "too little to tell on two: no finding")])
+    def test_the_larger_of_two_must_be_beyond_its_own_control(self, tmp_path, shift, said):
+        """Values are about 5: so both are above 0, and the shift says which is larger."""
+        little = {"seed": {"two": {"spread": figure(0.6, **{**CONFIRMED, "verdict": str(Verdict.LITTLE)})}}}
+        values = drawn(20, 1, shift=5 + shift), drawn(20, 2, shift=5)
+        assert only(compare(pair(tmp_path, *values, "mean", figures=little)))["verdict"] == said
+
     def test_the_words_and_the_level_are_those_of_verdicts(self):
         assert comparing.UNFIT == Verdict.UNFIT
+        assert comparing.BEYOND == Verdict.BEYOND
         assert comparing.ALPHA == ALPHA_OF_VERDICTS
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from evenruler.results.every_eval_ever import SCHEMA
-from evenruler.results.record import UNITS, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.results.statistics import STATISTICS
 from evenruler.results.store import COLUMNS
+from evenruler.tables.schemas import UNITS
 
 PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
 

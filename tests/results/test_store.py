@@ -6,8 +6,8 @@ import pytest
 
 import evenruler
 from evenruler.errors import UserError
-from evenruler.results.record import UNITS
 from evenruler.results.store import COLUMNS, find, load_results, read, write
+from evenruler.tables.schemas import UNITS
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
 UNIT_ROWS = units_of("one", drawn(20, 1))
@@ -50,6 +50,12 @@ class TestWriting:
             f"{folder}: one is another model there (weights differ); give it another name with --name"
         )
         assert read(folder / "result.json").result == synthetic()
+
+    def test_the_same_model_on_another_computer_replaces_it(self, tmp_path):
+        write(synthetic(), UNIT_ROWS, tmp_path)
+        engine = synthetic().model.engine | {"libraries": {"torch": "9.9"}, "device": "cuda-9.0", "dtype": "bfloat16"}
+        folder = write(synthetic(engine=engine), UNIT_ROWS, tmp_path)
+        assert read(folder / "result.json").result.model.engine["dtype"] == "bfloat16"
 
     @pytest.mark.parametrize("what", ["content", "plan"])
     def test_other_content_of_the_version_is_refused(self, tmp_path, what):
