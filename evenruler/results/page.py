@@ -10,7 +10,7 @@ import pandas as pd
 
 from evenruler.results.comparing import DIFFER, comparable
 from evenruler.results.headlines import Cell, Headline, headlines
-from evenruler.results.showing import HEAD, difference_row, rows_of, title
+from evenruler.results.showing import HEAD, NO_VERDICT, difference_row, rows_of, title
 from evenruler.results.store import Stored
 
 LIGHTS: Final = {"beyond control": "good", "instrument unfit": "poor"}
@@ -92,7 +92,7 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
         _shown(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
         for group in comparable(results)
     ]
-    return environment.get_template("page.html.j2").render(benchmarks=shown, head=HEAD)
+    return environment.get_template("page.html.j2").render(benchmarks=shown, head=HEAD, no_verdict=NO_VERDICT)
 
 
 def _shown(group: Sequence[Stored], comparisons: pd.DataFrame) -> Shown:
