@@ -12,21 +12,12 @@ from scipy import stats
 
 from evenruler.errors import UserError
 from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.verdicts import ALPHA, Verdict, holm
 from evenruler.publish.versions import version_key
 from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
 
-ALPHA: Final = 0.05
-"""Adjusted p below which two results differ."""
-
 DIFFER, NOT_TOLD_APART = "differ", "not told apart"
-
-UNFIT: Final = "instrument unfit"
-"""The verdict of a figure after which no comparison of it is a finding (`evenruler.measurement.verdicts`, which loads
-libraries that comparing does without)."""
-
-BEYOND: Final = "beyond control"
-"""The verdict of a figure that may be the larger of two that differ."""
 
 NONE_SHARED: Final = "no shared units"
 
@@ -217,7 +208,7 @@ def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterat
         one = Comparison(benchmark, part, figure, statistic or None, *called)
         one = _filled(one, units[0].get(key), units[1].get(key), level)
         verdicts = [_verdict(side, part, manner, figure) for side in (first, second)]
-        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == UNFIT]
+        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.UNFIT]
         if one.p is not None and unfit:
             one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
         elif one.p is not None and (told := _larger(one, verdicts)):
@@ -234,7 +225,7 @@ def _larger(one: Comparison, verdicts: Sequence[str | None]) -> str | None:
     assert one.second_value is not None
     larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
     verdict = verdicts[larger]
-    if verdict in (None, BEYOND):
+    if verdict in (None, Verdict.BEYOND):
         return None
     return f"{verdict} on {(one.first, one.second)[larger]}: no finding"
 
@@ -332,15 +323,3 @@ def _told(one: Comparison) -> Comparison:
     if one.verdict is not None or one.p_adjusted is None:
         return one
     return replace(one, verdict=DIFFER if one.p_adjusted < ALPHA else NOT_TOLD_APART)
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """P adjusted for their number, in their order.
-
-    Source: Holm (1979), A simple sequentially rejective multiple test procedure.
-    """
-    order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1))
-    found = np.empty(len(p))
-    found[order] = np.minimum(steps, 1)
-    return [float(value) for value in found]

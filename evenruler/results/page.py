@@ -8,13 +8,11 @@ from typing import Any, Final
 import jinja2
 import pandas as pd
 
+from evenruler.measurement.verdicts import Verdict
 from evenruler.results.comparing import DIFFER, comparable
 from evenruler.results.headlines import Cell, Headline, headlines
-from evenruler.results.showing import HEAD, difference_row, rows_of, title
+from evenruler.results.showing import HEAD, NO_VERDICT, difference_row, rows_of, title
 from evenruler.results.store import Stored
-
-LIGHTS: Final = {"beyond control": "good", "instrument unfit": "poor"}
-"""By verdict, its traffic light, as `evenruler.measurement.verdicts.Verdict.mark` has it; all others are weak."""
 
 MARGIN: Final = 3.0
 """Percent of the width that stay free beside the outermost tick."""
@@ -92,7 +90,7 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
         _shown(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
         for group in comparable(results)
     ]
-    return environment.get_template("page.html.j2").render(benchmarks=shown, head=HEAD)
+    return environment.get_template("page.html.j2").render(benchmarks=shown, head=HEAD, no_verdict=NO_VERDICT)
 
 
 def _shown(group: Sequence[Stored], comparisons: pd.DataFrame) -> Shown:
@@ -137,7 +135,7 @@ def _drawn(cell: Cell, axis: "Axis") -> Drawn:
         cell.name,
         verdict,
         cell.record.get("why", ""),
-        LIGHTS.get(verdict, "weak"),
+        Verdict(verdict).mark,
         cell.measured,
         at,
         low,

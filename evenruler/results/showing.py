@@ -13,6 +13,8 @@ from evenruler.results.store import Stored
 ABSENT: Final = "-"
 """Where a result lacks what another has."""
 
+NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said of a model by itself."
+
 HEAD: Final = ("part", "figure", "A", "B", "A - B", "interval", "p adjusted", "verdict")
 
 
@@ -39,6 +41,8 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
         rows = [[headline.part, headline.figure, *_cells(headline.cells, models)] for headline in shown]
         yield "## Figures, controls, verdicts"
         yield _table(["part", "figure", *models], rows)
+    else:
+        yield NO_VERDICT
     yield "## Differences"
     yield _table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
     notes = sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]})
@@ -47,8 +51,8 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
 
 
 def title(group: Sequence[Stored]) -> str:
-    """Name and versions of the benchmark of results."""
-    versions = sorted({one.result.benchmark.version for one in group})
+    """Name and versions of the benchmark of results, with `+quick` and `+limit-N` where less was asked."""
+    versions = sorted({one.result.folder.rpartition("@")[2] for one in group})
     return f"{group[0].result.benchmark.name} {', '.join(versions)}"
 
 

@@ -52,6 +52,18 @@ def test_markdown_shows_both_tables(results, run):
     assert lines[-2].startswith(f"| seed | spread (sd) | one: {spread:.3f} | two: ")
 
 
+def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
+    for seed, name in enumerate(("one", "two")):
+        of = synthetic(name, figures={"seed": {name: {"offset": figure(0.1)}}}, limit=20, prefixes=False)
+        stored(tmp_path / "results", of, units_of(name, drawn(20, seed), figure="offset", statistic="mean"))
+    status, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
+    assert status == 0
+    assert out.startswith("# probes-made-up 1.0.0+quick+limit-20\n\nNo figure of these results has a verdict")
+    page = Page((tmp_path / "page.html").read_text())
+    assert not page.open
+    assert "probes-made-up 1.0.0+quick+limit-20" in page.texts
+
+
 def test_json_and_csv_hold_all(results, run):
     content = json.loads(run("compare", results, "--format", "json")[1])
     assert [len(content[key]) for key in ("figures", "comparisons")] == [6, 3]

@@ -7,10 +7,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler.errors import UserError
-from evenruler.measurement.verdicts import ALPHA as ALPHA_OF_VERDICTS
 from evenruler.measurement.verdicts import Verdict
-from evenruler.results import comparing
-from evenruler.results.comparing import COLUMNS, compare, holm
+from evenruler.results.comparing import COLUMNS, compare
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
 LEVELS = {f"unit-{i:02}": float(i) for i in range(20)}
@@ -87,11 +85,6 @@ class TestVerdicts:
         expected = multipletests(found["p"], method="holm")[1]
         assert found["p_adjusted"].tolist() == pytest.approx(expected.tolist())
 
-    def test_holm_is_that_of_statsmodels(self):
-        p = np.random.default_rng(0).uniform(size=30) ** 4
-        assert holm(p.tolist()) == pytest.approx(multipletests(p, method="holm")[1].tolist())
-        assert holm([]) == []
-
     def test_what_an_instrument_is_unfit_for_is_no_finding(self, tmp_path):
         unfit = {"seed": {"two": {"spread": figure(0.6, **{**CONFIRMED, "verdict": str(Verdict.UNFIT)})}}}
         row = only(compare(pair(tmp_path, drawn(20, 1, shift=2.0), drawn(20, 2), "mean", figures=unfit)))
@@ -104,11 +97,6 @@ class TestVerdicts:
         little = {"seed": {"two": {"spread": figure(0.6, **{**CONFIRMED, "verdict": str(Verdict.LITTLE)})}}}
         values = drawn(20, 1, shift=5 + shift), drawn(20, 2, shift=5)
         assert only(compare(pair(tmp_path, *values, "mean", figures=little)))["verdict"] == said
-
-    def test_the_words_and_the_level_are_those_of_verdicts(self):
-        assert comparing.UNFIT == Verdict.UNFIT
-        assert comparing.BEYOND == Verdict.BEYOND
-        assert comparing.ALPHA == ALPHA_OF_VERDICTS
 
 
 class TestUnits:
