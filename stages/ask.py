@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from evenruler.declared import Declared
-from evenruler.instruments.asking import INSTRUMENT, Answering, ask, left_out, subject_of, tools_of
-from evenruler.instruments.instrument import State, Tables
+from evenruler.instruments.asking import Answering, ask, left_out, subject_of, tools_of
+from evenruler.instruments.instrument import INSTRUMENT, State, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import write_table
 from evenruler.tables.schemas import required

@@ -7,9 +7,8 @@ from typing import Any
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.asking import INSTRUMENT
 from evenruler.instruments.diagnosing import diagnosed
-from evenruler.instruments.instrument import Record
+from evenruler.instruments.instrument import INSTRUMENT, Record
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.rounding import for_people

@@ -15,9 +15,9 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import PLAN, Benchmark
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments import prefixes
-from evenruler.instruments.asking import INSTRUMENT, Answering, ask, left_out, subject_of, tools_of
+from evenruler.instruments.asking import Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.diagnosing import diagnosed
-from evenruler.instruments.instrument import SUBJECT, Column, Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import OF_ANY_MODEL, Resampling
 from evenruler.models.store import RowStore

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import SUBJECT, Plan, Request, State, Subject, Tables
+from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.adapter_record import read_adapter
 from evenruler.models.declared import Catalogue
 from evenruler.models.operations import OPERATIONS, operations_of
@@ -47,9 +47,6 @@ APART = ("generate", "slor")
 """Operations whose answers hang on what is asked beside them: replies are sampled, and what goes through a model beside
 a prompt moves a last bit, which may change a word; unigrams are of all texts. So each instrument asks them by itself,
 and gets the same answers where it is measured alone."""
-
-INSTRUMENT = "instrument"
-"""The column of answers that says whose they are."""
 
 
 def subject_of(name: str, catalogue: Catalogue) -> Subject:

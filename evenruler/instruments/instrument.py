@@ -245,6 +245,9 @@ class State:
     epoch: int
 
 
+INSTRUMENT = "instrument"
+"""The column of answers that says whose they are."""
+
 SUBJECT = ""
 """Who answers a request that names no tool."""
 

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from evenruler import cli
-from evenruler.measurement.verdicts import Verdict
-from evenruler.results.page import LIGHTS, MARGIN, Axis
+from evenruler.results.page import MARGIN, Axis
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
 UNFIT = {**CONFIRMED, "verdict": "instrument unfit", "why": "It fails | a bar.", "value": -0.6}
@@ -158,12 +157,6 @@ class TestPage:
 )
 def test_axes_hold_all_values_and_zero(values, ticks):
     assert Axis.over(values).ticks == ticks
-
-
-def test_lights_are_those_of_the_verdicts():
-    assert {str(verdict): LIGHTS.get(str(verdict), "weak") for verdict in Verdict} == {
-        str(verdict): verdict.mark for verdict in Verdict
-    }
 
 
 def test_comparing_loads_no_heavy_library(results):

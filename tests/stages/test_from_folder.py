@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from evenruler.declared import Declared
-from evenruler.instruments.asking import INSTRUMENT
-from evenruler.instruments.instrument import Record
+from evenruler.instruments.instrument import INSTRUMENT, Record
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.tables.rounding import for_people
 from stages.files import read_subject
