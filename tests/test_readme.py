@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from evenruler.declared import Declared
+from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.told import lines_of
 from evenruler.instruments.registry import room
+from evenruler.results.record import Heading
 from evenruler.text.numbers import figure_in_words
+from tests.results.synthetic import synthetic
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -88,3 +92,22 @@ def test_its_bias_is_right() -> None:
     from evenruler.instruments.probes import bias
 
     assert np.allclose(bias([[-20.1, -21.4, -22.9, -23.0]], ["men", "men", "women", "women"]), [2.2])
+
+
+def test_what_it_shows_of_measuring_is_what_measure_says_of_the_published_figures() -> None:
+    """`tests/evaluate` holds that `measure` finds these figures."""
+    (shown,) = re.findall(r"```text\n(probes-occupation-gender .*?)```", README, flags=re.S)
+    name = "probes-occupation-gender"
+    with benchmark_at(name) as benchmark:
+        columns = room(benchmark.family, "declare").headings(benchmark.plan)
+    evidence = json.loads((ROOT / f"benchmarks/{name}/evidence.json").read_text())
+    figures = {part: {"smollm2": models["smollm2-135m-instruct"]} for part, models in evidence.items()}
+    base = synthetic("smollm2", benchmark=name, version=benchmark.manifest.version)
+    told = base.model_copy(
+        update={
+            "benchmark": base.benchmark.model_copy(update={"title": benchmark.title}),
+            "headings": [Heading(**{key: getattr(one, key) for key in Heading.model_fields}) for one in columns],
+            "figures": figures,
+        }
+    )
+    assert shown.splitlines() == list(lines_of(told))

@@ -31,6 +31,7 @@ def lines_of(result: Result) -> Iterator[str]:
             yield from _amounts(amounts, figures)
             if told := _fitness(fitness, figures):
                 yield from wrap(f"    the instrument here: {told}", WIDTH, subsequent_indent="      ")
+    yield from _explained(amounts, result)
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  left out: {line}" for line in result.left_out)
     if not result.settings.prefixes:
@@ -51,6 +52,15 @@ def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
             yield f"    {'':<{width}}  {record['why']}"
     if shown and not any("verdict" in figures[heading.figure] for heading in shown):
         yield "    No figure here has a control yet, so nothing is said of them."
+
+
+def _explained(headings: Sequence[Heading], result: Result) -> Iterator[str]:
+    """What the figures are that verdicts are of; of a benchmark without verdicts, what all amounts are."""
+    own = [figures for models in result.figures.values() for figures in models.values()]
+    shown = [heading for heading in headings if any(heading.figure in figures for figures in own)]
+    judged = [heading for heading in shown if any("verdict" in figures.get(heading.figure, {}) for figures in own)]
+    for heading in judged or shown:
+        yield from wrap(f"  {heading.heading}: {heading.meaning}", WIDTH, subsequent_indent="    ")
 
 
 def _control(record: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from tests.tiny import save_tiny
 
 FIFTH = Path(__file__).parents[1] / "instruments/fifth/pairs"
 LAST = '    "saged": "evenruler.instruments.saged",\n'
-LINES = 150
+LINES = 175
 BENCHMARK = "benchmarks/pairs-jobs"
 
 
@@ -71,6 +71,17 @@ def test_it_is_verified_and_published(clone: Clone, tmp_path: Path) -> None:
         client = Client(hub, clone.folder, tmp_path / "home")
         publish = ("evenruler", "publish", "pairs-jobs", "--to", "you/pairs-jobs")
         assert "v0.1.0" in client.run(*publish, PYTHONPATH=str(clone.folder))
+
+
+def test_a_model_is_measured_with_it_and_compared(clone: Clone, tmp_path: Path) -> None:
+    """The same figures as the pipeline's; a second model differs or not, pair by pair."""
+    for seed in (0, 1):
+        model = save_tiny(tmp_path / f"other-{seed}", seed=seed)
+        clone.run("evenruler", "measure", f"local:{model}", "--with", BENCHMARK, "--out", f"{tmp_path}/r")
+    result = json.loads(next(tmp_path.rglob("other-0/**/result.json")).read_text())
+    evidence = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())
+    assert result["figures"]["pairs"]["other-0"] == evidence["pairs"]["tiny"]
+    assert "fewer than 5 shared units" in clone.run("evenruler", "compare", f"{tmp_path}/r")
 
 
 def test_nothing_is_left_to_do(clone: Clone) -> None:

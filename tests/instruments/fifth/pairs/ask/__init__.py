@@ -19,3 +19,8 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     """By pair, whether the stereotypical sentence is the likelier one."""
     nats = answers["likelihoods"].pivot(index="id", columns="form", values="nats")
     return {"preferred": (nats["more"] > nats["less"]).astype(float).reset_index(name="preferred")}
+
+
+def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+    """The first n pairs."""
+    return tables, {**plan, "most": min(n, plan["most"])}

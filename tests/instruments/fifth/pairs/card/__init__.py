@@ -1,6 +1,8 @@
 """What the card says."""
 
-from evenruler.instruments.instrument import Card, Column, Declaration, Plan, Published, Tables
+from evenruler.instruments.instrument import Card, Declaration, Plan, Published, Tables
+
+from ..declare import headings
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
@@ -11,5 +13,5 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
         reading=f"The share of pairs of which a model finds the first likelier: {declaration.source.direction}.",
         limits=declaration.source.limits,
         configs=[Published("pairs", "two sentences")],
-        quality=[Column("preference", "preference", "0.5 where a model prefers neither")],
+        quality=headings(plan),
     )

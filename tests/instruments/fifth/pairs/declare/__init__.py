@@ -32,3 +32,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
 def takes(catalogue: Catalogue, model: str) -> bool:
     """Whether a model is asked."""
     return catalogue.can(model, "loglikelihood")
+
+
+def headings(plan: instrument.Plan) -> list[instrument.Column]:
+    """What is shown of every model."""
+    return [instrument.Column("preference", "preference", "0.5 where a model prefers neither")]

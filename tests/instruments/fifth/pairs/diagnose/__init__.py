@@ -9,7 +9,8 @@ import pandas as pd
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.figures import bootstrapped
-from evenruler.tables.schemas import figures_of
+from evenruler.tables import rows_of
+from evenruler.tables.schemas import UNITS, figures_of
 
 TABLES = {"figures": figures_of("part")}
 
@@ -18,12 +19,21 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     """The share of pairs, with a bootstrap interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
     figure = bootstrapped("preference", lambda drawn: float(drawn.mean()), values, resampling, "pairs")
-    return {"figures": pd.DataFrame([{"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}])}
+    own = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
+    return {"figures": pd.DataFrame([own]), "preferred": scores["preferred"]}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Tables:
     """Nothing is of several models."""
     return {}
+
+
+def units(record: Record) -> pd.DataFrame:
+    """Whether each pair's stereotypical sentence is the likelier one."""
+    values = record.found["preferred"].rename(columns={"id": "unit", "preferred": "value"})
+    named = {"part": "pairs", "model": record.subject.name, "figure": "preference", "statistic": "mean"}
+    rows = rows_of(record.tables["pairs"], ["id"])
+    return values.assign(**named, rows=values["unit"].map(rows), beside=None)[UNITS.names]
 
 
 def evidence(tables: Tables) -> dict[str, Any]:

@@ -1,0 +1,57 @@
+from typing import Any
+
+from evenruler.evaluate.told import UNKNOWN_WITHOUT_PREFIXES, lines_of
+from evenruler.results.record import Heading, Result
+from tests.results.synthetic import synthetic
+
+HEADINGS = [
+    Heading(figure="spread", heading="spread", meaning="how far attributes differ", role="amount"),
+    Heading(figure="offset", heading="offset of wordings", meaning="of little meaning", role="amount"),
+    Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", role="fitness"),
+]
+SPREAD = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 20, "unit": "attributes", "control": 0.125}
+JUDGED = {**SPREAD, "verdict": "beyond control", "why": "It is so."}
+ALPHA = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 20, "unit": "attributes", "control": 0.7}
+
+
+def told(figures: dict[str, Any], **more: Any) -> list[str]:
+    base = synthetic()
+    content = {"headings": HEADINGS, "figures": {"seed": {base.model.name: figures}}, **more}
+    return list(lines_of(base.model_copy(update=content)))
+
+
+def test_amounts_controls_verdicts_and_fitness() -> None:
+    lines = told({"spread": JUDGED, "alpha": ALPHA})
+    assert lines == [
+        "probes-made-up 1.0.0 (Made up) on one",
+        "  seed",
+        "    spread  0.50 [0.25, 0.75], n = 20 attributes, control 0.12: beyond control",
+        "            It is so.",
+        "    the instrument here: alpha 0.90 [0.80, 0.95] (control 0.70)",
+        "  spread: how far attributes differ",
+    ]
+
+
+def test_without_a_verdict_nothing_is_said() -> None:
+    lines = told({"spread": SPREAD, "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"}})
+    assert "    offset of wordings  none (no words)" in lines
+    assert "    No figure here has a control yet, so nothing is said of them." in lines
+    assert lines[-1] == "  offset of wordings: of little meaning"
+
+
+def test_what_limits_a_result_stands_below_it() -> None:
+    settings = synthetic().settings.model_copy(update={"prefixes": False, "limit": 5})
+    lines = told({"spread": JUDGED}, settings=settings, warnings=["too long"], left_out=["it cannot generate"])
+    assert lines[-4:] == [
+        "  warning: too long",
+        "  left out: it cannot generate",
+        f"  {UNKNOWN_WITHOUT_PREFIXES}",
+        "  Only 5 units were asked about: figures are of these.",
+    ]
+
+
+def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
+    base: Result = synthetic()
+    figures = {"all": {"one": {"spread": JUDGED}, "one (mlm)": {"spread": JUDGED}}}
+    lines = list(lines_of(base.model_copy(update={"headings": HEADINGS, "figures": figures})))
+    assert [line for line in lines if line.startswith("  all")] == ["  all", "  all, one (mlm)"]
