@@ -30,7 +30,9 @@ def lines_of(result: Result) -> Iterator[str]:
             yield f"  {part}{'' if label == model.name else f', {label}'}"
             yield from _amounts(amounts, figures)
             if told := _fitness(fitness, figures):
-                yield from wrap(f"    the instrument here: {told}", WIDTH, subsequent_indent="      ")
+                yield from wrap(
+                    f"    the instrument here: {told}", WIDTH, subsequent_indent="      ", break_on_hyphens=False
+                )
     yield from _explained(amounts, result)
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  left out: {line}" for line in result.left_out)
