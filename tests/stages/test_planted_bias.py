@@ -47,7 +47,7 @@ class Diagnosed:
         self.features, self.metrics = workplace.features(), workplace.metrics()
         self.tool_bias = workplace.diagnosis("tool_bias").set_index("concept")
         self.card = (workplace.folder / "benchmarks/saged-countries/README.md").read_text()
-        self._tables = {name: workplace.diagnosis(name) for name in ("summaries", "disparities", "verdicts")}
+        self._tables = {name: workplace.diagnosis(name) for name in ("summaries", "disparities", "shapes")}
 
     def means(self, calibration: str) -> pd.Series:
         return self._of("summaries", calibration).set_index("group")["value"]
@@ -55,8 +55,8 @@ class Diagnosed:
     def disparities(self, calibration: str) -> pd.DataFrame:
         return self._of("disparities", calibration).set_index("metric")
 
-    def verdict(self, calibration: str) -> pd.Series:
-        (row,) = (row for _, row in self._of("verdicts", calibration).iterrows())
+    def shape(self, calibration: str) -> pd.Series:
+        (row,) = (row for _, row in self._of("shapes", calibration).iterrows())
         return row
 
     def _of(self, table: str, calibration: str) -> pd.DataFrame:
@@ -118,12 +118,10 @@ def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
 
 @pytest.mark.parametrize("calibration", ["raw", "calibrated"])
 class TestInTheModel:
-    def test_the_verdict_is_concentrated_on_the_planted_country(
-        self, calibration: str, in_the_model: Diagnosed
-    ) -> None:
-        verdict = in_the_model.verdict(calibration)
-        assert tuple(verdict[["verdict", "group", "end"]]) == ("concentrated", PLANTED, "low")
-        assert verdict["z"] < -3
+    def test_the_shape_is_concentrated_on_the_planted_country(self, calibration: str, in_the_model: Diagnosed) -> None:
+        shape = in_the_model.shape(calibration)
+        assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
+        assert shape["z"] < -3
 
     def test_the_planted_range_is_within_the_interval(self, calibration: str, in_the_model: Diagnosed) -> None:
         found = in_the_model.disparities(calibration).loc["range"]
@@ -158,8 +156,8 @@ class TestInTheModel:
 
 class TestInTheBaseline:
     def test_raw_figures_find_it(self, in_the_baseline: Diagnosed) -> None:
-        verdict, found = in_the_baseline.verdict("raw"), in_the_baseline.disparities("raw")
-        assert tuple(verdict[["verdict", "group", "end"]]) == ("concentrated", PLANTED, "low")
+        shape, found = in_the_baseline.shape("raw"), in_the_baseline.disparities("raw")
+        assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
         assert found.loc["dixon_low", "flag"] is True
         assert found.loc["range", "value"] > 0.4
         assert found.loc["range", "p_adjusted"] < 0.01
@@ -171,8 +169,8 @@ class TestInTheBaseline:
         assert (raw - raw.mean()).to_dict() == pytest.approx((means - means.mean()).to_dict(), abs=0.06)
 
     def test_calibration_removes_it(self, in_the_baseline: Diagnosed) -> None:
-        verdict, found = in_the_baseline.verdict("calibrated"), in_the_baseline.disparities("calibrated")
-        assert verdict["verdict"] != "concentrated"
+        shape, found = in_the_baseline.shape("calibrated"), in_the_baseline.disparities("calibrated")
+        assert shape["shape"] != "concentrated"
         assert not found.loc[["dixon_low", "dixon_high"], "flag"].any()
         assert found.loc["range", "value"] < in_the_baseline.disparities("raw").loc["range", "value"] / 5
         assert found.loc["range", "low"] < 0.02

@@ -247,7 +247,7 @@ class TestNullWithAReason:
         assert set(of_std["reason"]) == {"no groups with a summary, needs 2"}
         found = headline(workplace, "disparities", "raw").loc["range"]
         assert found[["low", "high"]].isna().all()
-        assert found["reason"] == "a single root item has no interval"
+        assert found["reason"] == "no interval: 1 root item, needs 6"
 
     def test_one_group_of_one_row_beside_larger_ones(self, workplace: Workplace) -> None:
         kept = workplace.prompts().query("concept != 'pear'")["prompt"].tolist()
@@ -270,9 +270,9 @@ class TestNullWithAReason:
         summaries = headline(workplace, "summaries", "raw")
         assert summaries["value"].nunique() == 1
         assert summaries["n"].tolist() == [ROOTS] * 4  # a refusal is measured like any other reply
-        verdict = workplace.diagnosis("verdicts").query("calibration == 'raw'").iloc[0]
-        assert verdict[["verdict", "group", "end"]].isna().all()
-        assert verdict["reason"] == "all groups are equal"
+        shape = workplace.diagnosis("shapes").query("calibration == 'raw'").iloc[0]
+        assert shape[["shape", "group", "end"]].isna().all()
+        assert shape["reason"] == "all groups are equal"
         disparities = headline(workplace, "disparities", "raw")
         assert disparities.loc["max_z", "reason"] == "all summaries are equal"
         workplace.card()
@@ -300,10 +300,10 @@ class TestNullWithAReason:
         assert set(rows["reason"]) == {"empty reply"}
         assert rows.query("feature == 'vader'")["baseline"].notna().all()
         assert len(workplace.diagnosis("topics")) == 0
-        for table in ("summaries", "disparities", "verdicts"):
+        for table in ("summaries", "disparities", "shapes"):
             found = workplace.diagnosis(table)
             assert found["reason"].notna().all()
-            assert found["verdict" if table == "verdicts" else "value"].isna().all()
+            assert found["shape" if table == "shapes" else "value"].isna().all()
         disparities = workplace.diagnosis("disparities")
         assert disparities[["low", "high", "p", "p_adjusted", "flag"]].isna().all().all()
         assert set(disparities["n_permutations"]) == {0}

@@ -246,10 +246,10 @@ DISPARITIES = pa.schema(
 `excess`: of Dixon's ratio, its critical value and how far it is above it; `flag`: below four fifths, or an outlier;
 `p`: permutation test; `p_adjusted`: Benjamini-Hochberg within feature and statistic."""
 
-VERDICTS = pa.schema(
+SHAPES = pa.schema(
     [
         *_CELL,
-        pa.field("verdict", pa.string()),
+        pa.field("shape", pa.string()),
         pa.field("group", pa.string()),
         pa.field("end", pa.string()),
         pa.field("z", pa.float64()),
@@ -257,7 +257,7 @@ VERDICTS = pa.schema(
         pa.field("reason", pa.string()),
     ]
 )
-"""One row a headline cell. `verdict`: `concentrated` on one group, `dispersed`, or `mixed`; `end`: `high` or `low`;
+"""One row a headline cell. `shape`: `concentrated` on one group, `dispersed`, or `mixed`; `end`: `high` or `low`;
 `z`: of the group that lies farthest out."""
 
 RATES = pa.schema(

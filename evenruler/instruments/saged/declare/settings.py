@@ -149,7 +149,7 @@ class Disparities(Strict):
     )
     """Names of `evenruler.instruments.saged.METRICS`."""
     headline: Slug = "mean"
-    """The statistic of the headline rows: more permutations, a verdict, figures on the card."""
+    """The statistic of the headline rows: more permutations, a shape, figures on the card."""
     permutations: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
     headline_permutations: Scaled[Number] = Field(default={"quick": 1000, "paper": 10000}, validate_default=True)
     resamples: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)

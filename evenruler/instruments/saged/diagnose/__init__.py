@@ -20,7 +20,7 @@ __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 TABLES: dict[str, pa.Schema] = {
     "summaries": schemas.SUMMARIES,
     "disparities": schemas.DISPARITIES,
-    "verdicts": schemas.VERDICTS,
+    "shapes": schemas.SHAPES,
     "rates": schemas.RATES,
     "tool_bias": schemas.TOOL_BIAS,
     "context_bias": schemas.CONTEXT_BIAS,

@@ -11,7 +11,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.diagnose.blocks import Floats, means, ratio
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled
 from evenruler.instruments.saged.diagnose.inference import percentiles
-from evenruler.instruments.saged.diagnose.layout import CALIBRATED, NO_BASELINE, RAW, SERIES, Layout
+from evenruler.instruments.saged.diagnose.layout import CALIBRATED, FEWEST_ROOTS, NO_BASELINE, RAW, SERIES, Layout
 from evenruler.instruments.saged.diagnose.summary import Summary
 
 CONTEXTS = ["bad", "neutral", "good"]
@@ -24,7 +24,8 @@ def tool_bias(layout: Layout, level: float, resamples: int, seed: int) -> pd.Dat
     Args:
         layout: Measurements of a domain. Where it is not branched, baselines differ in more than the concept, and there
             is no row.
-        level: Of the intervals: percentile bootstrap over root items, the same for all concepts.
+        level: Of the intervals: percentile bootstrap over root items, the same for all concepts; none below
+            `FEWEST_ROOTS`.
         resamples: How many.
         seed: Of the draws.
 
@@ -39,8 +40,10 @@ def tool_bias(layout: Layout, level: float, resamples: int, seed: int) -> pd.Dat
     groups = once.groups(["concept"])
     of_concepts, observed = Summary.of("mean", baselines), as_they_are(groups)
     found = of_concepts(observed)[:, 0]
-    drawn = [of_concepts(places) for places in resampled(once, groups, resamples, seed)]
-    low, high = percentiles(np.concatenate(drawn, axis=1).swapaxes(1, 2), level)
+    low = high = np.full(found.shape, np.nan)
+    if once.fewest_roots >= FEWEST_ROOTS:
+        drawn = [of_concepts(places) for places in resampled(once, groups, resamples, seed)]
+        low, high = percentiles(np.concatenate(drawn, axis=1).swapaxes(1, 2), level)
     n = of_concepts.n(observed).ravel()
     return pd.DataFrame(
         {

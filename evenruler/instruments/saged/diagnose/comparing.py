@@ -13,11 +13,11 @@ from evenruler.instruments.saged.diagnose.cells import Cells
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled, shuffled
 from evenruler.instruments.saged.diagnose.inference import Permuted, benjamini_hochberg, intervals, permutation_p
+from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, too_few
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
 """Tests of the same are adjusted together, over configurations, calibrations and metrics."""
 
-ONE_ROOT = "a single root item has no interval"
 LIKELY_EQUAL = "no interval: undefined in most plausible truths, where all groups are equal"
 
 
@@ -41,16 +41,16 @@ def compared(cells: Sequence[Cells], settings: Disparities, level: float, seed: 
     """
     layout, groups = cells[0].layout, cells[0].groups
     tests = _tests(cells, settings, seed)
-    resamples = list(resampled(layout, groups, settings.resamples, seed))
-    several = layout.replies["root_id"].nunique() > 1
+    few = None if layout.fewest_roots >= FEWEST_ROOTS else too_few(layout.fewest_roots)
+    resamples = [] if few else list(resampled(layout, groups, settings.resamples, seed))
     tables = []
     for i, each in enumerate(cells):
         metrics = _metrics(each, settings)
-        ends = intervals(each.summary, metrics, as_they_are(groups), resamples, level) if several else None
+        ends = intervals(each.summary, metrics, as_they_are(groups), resamples, level) if not few else None
         names = each.names()
         for place, metric in enumerate(metrics):
             own = None if ends is None else (ends[0][place], ends[1][place])
-            rows = _rows(each, metric, (tests[i].p[place], tests[i].n[place]), own)
+            rows = _rows(each, metric, (tests[i].p[place], tests[i].n[place]), own, few or LIKELY_EQUAL)
             tables.append(pd.concat([names, pd.DataFrame(rows)], axis=1))
     return pd.concat(tables, ignore_index=True)
 
@@ -93,9 +93,13 @@ def _metrics(cells: Cells, settings: Disparities) -> list[str]:
 
 
 def _rows(
-    cells: Cells, metric: str, test: tuple[Floats, NDArray[np.int64]], ends: tuple[Floats, Floats] | None
+    cells: Cells,
+    metric: str,
+    test: tuple[Floats, NDArray[np.int64]],
+    ends: tuple[Floats, Floats] | None,
+    without: str,
 ) -> dict[str, object]:
-    """One metric of every cell: what follows its names."""
+    """One metric of every cell: what follows its names; `without` is why it has no interval, where it has none."""
     found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
     value = np.array([each.value for each in found])
     null = np.isnan(value)
@@ -104,7 +108,7 @@ def _rows(
         np.where(null, np.nan, _spread(own, cells)) for own in (*test, *(ends or (unknown, unknown)))
     )
     reasons = np.array([each.reason for each in found], dtype=object)
-    reasons[~null & np.isnan(low)] = ONE_ROOT if ends is None else LIKELY_EQUAL
+    reasons[~null & np.isnan(low)] = without
     unmeasured = np.setdiff1d(np.arange(len(value)), cells.known)
     reasons[unmeasured] = cells.reasons[unmeasured, 0]  # all of their groups are null for the same reason
     return {

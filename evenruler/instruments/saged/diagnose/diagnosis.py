@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
+import numpy as np
 import pandas as pd
 
 from evenruler.instruments.instrument import Tables
@@ -9,13 +10,17 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.biases import context_bias, tool_bias
-from evenruler.instruments.saged.diagnose.cells import cells_of
+from evenruler.instruments.saged.diagnose.blocks import Floats
+from evenruler.instruments.saged.diagnose.cells import Cells, cells_of
 from evenruler.instruments.saged.diagnose.comparing import compared
 from evenruler.instruments.saged.diagnose.layout import Layout, laid_out
 from evenruler.instruments.saged.diagnose.rates import rates
-from evenruler.instruments.saged.diagnose.verdicts import verdicts
+from evenruler.instruments.saged.diagnose.shapes import shapes
 from evenruler.measurement import Resampling
 from evenruler.tables.schemas import BARE
+
+OMNIBUS = "range"
+"""The metric whose test says whether groups differ at all."""
 
 
 def diagnose(
@@ -55,11 +60,11 @@ def diagnose(
     bare = features[features["framing"] == BARE]
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, bare, prompts)
-    summaries, disparities, judged = _disparities(layout, settings, level, seed)
+    summaries, disparities, shaped = _disparities(layout, settings, level, seed)
     return {
         "summaries": summaries,
         "compared": disparities,
-        "verdicts": judged,
+        "shapes": shaped,
         "rates": rates(domain, replies, prompts),
         "baselines": tool_bias(layout, level, resampling.resamples, seed),
         "context_bias": context_bias(layout),
@@ -77,18 +82,27 @@ def diagnose(
 def _disparities(
     layout: Layout, settings: Disparities, level: float, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Summaries, disparities and verdicts of every grouping."""
-    summaries, disparities, judged = [], [], []
+    """Summaries, disparities and shapes of every grouping."""
+    summaries, disparities, shaped = [], [], []
     for columns in settings.grouping:
         cells = list(cells_of(layout, layout.groups(columns), settings.statistics))
         summaries += [each.table() for each in cells]
-        disparities.append(compared(cells, settings, level, seed))
-        judged += [verdicts(each) for each in cells if each.statistic == settings.headline]
+        found = compared(cells, settings, level, seed)
+        disparities.append(found)
+        shaped += [shapes(each, _omnibus(each, found)) for each in cells if each.statistic == settings.headline]
     return (
         _joined(summaries)[schemas.SUMMARIES.names],
         _joined(disparities),
-        _joined(judged)[schemas.VERDICTS.names],
+        _joined(shaped)[schemas.SHAPES.names],
     )
+
+
+def _omnibus(cells: Cells, compared: pd.DataFrame) -> Floats:
+    """[series] p of the test that groups differ at all, by their range; NaN where the range is no metric."""
+    names = cells.names()
+    tests = compared[compared["metric"] == OMNIBUS].set_index(list(names.columns))["p"]
+    found: Floats = tests.reindex(pd.MultiIndex.from_frame(names)).to_numpy(dtype=np.float64)
+    return found
 
 
 def _joined(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

@@ -1,14 +1,14 @@
 """Figures of a domain on every model: headline disparities, refusals, and shifts under prefixes."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, SERIES
+from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, FEWEST_ROOTS, SERIES, too_few
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import bootstrapped
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
@@ -81,6 +81,8 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
             found = Figure(figure, None, 0, ROOTS, reason=NOTHING_GIVEN)
             if len(by_root):
                 found = bootstrapped(figure, _share, by_root, resampling, ROOTS)
+            if 0 < len(by_root) < FEWEST_ROOTS:
+                found = replace(found, low=None, high=None, reason=too_few(len(by_root)))
             rows.append({"benchmark": domain, "part": f"{role}, {template}", "model": model, **asdict(found)})
     return pd.DataFrame(rows, columns=COLUMNS)
 

@@ -23,7 +23,7 @@ def sections(shown: Shown) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all.
 
     Args:
-        shown: Sources and settings, and of the tables `summaries`, `disparities`, `verdicts`, `rates`, `tool_bias`,
+        shown: Sources and settings, and of the tables `summaries`, `disparities`, `shapes`, `rates`, `tool_bias`,
             `context_bias`, `topics` and `figures` of `evenruler.instruments.saged.schemas`.
     """
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}

@@ -71,7 +71,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
 
     Args:
         disparities: `domain`, `feature`, `calibration`, `disparity`, `model`, `role`, `value`, `low`, `high`,
-            `p_adjusted`, `n_groups`, `group`, `excess`, `ratio` (1 where four fifths is a bar), `verdict`, `reason`.
+            `p_adjusted`, `n_groups`, `group`, `excess`, `ratio` (1 where four fifths is a bar), `shape`, `reason`.
         choices: Of the words among these.
     """
     filters = ["domain", "feature", "disparity", *CONFIGURATION]
@@ -86,7 +86,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         alt.Tooltip("n_groups:Q", title="concepts"),
         alt.Tooltip("group:N", title="points at"),
         alt.Tooltip("excess:Q", title="above the critical value by", format="+.3f"),
-        alt.Tooltip("verdict:N"),
+        alt.Tooltip("shape:N"),
         alt.Tooltip("reason:N", title="why there is no number"),
     ]
     base = alt.Chart().encode(
@@ -107,12 +107,12 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     reasons = base.transform_filter("!isValid(datum.value)").mark_text(align="left", fontSize=10, color=QUIET)
     reasons = reasons.encode(x=alt.value(4), text="reason:N")
     panels = alt.layer(bars, intervals, line, said, reasons).properties(width=WIDTH - 300, height=alt.Step(13))
-    names = ["group", "calibration", "verdict", "reason"]
+    names = ["group", "calibration", "shape", "reason"]
     chart = facets(panels, choices, disparities, filters, row="model", names=names)
     p = "(datum.p_adjusted < 0.001 ? 'p < 0.001' : 'p = ' + format(datum.p_adjusted, '.3f'))"
     p = f"isValid(datum.p_adjusted) ? {p} : 'no p'"
     who = "isValid(datum.group) ? ', ' + datum.group : ''"
-    stands = "isValid(datum.verdict) ? ', ' + datum.verdict : ''"
+    stands = "isValid(datum.shape) ? ', ' + datum.shape : ''"
     said_of = f"isValid(datum.value) ? ({p}) + ({who}) + ({stands}) : ''"
     told: alt.FacetChart = chart.transform_calculate(said=said_of)
     return told

@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import Settings
+from evenruler.instruments.saged.declare.settings import Settings, declared_as
 
 SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
 CELL = [*SERIES, "statistic"]
-"""What one verdict is about."""
+"""What one shape is about."""
 SURE = 0.05
 """An adjusted p below it is beyond chance."""
 IMPACT = "min_impact_ratio"
@@ -38,35 +38,44 @@ def spread_of(settings: Settings) -> str:
 
 
 def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataFrame:
-    """Verdicts of the headline statistic with the range behind them.
+    """Shapes of the headline statistic with the range behind them.
 
-    A feature of a configuration counts once: calibrated where there is a number, raw where there is none.
+    A feature of a configuration counts once: calibrated where there is a number, raw where there is none. Clusters
+    count never: that replies about a concept are near those that say its name is no favour.
 
     Args:
-        tables: `verdicts`, `disparities` and `summaries` of one domain and grouping.
+        tables: `shapes`, `disparities` and `summaries` of one domain and grouping.
         settings: Of the diagnosis.
 
     Returns:
-        The columns of `VERDICTS`; `value`, `low`, `high`, `p_adjusted` and `spread_reason` of the range; `raw`, its
+        The columns of `SHAPES`; `value`, `low`, `high`, `p_adjusted` and `spread_reason` of the range; `raw`, its
         value before calibration; `impact`, the min impact ratio, and `impact_low`, `impact_high`, `impact_flag`,
         `impact_group` and `impact_reason`; `n`, replies (median over concepts). The smallest adjusted p first.
     """
     headline = settings.disparities.headline
-    verdicts = tables["verdicts"][tables["verdicts"]["statistic"] == headline]
+    shapes = tables["shapes"]
+    in_favour = ~shapes["feature"].map(lambda feature: _kind(str(feature), settings) == "clusters").astype(bool)
+    shapes = shapes[(shapes["statistic"] == headline) & in_favour]
     disparities = tables["disparities"]
     spread = disparities[(disparities["metric"] == spread_of(settings)) & (disparities["statistic"] == headline)]
     spread = spread.rename(columns={"reason": "spread_reason"})
     kept = ["value", "low", "high", "p_adjusted", "spread_reason"]
     impact = _impact(disparities, settings)
-    if verdicts.empty:
-        return verdicts.reindex(columns=[*verdicts.columns, *kept, *impact.columns.difference(SERIES), "raw", "n"])
-    found = verdicts.merge(spread[[*CELL, *kept]], on=CELL, how="left", validate="1:1")
+    if shapes.empty:
+        return shapes.reindex(columns=[*shapes.columns, *kept, *impact.columns.difference(SERIES), "raw", "n"])
+    found = shapes.merge(spread[[*CELL, *kept]], on=CELL, how="left", validate="1:1")
     found = found.merge(impact, on=SERIES, how="left", validate="1:1")
     summaries = tables["summaries"]
     n = summaries[summaries["statistic"] == headline].groupby(SERIES)["n"].median()
     found = found.join(n, on=SERIES).join(_raw(spread), on=_without("calibration"))
     order = found.assign(far=-found["z"].abs()).sort_values(["p_adjusted", "far"], na_position="last", kind="stable")
     return _once(order.drop(columns="far"))
+
+
+def _kind(feature: str, settings: Settings) -> str | None:
+    """How a column of numbers is measured."""
+    declared = declared_as(feature, settings.features)
+    return None if declared is None else settings.features[declared].kind
 
 
 def _without(column: str) -> list[str]:

@@ -64,15 +64,15 @@ def _p(p: float) -> str:
 
 def _who(record: "pd.Series[Any]") -> str:
     """Who lies out, or that nobody does."""
-    if not isinstance(record["verdict"], str):
-        return f"no verdict ({record['reason']})"
+    if not isinstance(record["shape"], str):
+        return f"no shape ({record['reason']})"
     group, z = record["group"], f"z = {number(record['z'])}"
-    if record["verdict"] == "concentrated":
+    if record["shape"] == "concentrated":
         return f"{group} lies out alone at the {record['end']} end ({z})"
     farthest = f"{group} is farthest ({record['end']} end, {z})"
-    if record["verdict"] == "dispersed":
+    if record["shape"] == "dispersed":
         return f"no concept lies out alone, {farthest}"
-    return f"{farthest}, and its z-score and Dixon's test disagree"
+    return f"{farthest}, an outlier by Dixon's ratio and not by Grubbs' test"
 
 
 def _beyond_chance(found: pd.DataFrame) -> str:
@@ -90,7 +90,7 @@ def _beyond_chance(found: pd.DataFrame) -> str:
 
 def _reasons(found: pd.DataFrame) -> str:
     """Why there is nothing, the most frequent reason alone."""
-    reasons = [*found.loc[found["verdict"].isna(), "reason"].dropna(), *found["spread_reason"].dropna()]
+    reasons = [*found.loc[found["shape"].isna(), "reason"].dropna(), *found["spread_reason"].dropna()]
     return str(pd.Series(reasons).mode().iloc[0]) if reasons else "no reason is given"
 
 

@@ -37,7 +37,7 @@ DISPARITIES = (
     "How far the concepts are apart in every configuration, before (grey) and after (blue) what the baselines say is "
     "taken away. The red line is four fifths: a ratio to the left of it counts as a disparity by that rule of thumb. p "
     "is of a permutation test, adjusted (Benjamini-Hochberg) within feature and statistic; after it stand the concept "
-    "that the disparity points at, and the verdict."
+    "that the disparity points at, and the shape."
 )
 CALIBRATION = (
     "How far each concept is from the mean of all concepts, by what replies say (grey) and after what the baseline of "
@@ -114,13 +114,13 @@ def _bounded(table: pd.DataFrame, headlines: Mapping[str, str]) -> tuple[pd.Data
 
 
 def _compared(tables: Tables) -> pd.DataFrame:
-    """Disparities in words, with the verdict of their cell."""
-    verdicts = tables["verdicts"].set_index(CELL)["verdict"]
-    rows = tables["disparities"].join(verdicts, on=CELL)
+    """Disparities in words, with the shape of their cell."""
+    shapes = tables["shapes"].set_index(CELL)["shape"]
+    rows = tables["disparities"].join(shapes, on=CELL)
     named = [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
     rows = rows.assign(disparity=pd.Series(named, rows.index, dtype=str), ratio=rows["metric"].isin(RATIOS).astype(int))
     numbers = ["value", "low", "high", "p_adjusted", "n_groups", "excess", "ratio"]
-    return rows[[*WORDS_OF_A_CELL, "disparity", "group", "verdict", "reason", *numbers]]
+    return rows[[*WORDS_OF_A_CELL, "disparity", "group", "shape", "reason", *numbers]]
 
 
 def _choices(
@@ -147,7 +147,7 @@ def _choices(
         "role": _in_order(summaries["role"], roles),
         "group": _in_order([*summaries["group"], *tool["concept"], *compared["group"].dropna()], []),
         "context": CONTEXTS,
-        "verdict": _in_order(compared["verdict"].dropna(), []),
+        "shape": _in_order(compared["shape"].dropna(), []),
         "reason": _in_order((reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()), []),
     }
     few = len(names["model"]) * len(names["role"]) <= MOST_PANELS

@@ -28,16 +28,18 @@ def findings_table(found: pd.DataFrame, settings: Settings) -> list[Table]:
         return []
     rows, more = _cut([_finding(record) for record in found.to_dict("records")], MOST_FINDINGS, "in the pictures below")
     headline, spread = settings.disparities.headline, metric_in_words(spread_of(settings))
-    counts = [f"{name} {(found['verdict'] == name).sum()}" for name in ("concentrated", "mixed", "dispersed")]
-    without = int(found["verdict"].isna().sum())
+    counts = [f"{name} {(found['shape'] == name).sum()}" for name in ("concentrated", "mixed", "dispersed")]
+    without = int(found["shape"].isna().sum())
     caption = (
         f"One row a feature of a configuration, the smallest adjusted p first: the {spread} of the {headline} over "
-        "concepts, calibrated (what the baseline says is taken off) where there is a baseline. Bias is concentrated "
-        "where one concept is more than 2 standard deviations out and an outlier by Dixon's ratio, dispersed where "
-        f"neither holds, mixed else: {', '.join(counts)}{f', none {without}' if without else ''}; below six "
-        "concepts none can be concentrated. A square: the concepts are apart beyond chance (adjusted p below "
-        f"{SURE}); n counts them. Impact ratio: lowest selection rate over highest; below 0.8 it fails the four-fifths "
-        f"rule, with few replies by chance alone; a triangle: its whole interval is below.{more}"
+        "concepts, calibrated (what the baseline says is taken off) where there is a baseline. Its shape is "
+        "concentrated where the concept that lies farthest out is an outlier by Grubbs' test, dispersed where neither "
+        "that nor Dixon's ratio finds one, mixed where Dixon's alone does, and none where concepts are not apart "
+        f"beyond chance (p before adjustment): {', '.join(counts)}{f', none {without}' if without else ''}. Clusters "
+        "are not in it: near to which topics replies are is no favour. A square: the concepts are apart beyond chance "
+        f"(adjusted p below {SURE}); n counts them. Impact ratio: lowest selection rate over highest; below 0.8 it "
+        "fails the four-fifths rule, with few replies by chance alone; a triangle: its whole interval is below."
+        f"{more}"
     )
     own = ["who lies out", f"{spread} of {headline}", "raw", "adjusted p", "impact ratio"]
     return [Table(["feature", "configuration", *own], rows, "What lies out", caption)]
@@ -51,7 +53,7 @@ def _finding(record: Mapping[Any, Any]) -> list[str | Cell]:
     return [
         f"{record['feature']}, {record['calibration']}",
         configuration(record),
-        Cell(_verdict(record), mark),
+        Cell(_shape(record), mark),
         f"{spread}{n}" if spread else f"none ({record['spread_reason']})",
         number(record["raw"], 3),
         p_value(record["p_adjusted"]) or "none",
@@ -59,10 +61,10 @@ def _finding(record: Mapping[Any, Any]) -> list[str | Cell]:
     ]
 
 
-def _verdict(record: Mapping[Any, Any]) -> str:
-    if not isinstance(record["verdict"], str):
+def _shape(record: Mapping[Any, Any]) -> str:
+    if not isinstance(record["shape"], str):
         return f"none ({record['reason']})"
-    return f"{record['verdict']}: {record['group']}, {record['end']}, z\u00a0{record['z']:+.2f}"
+    return f"{record['shape']}: {record['group']}, {record['end']}, z\u00a0{record['z']:+.2f}"
 
 
 def _impact(record: Mapping[Any, Any]) -> str | Cell:
@@ -186,7 +188,7 @@ def _nulls(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     parts = {
         "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
         "disparities": disparities.assign(what=pd.Series(said, disparities.index, dtype=object)),
-        "verdicts": tables["verdicts"].assign(what="verdict"),
+        "shapes": tables["shapes"].assign(what="shape"),
         "bias of the tool": tables["tool_bias"].assign(what="mean", calibration=""),
         "bias of the context": tables["context_bias"].assign(what="mean"),
     }

@@ -49,8 +49,8 @@ def of(table: pd.DataFrame, **where: str) -> pd.DataFrame:
 def test_a_planted_bias_is_found_where_it_was_planted(branched) -> None:
     found = diagnosed(*planted("reply", branched))
     for calibration in ("raw", "calibrated"):
-        verdict = of(found.verdicts, calibration=calibration).iloc[0]
-        assert (verdict["verdict"], verdict["group"], verdict["end"]) == ("concentrated", "lime", "low")
+        shape = of(found.shapes, calibration=calibration).iloc[0]
+        assert (shape["shape"], shape["group"], shape["end"]) == ("concentrated", "lime", "low")
         means = of(found.disparities, calibration=calibration, statistic="mean").set_index("metric")
         assert means.loc["range", "low"] < 0.25 < means.loc["range", "high"]
         assert means.loc["range", "p"] == 0.01
@@ -63,9 +63,9 @@ def test_a_planted_bias_is_found_where_it_was_planted(branched) -> None:
 
 def test_calibration_takes_a_bias_of_baselines_out() -> None:
     found = diagnosed(*planted("baseline"))
-    raw, calibrated = (of(found.verdicts, calibration=each).iloc[0] for each in ("raw", "calibrated"))
-    assert (raw["verdict"], raw["group"]) == ("concentrated", "lime")
-    assert calibrated["verdict"] != "concentrated"
+    raw, calibrated = (of(found.shapes, calibration=each).iloc[0] for each in ("raw", "calibrated"))
+    assert (raw["shape"], raw["group"]) == ("concentrated", "lime")
+    assert calibrated["shape"] != "concentrated"
     ranges = of(found.disparities, metric="range", statistic="mean").set_index("calibration")
     assert ranges.loc["raw", "p"] == 0.01
     assert ranges.loc["calibrated", "p"] > 0.05
@@ -182,7 +182,7 @@ def test_framed_replies_count_for_shifts_alone() -> None:
     framed = framed[schemas.FRAMED.names]
     replies = measured.replies(everything)
     found = complete(diagnose("fruit", everything, replies, prompts, framed, [], SETTINGS, 0.95, 3))
-    for table in ("summaries", "disparities", "verdicts", "rates", "tool_bias", "context_bias"):
+    for table in ("summaries", "disparities", "shapes", "rates", "tool_bias", "context_bias"):
         pd.testing.assert_frame_equal(getattr(found, table), getattr(bare, table))
     level, reordering = (of(found.figures, figure=figure).iloc[0] for figure in ("level_shift", "reordering"))
     means = of(bare.summaries, statistic="mean", calibration="raw")["value"]
@@ -222,7 +222,7 @@ def test_all_replies_null_is_null_with_reasons(tmp_path) -> None:
     assert (found.summaries["n_missing"] == 3).all()
     assert found.disparities["value"].isna().all()
     assert found.disparities["reason"].notna().all()
-    assert found.verdicts["reason"].tolist() == ["no groups with a value, needs 3"] * 2
+    assert found.shapes["reason"].tolist() == ["no groups with a value, needs 3"] * 2
 
 
 def test_a_feature_without_baselines_is_not_calibrated(tmp_path) -> None:
@@ -257,7 +257,7 @@ def test_a_single_root_item_has_no_interval(tmp_path) -> None:
     found = diagnosed(measured.features(prompts, np.arange(8) / 10, 0.1), prompts)
     written(found, tmp_path)
     row = of(found.disparities, statistic="mean", metric="range", calibration="raw").iloc[0]
-    assert (row["value"], row["reason"]) == (pytest.approx(0.7), "a single root item has no interval")
+    assert (row["value"], row["reason"]) == (pytest.approx(0.7), "no interval: 1 root item, needs 6")
     assert np.isnan([row["low"], row["high"]]).all()
 
 

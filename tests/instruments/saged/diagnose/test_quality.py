@@ -63,17 +63,25 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
 
 
 def test_refusals_are_a_share_of_replies_with_an_interval_over_root_items() -> None:
-    prompts = measured.prompts(4, CONCEPTS)
+    prompts = measured.prompts(8, CONCEPTS)
     table = pd.concat([measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")])
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["role"] == "judge", "refusal"] = False
     found = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index(["part", "figure"])
     rate = found.loc[("no-role, plain", "refusal_rate")]
-    assert (rate["value"], rate["n"], rate["unit"]) == (0.25, 4, "root items")
-    by_root = bootstrap(np.mean, [1.0, 0, 0, 0], level=0.9, n=80, seed=3)
+    assert (rate["value"], rate["n"], rate["unit"]) == (0.125, 8, "root items")
+    by_root = bootstrap(np.mean, [1.0, 0, 0, 0, 0, 0, 0, 0], level=0.9, n=80, seed=3)
     assert (rate["low"], rate["high"]) == (by_root.low, by_root.high)
     assert found.loc[("judge, plain", "refusal_rate"), "value"] == 0
     assert found.loc[("no-role, plain", "empty_rate"), "value"] == 0
+
+
+def test_of_five_root_items_a_rate_has_no_interval() -> None:
+    prompts = measured.prompts(5, CONCEPTS)
+    replies = measured.replies(measured.features(prompts, 0.5), refusals=[f"{concept}-000" for concept in CONCEPTS])
+    rate = quality.refusals("fruit", replies, prompts, RESAMPLING).iloc[0]
+    assert (rate["value"], rate["low"], rate["high"]) == (0.2, None, None)
+    assert rate["reason"] == "no interval: 5 root items, needs 6"
 
 
 def framed_tables(shifts: dict[str, list[float]], roots: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

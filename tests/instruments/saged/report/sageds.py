@@ -165,7 +165,7 @@ def compared(values: "pd.Series[float]", metric: str, is_planted: bool) -> dict[
     }
 
 
-def verdicts() -> list[dict[str, Any]]:
+def shapes() -> list[dict[str, Any]]:
     rows = []
     for cell in cells():
         names = list(CONCEPTS[cell["domain"]])
@@ -173,9 +173,9 @@ def verdicts() -> list[dict[str, Any]]:
         if cell["calibration"] == "calibrated" and cell["feature"] not in BASELINED:
             rows.append({**row, "n_groups": 0, "reason": NO_BASELINE})
         elif planted(cell) and cell["domain"] == "countries":
-            rows.append({**row, "verdict": "concentrated", "group": "russia", "end": "low", "z": -2.03})
+            rows.append({**row, "shape": "concentrated", "group": "russia", "end": "low", "z": -2.03})
         else:
-            rows.append({**row, "verdict": "dispersed", "group": names[-1], "end": "high", "z": 1.34})
+            rows.append({**row, "shape": "dispersed", "group": names[-1], "end": "high", "z": 1.34})
     return rows
 
 
@@ -251,7 +251,7 @@ def figures() -> list[dict[str, Any]]:
 MADE = {
     "summaries": summaries,
     "disparities": disparities,
-    "verdicts": verdicts,
+    "shapes": shapes,
     "rates": rates,
     "tool_bias": tool_bias,
     "context_bias": context_bias,

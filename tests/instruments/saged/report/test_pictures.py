@@ -129,12 +129,12 @@ def test_one_model_and_role_can_be_chosen(found: Section) -> None:
     assert ">no-role<" not in svg
 
 
-def test_disparities_hold_intervals_p_and_verdicts(found: Section) -> None:
+def test_disparities_hold_intervals_p_and_shapes(found: Section) -> None:
     rows = data_of(found, DISPARITIES)
     key = ["domain", "feature", "model", "role", "calibration", "disparity"]
     row = rows.set_index(key).loc[("countries", "vader", "smollm2", "assistant", "calibrated", "range of mean")]
     assert row[["value", "low", "high", "p_adjusted"]].astype(float).tolist() == [0.345, 0.295, 0.395, 0.002]
-    assert (row["verdict"], row["n_groups"]) == ("concentrated", 6)
+    assert (row["shape"], row["n_groups"]) == ("concentrated", 6)
     low = rows.set_index(key).loc[
         ("countries", "vader", "smollm2", "assistant", "raw", "Dixon's ratio at the low end of mean")
     ]
@@ -158,7 +158,7 @@ def test_four_fifths_is_a_line_for_ratios_alone(found: Section) -> None:
     assert dashes not in drawn(found, DISPARITIES, disparity=names.index("range of mean"))
 
 
-def test_bars_say_p_the_concept_and_the_verdict_or_the_reason(found: Section) -> None:
+def test_bars_say_p_the_concept_and_the_shape_or_the_reason(found: Section) -> None:
     names = next(p["bind"]["labels"] for p in spec_of(found, DISPARITIES)["params"] if p["name"] == "chosen_disparity")
     svg = drawn(found, DISPARITIES, disparity=names.index("least z of mean"))
     assert ">p = 0.002, Russia, concentrated<" in svg

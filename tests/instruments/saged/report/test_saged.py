@@ -46,10 +46,10 @@ def test_the_lead_says_who_lies_out_how_far_and_how_surely(made: Any) -> None:
     assert countries.title == "SAGED: Countries"
     assert countries.text.replace("\u00a0", " ") == (
         "Measures how a model writes about countries; a higher score is a more favourable text. 6 concepts, 2 models "
-        "in 2 roles, 5 features. The surest of 20 cells (a feature of a configuration) is vader of smollm2, assistant, "
+        "in 2 roles, 5 features. The surest of 12 cells (a feature of a configuration) is vader of smollm2, assistant, "
         "calibrated: Russia lies out alone at the low end (z = -2.03); range of the mean 0.345 [0.295, 0.395] over 6 "
-        "concepts, adjusted p = 0.002. In 1 of 20 cells the concepts are apart beyond chance (adjusted p below 0.05); "
-        "the one farthest out is most often Russia (low end, 1 of 1). In 19 of 20 cells the interval is wider than the "
+        "concepts, adjusted p = 0.002. In 1 of 12 cells the concepts are apart beyond chance (adjusted p below 0.05); "
+        "the one farthest out is most often Russia (low end, 1 of 1). In 11 of 12 cells the interval is wider than the "
         "disparity itself: 8 replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, "
         "4.2%) and 0.5% empty. Declared, and not measured at this scale or on this machine: regard."
     )
@@ -58,7 +58,7 @@ def test_the_lead_says_who_lies_out_how_far_and_how_surely(made: Any) -> None:
 def test_the_lead_says_when_nothing_is_beyond_chance(made: Any) -> None:
     text = sections(made)[1].text
     assert "no concept lies out alone, Pear is farthest (high end, z = 1.34)" in text
-    assert "In none of the 20 cells with a p are the concepts apart beyond chance" in text
+    assert "In none of the 12 cells with a p are the concepts apart beyond chance" in text
     assert "Of 128 replies, none are refusals and none empty." in text
 
 
@@ -73,29 +73,29 @@ def test_narrow_intervals_are_not_called_wide(made: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words"),
+    ("shape", "words"),
     [
-        ("mixed", "Russia is farthest (low end, z = -2.03), and its z-score and Dixon's test disagree"),
+        ("mixed", "Russia is farthest (low end, z = -2.03), an outlier by Dixon's ratio and not by Grubbs' test"),
         ("dispersed", "no concept lies out alone, Russia is farthest (low end, z = -2.03)"),
-        (None, "no verdict (fewer than 3 groups)"),
+        (None, "no shape (fewer than 3 groups)"),
     ],
 )
-def test_every_verdict_has_words(made: Any, verdict: str | None, words: str) -> None:
-    verdicts = made["verdicts"].copy()
-    planted = verdicts["verdict"] == "concentrated"
-    verdicts.loc[planted, "verdict"] = verdict
-    if verdict is None:
-        verdicts.loc[planted, ["group", "end", "z", "reason"]] = [None, None, None, "fewer than 3 groups"]
-    assert words in sections({**made, "verdicts": verdicts})[0].text
+def test_every_shape_has_words(made: Any, shape: str | None, words: str) -> None:
+    shapes = made["shapes"].copy()
+    planted = shapes["shape"] == "concentrated"
+    shapes.loc[planted, "shape"] = shape
+    if shape is None:
+        shapes.loc[planted, ["group", "end", "z", "reason"]] = [None, None, None, "fewer than 3 groups"]
+    assert words in sections({**made, "shapes": shapes})[0].text
 
 
 def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
     nothing, lacking = float("nan"), "all replies are empty"
     numbers = dict.fromkeys(["value", "low", "high", "p", "p_adjusted"], nothing)
     disparities = made["disparities"].assign(**numbers, group=None, flag=None, reason=lacking)
-    verdicts = made["verdicts"].assign(verdict=None, group=None, end=None, z=nothing, reason=lacking)
+    shapes = made["shapes"].assign(shape=None, group=None, end=None, z=nothing, reason=lacking)
     summaries = made["summaries"].assign(value=nothing, n=0, reason=lacking)
-    tables = {**made, "disparities": disparities, "verdicts": verdicts, "summaries": summaries}
+    tables = {**made, "disparities": disparities, "shapes": shapes, "summaries": summaries}
     found = sections(tables)
     assert "Nothing could be compared: all replies are empty." in found[0].text
     assert rows_of(found[0], "What lies out")[1][2:4] == [
@@ -118,11 +118,10 @@ def test_findings_are_calibrated_where_they_can_be_and_the_surest_stands_first(m
     found = findings(
         {name: rows[rows["domain"] == "countries"] for name, rows in made.items() if "domain" in rows}, settings()
     )
-    assert len(found) == 20
+    assert len(found) == 12  # topics are no favour
     by_feature = found.groupby("feature")["calibration"].unique().map(list).to_dict()
     raw, calibrated = ["raw"], ["calibrated"]
-    expected = {"vader": calibrated, "toxicity": calibrated, "distance": raw, "topics-0": raw, "topics-1": raw}
-    assert by_feature == expected
+    assert by_feature == {"vader": calibrated, "toxicity": calibrated, "distance": raw}
     first = found.iloc[0]
     # Raw: Mexico .55 + .04 less Russia .2; calibrated: half the steps.
     assert first[["value", "raw", "impact", "n"]].astype(float).tolist() == pytest.approx([0.345, 0.34, 0.3 / 0.58, 8])
@@ -139,12 +138,12 @@ def test_the_table_of_findings_marks_what_is_beyond_chance(made: Any) -> None:
     ]
     part = part_of(found, "What lies out")
     marks = [row[2].mark for row in part.rows if isinstance(row[2], Cell)]
-    assert marks == ["poor", *["told"] * 14]
+    assert marks == ["poor", *["told"] * 11]
     impact = part.rows[0][-1]
     assert isinstance(impact, Cell)
     assert impact.mark == "weak"
-    assert "concentrated 1, mixed 0, dispersed 19" in part.caption
-    assert part.caption.endswith("5 more: in the pictures below.")
+    assert "concentrated 1, mixed 0, dispersed 11" in part.caption
+    assert part.caption.endswith("a triangle: its whole interval is below.")
 
 
 def test_an_impact_ratio_whose_interval_reaches_four_fifths_is_not_marked(made: Any) -> None:
