@@ -9,9 +9,10 @@ from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask.extracting import extract, replies_of
 from evenruler.instruments.saged.ask.features import Replies, scorer_prompts
+from evenruler.instruments.saged.ask.masking import names_of
 from evenruler.instruments.saged.ask.measuring import NEW_TOKENS, Answered
 from evenruler.instruments.saged.ask.prompts import after_prefixes, asked_of
-from evenruler.instruments.saged.declare.settings import OPERATION_OF, Feature
+from evenruler.instruments.saged.declare.settings import EMBEDDED, OPERATION_OF, Feature
 from evenruler.text.refusals import is_empty, is_refusal
 
 __all__ = ["ANSWERS", "after_prefixes", "limited", "requests", "scores"]
@@ -37,7 +38,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         return []
     if "replies" not in answers:
         return _of_subject(asked_of(tables, plan, subject), plan)
-    return _of_tools(plan, answers, replies_of(*_replies(tables, plan, answers, subject)))
+    return _of_tools(plan, answers, replies_of(*_replies(tables, plan, answers, subject), names_of(tables["prompts"])))
 
 
 def _of_subject(asked: pd.DataFrame, plan: Plan) -> list[Request]:
@@ -57,7 +58,8 @@ def _of_tools(plan: Plan, answers: Tables, replies: Replies) -> list[Request]:
     found, texts = [], replies.texts
     for operation, by in dict.fromkeys(tools_of(plan)):
         if operation == "embed" and "embeddings" not in answers:
-            found.append(Request("embeddings", "embed", _rows(by, "text", texts), {"text": texts}, by=by))
+            read = _embedded(plan, replies, by)
+            found.append(Request("embeddings", "embed", _rows(by, "text", read), {"text": read}, by=by))
         if operation == "classify" and "classifications" not in answers:
             rows = _rows(by, "text", texts)
             found.append(Request("classifications", "classify", rows, {"text": texts}, {"whole": True}, by))
@@ -66,6 +68,13 @@ def _of_tools(plan: Plan, answers: Tables, replies: Replies) -> list[Request]:
             settings = {"new_tokens": NEW_TOKENS, "temperature": 0}
             found.append(Request("scored", "generate", _rows(by, "prompt", prompts), {"prompt": prompts}, settings, by))
     return [request for request in found if len(request.rows)]
+
+
+def _embedded(plan: Plan, replies: Replies, by: str) -> list[str]:
+    """The distinct texts that an embedder reads, as the features that name it do: masked or whole."""
+    own = [feature for feature in features_of(plan).values() if feature.kind in EMBEDDED]
+    own = [feature for feature in own if (feature.model or plan["embedder"]) == by]
+    return list(dict.fromkeys(text for feature in own for text in replies.read(feature)))
 
 
 def _of_scorer(plan: Plan, replies: Replies, by: str) -> list[str]:
@@ -94,7 +103,8 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
         UserError: Weights of labels do not fit the labels of a classifier.
     """
     prompts, generations = _replies(tables, plan, answers, subject)
-    found = extract(prompts, generations, features_of(plan), Answered(answers, plan["embedder"]))
+    models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
+    found = extract(prompts, generations, features_of(plan), models, names)
     return {"features": found.features, "topics": found.topics, "generations": generations}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Replies, opened
+from evenruler.instruments.saged.ask.masking import masked
 from evenruler.instruments.saged.ask.measuring import Models
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
@@ -31,7 +32,11 @@ class Extracted:
 
 
 def extract(
-    prompts: pd.DataFrame, generations: pd.DataFrame, features: Mapping[str, Feature], models: Models
+    prompts: pd.DataFrame,
+    generations: pd.DataFrame,
+    features: Mapping[str, Feature],
+    models: Models,
+    names: Sequence[str] = (),
 ) -> Extracted:
     """Every feature of every reply and of its baseline.
 
@@ -42,6 +47,7 @@ def extract(
             for each domain and model; where they are apart by other columns too, these are in the name
             ("topics-france-0"), for they are other topics.
         models: What the models that features name said.
+        names: Of the concepts (`masking.names_of`), which features that mask do not read.
 
     Returns:
         For `lexicon`, `classifier` and `scorer` value and baseline; for `distance` and `clusters` the value alone.
@@ -52,7 +58,7 @@ def extract(
         ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
     """
     measures = {name: opened(name, feature, models) for name, feature in features.items()}
-    replies = replies_of(prompts, generations)
+    replies = replies_of(prompts, generations, names)
     frames, topics = [], []
     for name, measure in measures.items():
         measured = measure(replies)
@@ -65,7 +71,7 @@ def extract(
     )
 
 
-def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame) -> Replies:
+def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence[str] = ()) -> Replies:
     """Replies beside their baselines, each distinct text once; arguments as for `extract`."""
     if prompts["id"].duplicated().any():
         raise ValueError("an id stands twice among the prompts")
@@ -80,7 +86,8 @@ def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame) -> Replies:
     places = np.append(np.where(says, np.cumsum(says) - 1, EMPTY), NONE)  # the last is for what has no code
     place = places[codes]
     frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
-    return Replies(frame, list(distinct[says]), place[: len(replies)], place[len(replies) :])
+    texts = list(distinct[says])
+    return Replies(frame, texts, place[: len(replies)], place[len(replies) :], masked(texts, names))
 
 
 def _rows(replies: Replies, column: Column) -> pd.DataFrame:

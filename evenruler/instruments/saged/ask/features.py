@@ -41,15 +41,22 @@ class Replies:
     """[n]"""
     baseline: Places
     """[n]"""
-    known: dict[str, Floats] = field(default_factory=dict)
-    """Embeddings of the texts, by embedder."""
+    masked: list[str]
+    """The same texts without the names of concepts (`masking`)."""
+    known: dict[tuple[str, bool], Floats] = field(default_factory=dict)
+    """Embeddings of the texts, by embedder, and whether they are masked."""
 
-    def embeddings(self, embedder: Embedder) -> Floats:
-        """[texts, dimensions] of each distinct text, embedded once."""
-        if embedder.name not in self.known:
-            found = embedder.embed(self.texts) if self.texts else np.zeros((0, 1))
-            self.known[embedder.name] = np.asarray(found, dtype=np.float64)
-        return self.known[embedder.name]
+    def read(self, feature: Feature) -> list[str]:
+        """The texts as a feature reads them."""
+        return self.masked if feature.masks else self.texts
+
+    def embeddings(self, embedder: Embedder, feature: Feature) -> Floats:
+        """[texts, dimensions] of each distinct text as a feature reads it, embedded once."""
+        key = (embedder.name, feature.masks)
+        if key not in self.known:
+            found = embedder.embed(self.read(feature)) if self.texts else np.zeros((0, 1))
+            self.known[key] = np.asarray(found, dtype=np.float64)
+        return self.known[key]
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,7 @@ def _distance(name: str, feature: Feature, models: Models) -> Measure:
     metric = feature.metric or "cosine"
 
     def measure(replies: Replies) -> Measured:
-        points = replies.embeddings(embedder)
+        points = replies.embeddings(embedder, feature)
         there = (replies.reply >= 0) & (replies.baseline >= 0)
         value = np.full(len(there), np.nan)
         value[there] = distances(points[replies.reply[there]], points[replies.baseline[there]], metric)
@@ -174,9 +181,10 @@ def _part(
     places, counts = np.unique(own[bare if bare.any() else own >= 0], return_counts=True)
     numbers, topics = np.full((len(rows), k), np.nan), []
     if len(places):
-        texts = [replies.texts[place] for place in places]
-        found = cluster(texts, replies.embeddings(embedder)[places], counts, k, feature.seed or 0)
-        points = replies.embeddings(embedder)[own[own >= 0]]
+        texts = [replies.read(feature)[place] for place in places]
+        embeddings = replies.embeddings(embedder, feature)
+        found = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
+        points = embeddings[own[own >= 0]]
         numbers[own >= 0, : len(found.sizes)] = placed(
             points, found.centres, feature.form or "label", feature.metric or "cosine"
         )

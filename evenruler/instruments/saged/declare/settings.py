@@ -44,6 +44,9 @@ class Feature(Strict):
     """Of `clusters`: how many."""
     seed: int | None = Field(default=None, ge=0)
     """Of `clusters`."""
+    mask: bool | None = None
+    """Of `distance` and `clusters`: whether names and replacement words are left out of the texts before they are
+    embedded, as they are by default; `false` is the paper's way, which finds names first."""
     question: Text | None = None
     """Of a `scorer`: what it is asked; {GENERATION} and, if wanted, {BASELINE} stand for the texts."""
     low: float | None = None
@@ -65,6 +68,11 @@ class Feature(Strict):
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ValueError(f"low is {self.low} and high {self.high}")
         return self
+
+    @property
+    def masks(self) -> bool:
+        """Whether it reads texts without the names of concepts."""
+        return self.kind in EMBEDDED and self.mask is not False
 
     def weights(self, name: str, labels: Sequence[str]) -> list[float]:
         """Of a `classifier`: the weight of each label, every one of which has one.
@@ -97,8 +105,8 @@ class Feature(Strict):
 _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "lexicon": (set(), set()),
     "classifier": ({"model", "score"}, {"offset"}),
-    "distance": ({"metric"}, {"model"}),
-    "clusters": ({"form", "k", "seed"}, {"model", "metric", "by"}),
+    "distance": ({"metric"}, {"model", "mask"}),
+    "clusters": ({"form", "k", "seed"}, {"model", "metric", "by", "mask"}),
     "scorer": ({"model", "question", "low", "high"}, set()),
 }
 """By kind: the keys that it needs, and those that it may have beside them."""
