@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import INSTRUMENT, State, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import write_table
 from evenruler.tables.schemas import required
-from stages.files import ANSWERS, BUILT, frames, plan_of, write_subject
+from stages.files import ANSWERS, BUILT, frames, is_asked, plan_of, write_subject
 from stages.running import run
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ def main(family: str, name: str) -> None:
     """Ask the model, and the tools that the instruments name, whatever the store does not have."""
     params = Declared()
     door, subject = room(family, "ask"), subject_of(name, params.catalogue)
-    asked = {
-        own: (frames(family, own), plan_of(family, own)) for own in params.active.entry("families", family).instruments
-    }
+    plans = {own: plan_of(family, own) for own in params.active.entry("families", family).instruments}
+    asked = {own: (frames(family, own), plan) for own, plan in plans.items() if is_asked(plan)}
     for line in left_out(door, asked, subject):
         print(line)
 

@@ -12,7 +12,18 @@ from evenruler.instruments.instrument import INSTRUMENT, Record
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.rounding import for_people
-from stages.files import ANSWERS, DIAGNOSIS, EVIDENCE, METRICS, PLOTS, frames, plan_of, read_subject, write_json
+from stages.files import (
+    ANSWERS,
+    DIAGNOSIS,
+    EVIDENCE,
+    METRICS,
+    PLOTS,
+    frames,
+    is_asked,
+    plan_of,
+    read_subject,
+    write_json,
+)
 from stages.files import TABLES as FOLDER
 from stages.running import run
 
@@ -40,7 +51,8 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
     in_use = params.active.entry("families", family)
-    built = {name: (frames(family, name), plan_of(family, name)) for name in in_use.instruments}
+    plans = {name: plan_of(family, name) for name in in_use.instruments}
+    built = {name: (frames(family, name), plan) for name, plan in plans.items() if is_asked(plan)}
     for model in in_use.models:
         folder = ANSWERS / family / model
         subject = read_subject(folder)

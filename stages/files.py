@@ -73,6 +73,11 @@ def plan_of(family: str, name: str) -> Plan:
     return found
 
 
+def is_asked(plan: Plan) -> bool:
+    """Whether the pipeline asks models what a plan says."""
+    return bool(plan.get("asked", True))
+
+
 def read_json(path: Path) -> Any:
     """What a stage wrote.
 

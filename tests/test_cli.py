@@ -228,7 +228,7 @@ def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(tmp_pa
 def test_a_folder_goes_before_what_comes_with_the_package(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "framing-age").mkdir()
     monkeypatch.chdir(tmp_path)
-    said = "error: framing-age: no benchmark was built here; run `make repro`\n"
+    said = "error: framing-age: no manifest.json here; name a folder of a benchmark\n"
     assert run(monkeypatch, capsys, "verify", "framing-age") == (2, "", said)
 
 

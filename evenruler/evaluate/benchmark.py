@@ -15,12 +15,10 @@ from evenruler.hub import talking_about
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.registry import FAMILIES
 from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import Manifest, content_sha256, file_sha256, read_manifest
+from evenruler.publish.manifest import Manifest, read_manifest
 from evenruler.publish.places import opened
-from evenruler.publish.verifying import front_matter
+from evenruler.publish.verifying import PLAN, front_matter, require_unaltered
 from evenruler.tables import read_table
-
-PLAN = "plan.json"
 
 
 @dataclass(frozen=True)
@@ -75,14 +73,8 @@ def _read(folder: Path, place: str) -> Benchmark:
     if family not in FAMILIES:
         remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
         raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
-    for name in (PLAN, *map(data_file, manifest.rows)):
-        if not (folder / name).is_file():
-            raise UserError("missing", where=str(folder / name), remedy="get the benchmark again")
+    require_unaltered(folder, manifest)
     tables = {config: read_table(folder / data_file(config)) for config in manifest.rows}
-    same_plan = file_sha256(folder / PLAN) == manifest.files.get(PLAN)
-    if not same_plan or content_sha256(tables) != manifest.content_sha256:
-        what = f"its {'rows are' if same_plan else 'plan is'} not what its manifest names"
-        raise UserError(what, where=place, remedy=f"see `evenruler verify {place}`, and get it again")
     return Benchmark(
         folder,
         manifest,
@@ -94,7 +86,8 @@ def _read(folder: Path, place: str) -> Benchmark:
 
 
 def _title(folder: Path) -> str:
-    front = front_matter((folder / "README.md").read_text(encoding="utf-8"))
+    card = folder / "README.md"
+    front = front_matter(card.read_text(encoding="utf-8", errors="replace")) if card.is_file() else None
     return str((front or {}).get("pretty_name") or folder.name)
 
 

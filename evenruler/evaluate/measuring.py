@@ -15,7 +15,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import PLAN, Benchmark
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments import prefixes
-from evenruler.instruments.asking import Answering, ask, left_out, subject_of, tools_of
+from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.diagnosing import diagnosed
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables
 from evenruler.instruments.registry import room
@@ -30,15 +30,6 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
 
 FIGURES = "figures"
 """The table that is in the result itself."""
-
-CALLED: Mapping[str, str] = {
-    "loglikelihood": "likelihoods",
-    "words": "words at decision points",
-    "generate": "replies",
-    "entail": "pairs of sentences",
-    "in_place": "words in their place",
-}
-"""What answers to an operation are called."""
 
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """By part, model and figure."""
@@ -215,7 +206,8 @@ def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
             for column in headings:
                 value = own.get(column.figure, {}).get("value")
                 if value is not None and _is_beyond(value, column):
-                    found.append(f"{part}: {column.warning.format(value=value)}")
+                    said = {"value": value, "size": abs(value), "more": "more" if value > 0 else "fewer"}
+                    found.append(f"{part}: {column.warning.format(**said)}")
     return found
 
 

@@ -43,6 +43,15 @@ Columns = dict[str, Any]
 Requests = Callable[[Tables, Plan, Tables, Subject], Sequence[Request]]
 """The door `requests` of a family."""
 
+CALLED: Mapping[str, str] = {
+    "loglikelihood": "likelihoods",
+    "words": "words at decision points",
+    "generate": "replies",
+    "entail": "entailment",
+    "in_place": "words in their place",
+}
+"""What answers to an operation are called."""
+
 APART = ("generate", "slor")
 """Operations whose answers hang on what is asked beside them: replies are sampled, and what goes through a model beside
 a prompt moves a last bit, which may change a word; unigrams are of all texts. So each instrument asks them by itself,
@@ -94,7 +103,7 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
         if request.by == SUBJECT and request.state is None and request.operation not in subject.operations
     }
     return [
-        f"{subject.name} (kind {subject.kind}) is left out of {table}: it cannot {operation}"
+        f"{subject.name} (kind {subject.kind}) is left out of {table}: it gives no {CALLED.get(operation, operation)}"
         for table, operation in sorted(lacking)
     ]
 

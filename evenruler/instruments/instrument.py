@@ -44,7 +44,8 @@ Scale = Literal["quick", "paper"]
 
 Plan = dict[str, Any]
 """What is asked of an instrument's rows, with which tools, at this scale: JSON, published as `plan.json`. It names no
-title and no words of a card, so that a change of those asks nothing anew."""
+title and no words of a card, so that a change of those asks nothing anew. Where it has `asked: false`, the pipeline
+builds the rows and asks nobody; who measures with them does."""
 
 Tables = Mapping[str, pd.DataFrame]
 """Frames by name."""
@@ -301,7 +302,7 @@ class Column:
     most: float | None = None
     """The same above it, whatever the sign."""
     warning: str = ""
-    """What is said then, with the figure as `{value}`."""
+    """What is said then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.jackknife import Scale, jackknife
+from evenruler.measurement.jackknife import FEWEST_UNITS, Scale, jackknife
 from evenruler.measurement.resampling import bootstrap
 from evenruler.measurement.validity import Correlation
 
@@ -97,10 +97,12 @@ def bootstrapped(
     resampling: Resampling,
     unit: str,
 ) -> Figure:
-    """A statistic of x, [units, ...], with its bootstrap interval over units."""
+    """A statistic of x, [units, ...], with its bootstrap interval over units; without one below `FEWEST_UNITS`."""
     n = len(x)
-    if n < 2:
-        return Figure(figure, float(statistic(x)), n, unit, reason="a single value has no interval")
+    if n < FEWEST_UNITS:
+        value = finite(float(statistic(x)))
+        few = f"no interval: fewer than {FEWEST_UNITS} {unit}"
+        return Figure(figure, value, n, unit, reason="undefined for these values" if value is None else few)
     interval = bootstrap(statistic, x, level=resampling.level, n=resampling.resamples, seed=resampling.seed)
     value = finite(interval.value)
     reason = "undefined for these values" if value is None else None

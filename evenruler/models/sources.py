@@ -55,7 +55,7 @@ def locate(
         files = [_path(scheme, rest, where) for scheme, rest in entry.locations]
     for path in files:
         if not path.exists():
-            raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend `source`")
+            raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
     folder = _converted(name, files, entry, store, where) if entry.is_file else files[0]
     _check_folder(folder, where)
     return folder
@@ -79,7 +79,7 @@ def path_of(source: str, where: str) -> Path:
     scheme, _, rest = source.partition(":")
     path = _path(scheme, rest, where)
     if not path.exists():
-        raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name")
+        raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
     return path
 
 
@@ -181,7 +181,7 @@ def _sha256(path: Path) -> str:
 
 def _check_folder(folder: Path, where: str) -> None:
     if not (folder / "config.json").exists():
-        raise UserError("no config.json", where=f"{where}: {folder}", remedy="point `source` at a saved model")
+        raise UserError("no config.json", where=f"{where}: {folder}", remedy="name the folder of a saved model")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         raise UserError("no weights (*.safetensors)", where=f"{where}: {folder}", remedy="save the model there")
     if not any((folder / file).exists() for file in ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")):

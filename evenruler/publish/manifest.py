@@ -47,7 +47,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        raise UserError("no benchmark was built here", where=str(folder), remedy="run `make repro`") from None
+        remedy = "name a folder of a benchmark"
+        raise UserError(f"no {NAME} here", where=str(folder), remedy=remedy) from None
     except UnicodeDecodeError:
         raise UserError("not UTF-8", where=str(path), remedy="get the file again") from None
     return parse_manifest(text, path)

@@ -9,12 +9,15 @@ import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from evenruler.errors import UserError
 from evenruler.publish import manifest
 from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest
 
 NOT_OURS = {".gitattributes", manifest.NAME}
 """Files that a manifest does not list."""
+
+PLAN = "plan.json"
 
 CLIENT = ".cache"
 """What the Hub's client writes beside a download of its own."""
@@ -34,6 +37,20 @@ def problems(folder: Path) -> list[str]:
         *_row_problems(folder, declared),
         *_card_problems(folder, declared),
     ]
+
+
+def require_unaltered(folder: Path, declared: Manifest) -> None:
+    """Stop where rows or plan are not those that a manifest names; cards may be.
+
+    Raises:
+        UserError: A file is missing or another one.
+    """
+    for name in (PLAN, *map(data_file, declared.rows)):
+        remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
+        if not (folder / name).is_file():
+            raise UserError("missing", where=str(folder / name), remedy=remedy)
+        if name in declared.files and manifest.file_sha256(folder / name) != declared.files[name]:
+            raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 
 def _file_problems(folder: Path, declared: Manifest) -> Iterator[str]:

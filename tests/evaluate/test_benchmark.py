@@ -55,7 +55,7 @@ def test_what_is_missing_or_unknown_is_one_line(error_of: Callable[..., str], el
     manifest.write_text(manifest.read_text().replace(f'"name": "{NAME}"', '"name": "riddles-age"'))
     assert "no instrument of the family 'riddles'" in error_of(read, str(folder))
     (elsewhere / "empty").mkdir()
-    assert "no benchmark" in error_of(read, "empty")
+    assert "no manifest.json here" in error_of(read, "empty")
     assert "probes-age-competence" in error_of(read, "probes-age-competense")
 
 

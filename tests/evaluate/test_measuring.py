@@ -100,7 +100,7 @@ def test_untrained_models_are_never_beyond_control(elsewhere: Path, tmp_path: Pa
 
 def test_what_a_model_cannot_answer_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
     line = error_of(measure, "endpoint:big", "probes-age-competence")
-    assert line.startswith("probes-age-competence: big (kind chat) cannot answer it (it cannot loglikelihood)")
+    assert line.startswith("probes-age-competence: big (kind chat) cannot answer it (it gives no likelihoods)")
     assert "--kind completions" in line
     assert "cannot answer it" in error_of(measure, "endpoint:big", "questionnaires-gad-7")
 

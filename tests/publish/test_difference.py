@@ -565,7 +565,7 @@ class TestErrors:
 
     def test_no_benchmark(self, folders, error_of, side):
         (folders[side] / "manifest.json").unlink()
-        assert error_of(compare, *folders) == f"{folders[side]}: no benchmark was built here; run `make repro`"
+        assert error_of(compare, *folders) == f"{folders[side]}: no manifest.json here; name a folder of a benchmark"
 
 
 def same(before, after):

@@ -124,16 +124,16 @@ class TestReading:
         assert read_manifest(path.parent).model_dump() == CONTENT
 
     def test_no_manifest(self, path, error_of):
-        expected = f"{path.parent}: no benchmark was built here; run `make repro`"
+        expected = f"{path.parent}: no manifest.json here; name a folder of a benchmark"
         assert error_of(read_manifest, path.parent) == expected
 
     def test_no_folder(self, path, error_of):
-        expected = f"{path.parent / 'x'}: no benchmark was built here; run `make repro`"
+        expected = f"{path.parent / 'x'}: no manifest.json here; name a folder of a benchmark"
         assert error_of(read_manifest, path.parent / "x") == expected
 
     def test_a_file_for_a_folder(self, path, error_of):
         path.write_text("{}", encoding="utf-8")
-        assert error_of(read_manifest, path) == f"{path}: no benchmark was built here; run `make repro`"
+        assert error_of(read_manifest, path) == f"{path}: no manifest.json here; name a folder of a benchmark"
 
     def test_not_utf_8(self, path, error_of):
         path.write_bytes(b'{"name": "S\x9cur"}')

@@ -216,10 +216,13 @@ def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> No
         (("publish", "probes-job", "--to", REPO), "error: params.yaml: no benchmark 'probes-job'; did you mean"),
         (("publish", "probes-jobs", "--to", "you/no--name"), "error: you/no--name: the Hub takes no such name ("),
         (("verify", "benchmarks/nothing"), "error: benchmarks/nothing: no such folder; name a folder, a NAME of"),
-        (("verify", "data"), "error: data: no benchmark was built here; run `make repro`"),
+        (
+            ("verify", "data"),
+            "error: data: no manifest.json here; name a folder of a benchmark",
+        ),
         (("verify", "you/nothing@v1.0.0"), "error: you/nothing@v1.0.0: you/nothing is not on the Hub"),
         (("verify", f"{REPO}@v9.9.9"), f"error: {REPO}@v9.9.9: {REPO} has no revision v9.9.9"),
-        (("diff", "benchmarks/probes-jobs", "data"), "error: data: no benchmark was built here"),
+        (("diff", "benchmarks/probes-jobs", "data"), "error: data: no manifest.json here"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
@@ -246,7 +249,7 @@ def test_what_is_not_built_or_not_whole_is_not_published(client, hub) -> None:
     assert said.startswith("error: benchmarks/probes-jobs: README.md: altered (its sha256 is not the one in")
     shutil.rmtree(folder)
     assert client.run(*PUBLISH, status=2) == (
-        "error: benchmarks/probes-jobs: no benchmark was built here; run `make repro`\n"
+        "error: benchmarks/probes-jobs: no manifest.json here; name a folder of a benchmark\n"
     )
     assert hub.repos == {}
 

@@ -332,7 +332,7 @@ class TestCard:
 class TestManifest:
     def test_missing(self, folder, error_of):
         (folder / "manifest.json").unlink()
-        assert error_of(problems, folder) == f"{folder}: no benchmark was built here; run `make repro`"
+        assert error_of(problems, folder) == f"{folder}: no manifest.json here; name a folder of a benchmark"
 
     def test_not_json(self, folder, error_of):
         path = folder / "manifest.json"

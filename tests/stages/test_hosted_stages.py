@@ -184,10 +184,10 @@ class TestBuilt:
 
     def test_who_cannot_is_left_out_in_one_line_and_has_no_figures(self, built: Hosted) -> None:
         said = built.stage(f"ask@probes@{CHAT}").splitlines()
-        assert f"{CHAT} (kind chat) is left out of likelihoods: it cannot loglikelihood" in said
+        assert f"{CHAT} (kind chat) is left out of likelihoods: it gives no likelihoods" in said
         assert "likelihoods" not in said[-1]
         said = built.stage(f"ask@framing@{CHAT}").splitlines()
-        assert f"{CHAT} (kind chat) is left out of forms: it cannot words" in said
+        assert f"{CHAT} (kind chat) is left out of forms: it gives no words at decision points" in said
         assert built.table(f"answers/probes/{CHAT}/likelihoods").empty
         assert CHAT not in json.dumps(built.metrics("probes"))
         assert CHAT not in json.dumps(built.metrics("questionnaires"))
@@ -330,7 +330,7 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
         said = hosted.clone.run("dvc", "repro")
         assert "Traceback" not in said
         said = hosted.stage(f"ask@probes@{CHAT}")
-        assert f"{CHAT} (kind chat) is left out of likelihoods: it cannot loglikelihood" in said.splitlines()
+        assert f"{CHAT} (kind chat) is left out of likelihoods: it gives no likelihoods" in said.splitlines()
         assert {model for part in hosted.metrics("probes")["occupation-gender"].values() for model in part} == {
             "any-model"
         }

@@ -70,7 +70,7 @@ def asked(family: str) -> dict[str, Any]:
 @pytest.mark.parametrize("family", NEEDED)
 def test_why_is_said_in_one_line(family: str, chat: Subject) -> None:
     table, operation = NEEDED[family]
-    line = f"big (kind chat) is left out of {table}: it cannot {operation}"
+    line = f"big (kind chat) is left out of {table}: it gives no {CALLED[operation]}"
     assert ask.left_out(room(family, "ask"), asked(family), chat) == [line]
 
 
@@ -83,7 +83,7 @@ def test_the_tables_are_empty_and_no_server_is_asked(family: str, capfd: pytest.
     (table, operation), door = NEEDED[family], room(family, "ask")
     ask.main(family, "big")
     printed = capfd.readouterr()
-    line = f"big (kind chat) is left out of {table}: it cannot {operation}"
+    line = f"big (kind chat) is left out of {table}: it gives no {CALLED[operation]}"
     assert printed.out.splitlines()[0] == line
     assert (printed.out + printed.err).count("left out") == 1
     folder = Path("data/answers") / family / "big"
@@ -116,7 +116,7 @@ def test_a_chat_is_asked_in_no_other_way(chat: Subject) -> None:
 def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> None:
     ask.main("saged", "mask")
     assert capsys.readouterr().out.splitlines() == [
-        "mask (kind masked) is left out of replies: it cannot generate",
+        "mask (kind masked) is left out of replies: it gives no replies",
         "mask: nothing to ask; 0 of them asked of models",
     ]
     door, folder = room("saged", "ask"), Path("data/answers/saged/mask")

@@ -123,7 +123,7 @@ class TestALine:
         workplace.declare()
         workplace.build()
         said = workplace.refused(lambda: workplace.ask(in_turn))
-        assert said == "params.yaml: models.moods: no: no such file or folder; mend `source`"
+        assert said == "params.yaml: models.moods: no: no such file or folder; mend the name of the source"
         assert not (workplace.folder / "data/answers").exists()
 
     @pytest.mark.parametrize(

@@ -465,7 +465,7 @@ class TestWhatIsRefused:
 
     def test_an_encoder_that_is_not_there(self, here, store, error_of) -> None:
         line = error_of(finetune, "tiny", params(MOODS, "elsewhere"), store=store)
-        assert line == "params.yaml: models.tiny: elsewhere: no such file or folder; mend `source`"
+        assert line == "params.yaml: models.tiny: elsewhere: no such file or folder; mend the name of the source"
 
     def test_an_encoder_that_does_not_load(self, here, store, error_of) -> None:
         Path("encoder/model.safetensors").write_bytes(b"nothing")

@@ -48,7 +48,7 @@ _FIGURES = (
         "how many tokens more a sentence has with the first group's targets",
         "fitness",
         most=LENGTHS_APART,
-        warning="a sentence has {value:+.2f} tokens more with the first group's targets: the offset says that, too",
+        warning="a sentence has {size:.2f} tokens {more} with the first group's targets: the offset says that, too",
     ),
 )
 

@@ -20,7 +20,8 @@ def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fit
     """
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
     if len(turned):
-        return Fitness(unfit=f"reversed on it, so that they say the opposite of the others: {', '.join(turned)}")
+        several = "templates say" if len(turned) > 1 else "a template says"
+        return Fitness(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
     shared = shared_words(cube.targets, cube.poles.tolist())
     if shared:
         return Fitness(doubt=f"targets of one group share a word ({', '.join(shared)}), so no regrouping is a control")

@@ -13,7 +13,7 @@ from evenruler.instruments.questionnaires.diagnose.forms import by_measure
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import correlated, finite
+from evenruler.measurement.figures import bootstrapped, correlated, finite
 from evenruler.models.entry import named
 
 
@@ -39,13 +39,9 @@ def of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) 
 
 def _mean(figure: str, values: NDArray[np.float64], resampling: Resampling) -> Figure:
     known = values[~np.isnan(values)]
-    if len(known) < 2:
-        value = float(known.mean()) if len(known) else None
-        return Figure(figure, value, len(known), "items", reason="fewer than two items have a value")
-    interval = measurement.bootstrap(
-        np.mean, known, level=resampling.level, n=resampling.resamples, seed=resampling.seed
-    )
-    return Figure(figure, interval.value, len(known), "items", interval.low, interval.high)
+    if not len(known):
+        return Figure(figure, None, 0, "items", reason="no item has a value")
+    return bootstrapped(figure, lambda drawn: float(drawn.mean()), known, resampling, "items")
 
 
 def _intensifier_order(cells: pd.DataFrame, resampling: Resampling) -> Figure:

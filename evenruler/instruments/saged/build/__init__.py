@@ -62,6 +62,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     """
     return {
         "name": name,
+        "asked": settings.asked,
         "items": settings.items,
         "concepts": settings.concepts,
         "prefixed": settings.prefixed,

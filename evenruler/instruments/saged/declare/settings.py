@@ -178,6 +178,8 @@ class Settings(BaseSettings):
 
     text: Literal["ours", "others"] = "ours"
     """Whose its sentences are: a benchmark of text that others wrote stays out of git, in DVC's cache."""
+    asked: Scaled[bool] = True
+    """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
     items: Scaled[Number] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
     """Root items at most, evenly spread; where a domain is not branched, items of each concept."""
     concepts: Scaled[Annotated[int, Field(ge=2)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
