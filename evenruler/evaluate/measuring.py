@@ -12,7 +12,7 @@ import pyarrow as pa
 from evenruler import __version__
 from evenruler.declared import DiagnosisSettings
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import PLAN, Benchmark
+from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments import prefixes
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
@@ -21,6 +21,7 @@ from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, 
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import OF_ANY_MODEL, Resampling
 from evenruler.models.store import RowStore
+from evenruler.publish.verifying import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import table_of
 from evenruler.tables.rounding import for_people

@@ -74,9 +74,7 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
     """
     if not any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents)):
         remedy = f"run this in a clone, or name {FORMS}"
-        raise UserError(
-            "no git repository here, which this names a revision of", where=f"{revision}:{path}", remedy=remedy
-        )
+        raise UserError("it names a revision, and there is no git repository here", where=revision, remedy=remedy)
     from dvc.api import DVCFileSystem
     from dvc.exceptions import DvcException
     from dvc.scm import RevError

@@ -8,7 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.declared import Declared
-from evenruler.instruments.asking import subject_of
+from evenruler.instruments.asking import CALLED, subject_of
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import room
 from evenruler.project.check import set_scale
