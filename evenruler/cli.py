@@ -20,6 +20,7 @@ PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVI
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode=None,  # which would take [@REVISION] for markup
     pretty_exceptions_enable=False,
     help="Declare, build, score and check bias benchmarks for language models.",
 )

@@ -24,7 +24,9 @@ HUMAN = "human"
 SHOWN_WORDS = 5
 """Words that raters are shown for a slot, of each group."""
 
-ratings = typer.Typer(no_args_is_help=True, help="Have templates rated blind: make sheets, read them back.")
+ratings = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Have templates rated blind: make sheets, read them back."
+)
 
 
 @ratings.command()

@@ -1,21 +1,22 @@
 """Measuring a model with published benchmarks: one as a function, several as a command does."""
 
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import cast, get_args
 
-from evenruler import shipped
+from evenruler import repository, shipped
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
-from evenruler.evaluate.measuring import CannotAnswerError, Measured, Measuring
+from evenruler.evaluate.measuring import Measuring, Planned
 from evenruler.evaluate.subject import Chosen, Dtype, chosen
 from evenruler.evaluate.told import lines_of
 from evenruler.models.store import RowStore
 from evenruler.progress import note
 from evenruler.results.record import Result
-from evenruler.results.store import write
+from evenruler.results.store import refuse_another, write
 
 
 def measure(
@@ -52,13 +53,18 @@ def measure(
     Raises:
         UserError: There is no such model or benchmark, or the model cannot answer it.
     """
+    if limit is not None and limit < 1:
+        raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
     subject = chosen(model, store, name=name, kind=kind, dtype=dtype)
     measuring = Measuring(subject, store, model, device)
     with benchmark_at(str(benchmark)) as found:
-        measured = measuring.measure(found, prefixed=prefixes, limit=limit)
+        planned = measuring.planned(found, prefixed=prefixes, limit=limit)
+        if out is not None:
+            _require_place(planned, Path(out))
+        measured = measuring.measure(planned)
     if out is not None:
-        _write(measured, Path(out))
+        write(measured.result, measured.units, Path(out), measured.tables)
     return measured.result
 
 
@@ -76,7 +82,7 @@ def measure_each(
 ) -> Iterator[str]:
     """Measure a model with one benchmark after another; arguments as of `measure`.
 
-    What the model cannot answer stops none of the others.
+    What is wrong with one stops none of the others.
 
     Yields:
         What is said of each, line by line, and where it was written.
@@ -89,38 +95,57 @@ def measure_each(
     subject = chosen(model, store, name=name, kind=kind, dtype=_dtype(dtype))
     note(_introduced(subject))
     measuring = Measuring(subject, store, model, device)
-    refused = []
+    refused: list[str] = []
     with ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
-        for benchmark in [opened.enter_context(benchmark_at(place)) for place in benchmarks]:
+        found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks)]
+        planned = [one for benchmark in found for one in _planned(measuring, benchmark, prefixes, limit, out, refused)]
+        for one in planned:
+            note(f"{one.benchmark.name}: asks {one.in_words}")
             try:
-                measured = _measured(measuring, benchmark, prefixes, limit)
-            except CannotAnswerError as error:
+                measured = measuring.measure(one)
+            except UserError as error:
                 refused.append(str(error))
                 continue
             yield from lines_of(measured.result)
-            yield f"  written to {_write(measured, out)}"
+            yield f"  written to {write(measured.result, measured.units, out, measured.tables)}"
     note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
-        raise UserError("; ".join(refused), remedy="the others were measured" if len(refused) < len(benchmarks) else "")
+        some = "the others were measured" if len(refused) < len(found) else ""
+        raise UserError("; ".join(dict.fromkeys(refused)), remedy=some)
 
 
-def _measured(measuring: Measuring, benchmark: Benchmark, prefixes: bool, limit: int | None) -> Measured:
-    def say(line: str) -> None:
-        note(f"{benchmark.name}: {line}")
+def _planned(
+    measuring: Measuring, benchmark: Benchmark, prefixes: bool, limit: int | None, out: Path, refused: list[str]
+) -> Iterator[Planned]:
+    """What is going to be asked of a benchmark; nothing, and a line more in `refused`, where that cannot be."""
+    try:
+        planned = measuring.planned(benchmark, prefixed=prefixes, limit=limit)
+        _require_place(planned, out)
+    except UserError as error:
+        refused.append(str(error))
+    else:
+        yield planned
 
-    return measuring.measure(benchmark, prefixed=prefixes, limit=limit, say=say)
 
-
-def _write(measured: Measured, out: Path) -> Path:
-    """Write a result, anywhere but among published benchmarks.
+def _require_place(planned: Planned, out: Path) -> None:
+    """Stop before anything is asked where the result could not be written.
 
     Raises:
-        UserError: That is where it was to go, or another model's result lies there.
+        UserError: Published benchmarks lie there, another model's result does, or it is no folder to write to.
     """
-    if out.resolve().is_relative_to(shipped.benchmarks().resolve()):
-        raise UserError("published benchmarks lie here", where=str(out), remedy="name another folder with --out")
-    return write(measured.result, measured.units, out, measured.tables)
+    root = repository.root()
+    for benchmarks in (shipped.benchmarks(), *([root / "benchmarks"] if root else [])):
+        if out.resolve().is_relative_to(benchmarks.resolve()):
+            raise UserError("published benchmarks lie here", where=str(out), remedy="name another folder with --out")
+    refuse_another(planned.result, out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        what = f"results cannot be written here ({error.strerror})"
+        raise UserError(what, where=str(out), remedy="name another folder with --out") from None
 
 
 def _dtype(given: str) -> Dtype:

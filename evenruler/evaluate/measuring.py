@@ -1,7 +1,7 @@
 """A benchmark on a model: what is asked, what the answers make, and what speaks against it."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,25 @@ class Measured:
     """Answers that were not in the store, so that models were asked."""
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What a model is going to be asked of a benchmark."""
+
+    benchmark: Benchmark
+    tables: Tables
+    plan: Plan
+    questions: Mapping[str, int]
+    """By operation."""
+    headings: Sequence[Column]
+    result: Result
+    """Without figures."""
+
+    @property
+    def in_words(self) -> str:
+        """How many questions of which kind."""
+        return ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.questions.items())
+
+
 class Measuring:
     """One model, loaded once and asked by one benchmark after another."""
 
@@ -80,55 +99,67 @@ class Measuring:
         chosen = self._chosen
         return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
 
-    def measure(
-        self,
-        benchmark: Benchmark,
-        *,
-        prefixed: bool = True,
-        limit: int | None = None,
-        say: Callable[[str], None] = lambda line: None,
-    ) -> Measured:
-        """Ask what the benchmark asks, and make figures of the answers.
+    def planned(self, benchmark: Benchmark, *, prefixed: bool = True, limit: int | None = None) -> Planned:
+        """What the model is going to be asked; nothing is asked, and no weights are loaded.
 
         Args:
             benchmark: Published rows and plan.
             prefixed: Whether rows are also asked after prefixes, as the plan says.
             limit: So many units at most, evenly spread.
-            say: Told what is going to be asked.
 
         Raises:
             CannotAnswerError: It asks nothing that the model can answer.
-        UserError: The model does not load or answer.
+            UserError: The model's files are not there.
         """
-        family, name, subject = room(benchmark.family, "ask"), benchmark.instrument, self.subject
-        tables, plan = benchmark.tables, benchmark.plan
+        door, subject = room(benchmark.family, "ask"), self.subject
+        tables, plan = benchmark.tables, benchmark.plan if prefixed else prefixes.without(benchmark.plan)
+        whole = _counted(door, tables, plan, subject)
         if limit is not None:
-            tables, plan = family.limited(tables, plan, limit)
-        plan = plan if prefixed else prefixes.without(plan)
-        asked = {name: (tables, plan)}
-        lacking = left_out(family, asked, subject)
-        _require_questions(family, tables, plan, subject, benchmark, lacking, say)
-        answering = Answering(self.model, tools_of([plan], benchmark.folder / PLAN, self._device))
-        answers = ask(asked, family.requests, subject, answering, of_model_alone=True)
-        own = {table: _answers(answers, table, schema) for table, schema in family.ANSWERS.items()}
-        scores = family.scores(tables, plan, own, subject)
-        record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
+            tables, plan = door.limited(tables, plan, limit)
+        questions = _counted(door, tables, plan, subject)
+        lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
+        if not questions:
+            raise _cannot_answer(subject, benchmark, lacking)
         headings = room(benchmark.family, "declare").headings(plan)
+        has = bool(benchmark.plan.get("prefixed") and benchmark.plan.get("prefixes"))
+        settings = _settings(has and prefixed, has and not prefixed, None if questions == whole else limit)
         result = Result(
             evenruler=__version__,
             benchmark=_benchmark(benchmark),
             model=self._model(),
-            settings=_settings(prefixed, limit),
+            settings=settings,
             headings=[Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
-            figures=for_people(figures),
+            figures={},
             left_out=lacking,
-            warnings=warnings(figures, headings),
-            asked={table: len(rows) for table, rows in own.items() if len(rows)},
+            warnings=[],
         )
-        diagnose = room(benchmark.family, "diagnose")
+        return Planned(benchmark, tables, plan, questions, headings, result)
+
+    def measure(self, planned: Planned) -> Measured:
+        """Ask, and make figures of the answers.
+
+        Args:
+            planned: By `planned` of the same model.
+
+        Raises:
+            UserError: The model does not load or answer.
+        """
+        benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, self.subject
+        ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
+        answering = Answering(self.model, tools_of([plan], benchmark.folder / PLAN, self._device))
+        asked = {benchmark.instrument: (tables, plan)}
+        answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
+        own = {table: _answers(answers, table, schema) for table, schema in ask_room.ANSWERS.items()}
+        scores = ask_room.scores(tables, plan, own, subject)
+        record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
+        found = {
+            "figures": for_people(figures),
+            "warnings": [*silences(own), *warnings(figures, planned.headings)],
+            "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
+        }
         told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
-        return Measured(result, diagnose.units(record), kept, answering.asked)
+        return Measured(planned.result.model_copy(update=found), diagnose.units(record), kept, answering.asked)
 
     def _model(self) -> MeasuredModel:
         entry = self._chosen.entry
@@ -143,28 +174,22 @@ class Measuring:
         )
 
 
-def _require_questions(
-    family: Any,
-    tables: Tables,
-    plan: Plan,
-    subject: Subject,
-    benchmark: Benchmark,
-    lacking: Sequence[str],
-    say: Callable[[str], None],
-) -> None:
-    """Say what the model is going to be asked first; there must be something."""
+def _counted(door: Any, tables: Tables, plan: Plan, subject: Subject) -> dict[str, int]:
+    """How many questions of each operation the model is asked first."""
     counted: dict[str, int] = {}
-    for request in family.requests(tables, plan, {}, subject):
+    for request in door.requests(tables, plan, {}, subject):
         if request.by == SUBJECT:
             counted[request.operation] = counted.get(request.operation, 0) + len(request.rows)
-    if not counted:
-        what = f"{subject.name} (kind {subject.kind}) cannot answer it"
-        what += f" ({'; '.join(line.rpartition(': ')[2] for line in dict.fromkeys(lacking))})" if lacking else ""
-        remedy = "take a model or a benchmark that fit"
-        if subject.kind == "chat":
-            remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
-        raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
-    say("asks " + ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in counted.items()))
+    return counted
+
+
+def _cannot_answer(subject: Subject, benchmark: Benchmark, lacking: Sequence[str]) -> CannotAnswerError:
+    why = dict.fromkeys(line.rpartition(": ")[2] for line in lacking)
+    what = f"{subject.name} (kind {subject.kind}) cannot answer it" + (f" ({'; '.join(why)})" if why else "")
+    remedy = "take a model or a benchmark that fit"
+    if subject.kind == "chat":
+        remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
+    return CannotAnswerError(what, where=benchmark.name, remedy=remedy)
 
 
 def _answers(answers: Tables, table: str, schema: pa.Schema) -> pd.DataFrame:
@@ -192,6 +217,21 @@ def _diagnosed(
         for part, models in evidence.items()
     }
     return record, {part: models for part, models in of_model.items() if models}
+
+
+def silences(answers: Tables) -> list[str]:
+    """What speaks against replies: that there are none, or that they are empty.
+
+    Args:
+        answers: By table; those with a column `reply` hold replies.
+    """
+    found = []
+    for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
+        withheld = int(rows["reply"].isna().sum())
+        empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
+        found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
+        found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
+    return found
 
 
 def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
@@ -230,10 +270,11 @@ def _benchmark(benchmark: Benchmark) -> MeasuredBenchmark:
     )
 
 
-def _settings(prefixed: bool, limit: int | None) -> Settings:
+def _settings(prefixed: bool, quick: bool, limit: int | None) -> Settings:
     resampling = _resampling()
     return Settings(
         prefixes=prefixed,
+        quick=quick,
         limit=limit,
         level=resampling.level,
         resamples=resampling.resamples,

@@ -12,7 +12,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.models import sources
 from evenruler.models.declared import Catalogue
-from evenruler.models.entry import ModelEntry
+from evenruler.models.entry import HOSTED, ModelEntry
 from evenruler.models.operations import Kind
 from evenruler.models.recipe import NLI_LABELS
 from evenruler.models.store import RowStore
@@ -74,7 +74,13 @@ def chosen(
     Raises:
         UserError: There is no such model, its files are not here, or it is of no kind that can be asked.
     """
+    if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
+        known = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
+        raise UserError(f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out")
     scheme, _, rest = model.partition(":")
+    if kind is not None and rest and (kind in HOSTED) != (scheme == "endpoint"):
+        what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
+        raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
     if not rest or scheme not in ("hub", "local", "package", "endpoint"):
         return _of_catalogue(model, name, root or repository.root() or Path())
     given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
@@ -97,7 +103,7 @@ def _of_catalogue(model: str, name: str | None, root: Path) -> Chosen:
     params = root / "params.yaml"
     remedy = f"name it as {FORMS}"
     if not params.exists():
-        if Path(model).is_dir():
+        if model and Path(model).is_dir():
             remedy = f"say `local:{model}`"
         elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
             remedy = f"say `hub:{model}`"

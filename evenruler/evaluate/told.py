@@ -10,9 +10,7 @@ from evenruler.text.numbers import figure_in_words
 WIDTH = 110
 """Characters of a line of figures of fitness."""
 
-UNKNOWN_WITHOUT_PREFIXES = (
-    "Nothing was asked after prefixes: how far these figures hang on wordings is not known (leave --quick out)."
-)
+UNKNOWN_WITHOUT_PREFIXES = "Nothing was asked after prefixes: how far these figures hang on wordings is not known"
 
 
 def lines_of(result: Result) -> Iterator[str]:
@@ -37,21 +35,23 @@ def lines_of(result: Result) -> Iterator[str]:
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  left out: {line}" for line in result.left_out)
     if not result.settings.prefixes:
-        yield f"  {UNKNOWN_WITHOUT_PREFIXES}"
+        yield f"  {UNKNOWN_WITHOUT_PREFIXES}{' (leave --quick out)' if result.settings.quick else ''}."
     if result.settings.limit is not None:
-        yield f"  Only {result.settings.limit} units were asked about: figures are of these."
+        yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
 
 
 def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     shown = [heading for heading in headings if heading.figure in figures]
     width = max((len(heading.heading) for heading in shown), default=0)
+    told = ""
     for heading in shown:
         record = figures[heading.figure]
         unit = "" if record["value"] is None else f" {record['unit']}"
         line = f"    {heading.heading:<{width}}  {figure_in_words(record)}{unit}"
         yield line + _control(record) + (f": {record['verdict']}" if "verdict" in record else "")
-        if "why" in record:
-            yield f"    {'':<{width}}  {record['why']}"
+        if record.get("why", told) != told:
+            told = record["why"]
+            yield f"    {'':<{width}}  {told}"
     if shown and not any("verdict" in figures[heading.figure] for heading in shown):
         yield "    No figure here has a control yet, so nothing is said of them."
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-results = typer.Typer()
+results = typer.Typer(rich_markup_mode=None)
 
 Places = Annotated[
     list[str], typer.Argument(metavar="PLACE...", help="A result's folder or result.json, or a folder above results.")

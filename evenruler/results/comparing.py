@@ -19,6 +19,8 @@ from evenruler.results.store import Stored, figures_of
 
 DIFFER, NOT_TOLD_APART = "differ", "not told apart"
 
+EQUAL: Final = "the two are equal, unit by unit"
+
 NONE_SHARED: Final = "no shared units"
 
 ROUNDING: Final = 1e-9
@@ -225,7 +227,7 @@ def _larger(one: Comparison, verdicts: Sequence[str | None]) -> str | None:
     assert one.second_value is not None
     larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
     verdict = verdicts[larger]
-    if verdict in (None, Verdict.BEYOND):
+    if verdict is None or verdict == Verdict.BEYOND:
         return None
     return f"{verdict} on {(one.first, one.second)[larger]}: no finding"
 
@@ -298,7 +300,7 @@ def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Compariso
     quantile = float(stats.t.ppf(0.5 + level / 2, len(shared) - 1))
     error = (found.high - found.low) / 2 / quantile
     if error <= ROUNDING * max(1e-3, *map(abs, values)):
-        return replace(one, reason="no unit differs from the others in how the two differ")
+        return replace(one, reason=EQUAL if one.difference == 0 else "all units differ by the same")
     return replace(
         one,
         contrast=statistic.back(found.value),
@@ -320,6 +322,7 @@ def _judged(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _told(one: Comparison) -> Comparison:
+    """With a verdict, where none stands there."""
     if one.verdict is not None or one.p_adjusted is None:
         return one
     return replace(one, verdict=DIFFER if one.p_adjusted < ALPHA else NOT_TOLD_APART)

@@ -11,7 +11,7 @@ import pandas as pd
 from evenruler.measurement.verdicts import Verdict
 from evenruler.results.comparing import DIFFER, comparable
 from evenruler.results.headlines import Cell, Headline, headlines
-from evenruler.results.showing import HEAD, NO_VERDICT, difference_row, rows_of, title
+from evenruler.results.showing import HEAD, NO_VERDICT, difference_row, rows_of, title, warnings_of
 from evenruler.results.store import Stored
 
 MARGIN: Final = 3.0
@@ -69,6 +69,8 @@ class Shown:
     heading: str
     panels: list[Panel]
     rows: list[Row]
+    warnings: list[str]
+    """What speaks against the benchmark on a model."""
     notes: list[str]
 
 
@@ -100,6 +102,7 @@ def _shown(group: Sequence[Stored], comparisons: pd.DataFrame) -> Shown:
         title(group),
         [_panel(headline) for headline in headlines(group)],
         [Row(difference_row(row), _light_of(row)) for row in rows],
+        warnings_of(group),
         sorted({row["note"] for row in rows if row["note"]}),
     )
 

@@ -58,6 +58,8 @@ class Settings(Strict):
 
     prefixes: bool
     """Whether rows were also asked after prefixes; without, how far the figures hang on wordings is not known."""
+    quick: bool = False
+    """Whether prefixes that the benchmark has were left out."""
     limit: int | None
     """So many units at most, evenly spread; null: all that the plan asks for."""
     level: float
@@ -100,6 +102,6 @@ class Result(Strict):
     @property
     def folder(self) -> str:
         """Where it lies under the folder of results."""
-        less = "" if self.settings.prefixes else "+quick"
+        less = "+quick" if self.settings.quick else ""
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.results.comparing import comparable
+from evenruler.results.comparing import comparable, names
 from evenruler.results.headlines import headlines, number
 from evenruler.results.store import Stored
 
@@ -43,11 +43,22 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
         yield _table(["part", "figure", *models], rows)
     else:
         yield NO_VERDICT
+    if warned := warnings_of(group):
+        yield "\n".join(f"- {line}" for line in warned)
     yield "## Differences"
     yield _table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
     notes = sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]})
     if notes:
         yield "\n".join(notes)
+
+
+def warnings_of(group: Sequence[Stored]) -> list[str]:
+    """What speaks against the benchmark on each model, a line each."""
+    return [
+        f"{one.result.model.name}{suffix}: {line}"
+        for one, suffix in zip(group, names(group), strict=True)
+        for line in one.result.warnings
+    ]
 
 
 def title(group: Sequence[Stored]) -> str:

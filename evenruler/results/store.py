@@ -60,7 +60,7 @@ def write(
         raise ValueError("a further table may not be called units")
     folder = root / result.folder
     rows = _units_table(units)
-    _refuse_another(folder, result)
+    refuse_another(result, root)
     with swapped(folder) as working:
         write_whole(rows, working / UNITS_FILE)
         for name, table in (tables or {}).items():
@@ -86,8 +86,17 @@ def _plain(table: pd.DataFrame | pa.Table) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def _refuse_another(folder: Path, result: Result) -> None:
-    """Raise UserError where a folder holds what is not the same model on the same benchmark."""
+def refuse_another(result: Result, root: Path) -> None:
+    """Stop where the folder of a result holds one of another model, or of other content of the benchmark.
+
+    Args:
+        result: Its figures do not count.
+        root: The folder of results.
+
+    Raises:
+        UserError: It does.
+    """
+    folder = root / result.folder
     if not (folder / RESULT).exists():
         return
     before = read_result(folder / RESULT)

@@ -3,6 +3,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evenruler import shipped
@@ -39,12 +41,21 @@ def test_altered_rows_and_plans_are_refused(error_of: Callable[..., str], elsewh
     folder = copied(NAME, elsewhere)
     path = folder / "plan.json"
     path.write_text(path.read_text().replace('"bound": 0.2', '"bound": 0.1'))
-    assert "its plan is not what its manifest names" in error_of(read, str(folder))
+    line = error_of(read, str(folder))
+    assert line.startswith(f"{path}: altered: it is not what the manifest names; get the benchmark again")
     other = copied("probes-occupation-gender", elsewhere)
-    manifest = other / "manifest.json"
-    content = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(content | {"content_sha256": "0" * 64}))
-    assert "its rows are not what its manifest names" in error_of(read, str(other))
+    rows = other / "probes/test-00000-of-00001.parquet"
+    table = pq.read_table(rows)
+    at = table.schema.get_field_index("text")
+    weather = pa.array(["The weather is fine."] * table.num_rows)
+    pq.write_table(table.set_column(at, table.schema.field(at), weather), rows)  # with the hashes of the true rows
+    assert error_of(read, str(other)).startswith(f"{rows}: altered")
+
+
+def test_without_a_card_the_folder_gives_the_title(elsewhere: Path) -> None:
+    folder = copied(NAME, elsewhere)
+    (folder / "README.md").unlink()
+    assert read(str(folder)).title == NAME
 
 
 def test_what_is_missing_or_unknown_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from evenruler import shipped
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
-from evenruler.evaluate.measuring import Measuring, warnings
+from evenruler.evaluate.measuring import Measuring, silences, warnings
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.verdicts import Verdict
@@ -68,8 +68,9 @@ def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> N
     def once() -> Any:
         store = RowStore()
         subject = chosen(f"local:{tiny_folder}", store)
+        measuring = Measuring(subject, store, "it")
         with benchmark_at("probes-age-competence") as benchmark:
-            return Measuring(subject, store, "it").measure(benchmark, limit=FEW)
+            return measuring.measure(measuring.planned(benchmark, limit=FEW))
 
     first, second = once(), once()
     assert (first.asked > 0, second.asked) == (True, 0)
@@ -119,10 +120,45 @@ def test_a_device_that_is_not_here(error_of: Callable[..., str], elsewhere: Path
     assert "no device 'tpu' here" in line
 
 
+def test_a_place_that_takes_no_results_is_said_before_anything_is_asked(
+    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+) -> None:
+    (elsewhere / "file").write_text("x")
+    model = f"local:{tiny_folder}"
+    line = error_of(measure, model, "probes-age-competence", out="file")
+    assert "file: results cannot be written here" in line
+    other = save_tiny(elsewhere / "tiny", seed=5)
+    measure(f"local:{other}", "probes-age-competence", limit=FEW, prefixes=False, out="results")
+    store = RowStore()
+    asked = store.count()
+    line = error_of(measure, model, "probes-age-competence", limit=FEW, prefixes=False, out="results")
+    assert "tiny is another model there (chat_template, config, weights differ)" in line
+    assert store.count() == asked
+
+
+def test_a_limit_that_limits_nothing_is_none(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
+    model = f"local:{tiny_folder}"
+    result = measure(model, "questionnaires-gad-7", limit=1000, prefixes=False)
+    assert (result.settings.limit, result.settings.quick, result.settings.prefixes) == (None, False, False)
+    assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}"
+    for limit in (0, -1):
+        assert f"limit is {limit}" in error_of(measure, model, "questionnaires-gad-7", limit=limit)
+
+
+def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
+    replies = pd.DataFrame({"reply": ["", " ", "yes", None]})
+    likelihoods = pd.DataFrame({"nats": [1.0]})
+    assert silences({"replies": replies, "likelihoods": likelihoods}) == [
+        "the model gave no reply to 1 of 4 prompts",
+        "2 of 4 replies are empty",
+    ]
+    assert silences({"replies": replies.iloc[2:3]}) == []
+
+
 def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
     columns = [
         Column("coverage", "coverage", "x", "fitness", least=0.5, warning="only {value:.0%}"),
-        Column("tokens", "tokens", "x", "fitness", most=0.1, warning="{value:+.1f} tokens"),
+        Column("tokens", "tokens", "x", "fitness", most=0.1, warning="{size:.1f} tokens {more}"),
         Column("alpha", "alpha", "x", "fitness"),
     ]
 
@@ -131,7 +167,7 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
         return {"bare": {"m": figures}}
 
     assert warnings(of(0.5, 0.1), columns) == []
-    assert warnings(of(0.2, -0.3), columns) == ["bare: only 20%", "bare: -0.3 tokens"]
+    assert warnings(of(0.2, -0.3), columns) == ["bare: only 20%", "bare: 0.3 tokens fewer"]
     assert warnings(of(None, 0.0), columns) == []
 
 

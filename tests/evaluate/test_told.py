@@ -32,6 +32,11 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
     ]
 
 
+def test_the_same_reason_stands_once() -> None:
+    lines = told({"spread": JUDGED, "offset": {**JUDGED, "value": 0.25}})
+    assert lines.count("                        It is so.") == 1
+
+
 def test_without_a_verdict_nothing_is_said() -> None:
     lines = told({"spread": SPREAD, "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"}})
     assert "    offset of wordings  none (no words)" in lines
@@ -40,13 +45,13 @@ def test_without_a_verdict_nothing_is_said() -> None:
 
 
 def test_what_limits_a_result_stands_below_it() -> None:
-    settings = synthetic().settings.model_copy(update={"prefixes": False, "limit": 5})
+    settings = synthetic().settings.model_copy(update={"prefixes": False, "quick": True, "limit": 5})
     lines = told({"spread": JUDGED}, settings=settings, warnings=["too long"], left_out=["it cannot generate"])
     assert lines[-4:] == [
         "  warning: too long",
         "  left out: it cannot generate",
-        f"  {UNKNOWN_WITHOUT_PREFIXES}",
-        "  Only 5 units were asked about: figures are of these.",
+        f"  {UNKNOWN_WITHOUT_PREFIXES} (leave --quick out).",
+        "  At most 5 units were asked about (--limit): figures are of these.",
     ]
 
 

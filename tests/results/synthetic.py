@@ -65,7 +65,12 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
             ),
         ),
         settings=Settings(
-            prefixes=changes.get("prefixes", True), limit=changes.get("limit"), level=0.95, resamples=200, seed=1
+            prefixes=changes.get("prefixes", True),
+            quick=not changes.get("prefixes", True),
+            limit=changes.get("limit"),
+            level=0.95,
+            resamples=200,
+            seed=1,
         ),
         headings=[
             Heading(figure="spread", heading="Spread", meaning="how far attributes differ, in nats", role="amount"),

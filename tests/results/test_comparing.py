@@ -135,7 +135,7 @@ class TestUnits:
         for statistic in ("mean", "sd", "slope", "correlation"):
             row = only(compare(pair(tmp_path / statistic, drawn(20, 1), drawn(20, 1), statistic, LEVELS)))
             assert row["difference"] == 0
-            assert row["reason"] == "no unit differs from the others in how the two differ"
+            assert row["reason"] == "the two are equal, unit by unit"
 
     def test_equal_values_have_no_correlation(self, tmp_path):
         row = only(compare(pair(tmp_path, drawn(20, 1), dict.fromkeys(LEVELS, 1.0), "correlation", LEVELS)))
