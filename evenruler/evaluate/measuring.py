@@ -146,7 +146,9 @@ class Measuring:
         """
         benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, self.subject
         ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
-        answering = Answering(self.model, tools_of([plan], benchmark.folder / PLAN, self._device))
+        answering = Answering(
+            self.model, tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
+        )
         asked = {benchmark.instrument: (tables, plan)}
         answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
         own = {table: _answers(answers, table, schema) for table, schema in ask_room.ANSWERS.items()}

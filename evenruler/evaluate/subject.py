@@ -74,6 +74,8 @@ def chosen(
     Raises:
         UserError: There is no such model, its files are not here, or it is of no kind that can be asked.
     """
+    if name is not None and name != _slug(name):
+        raise UserError(f"found {name!r}", where="--name", remedy=f"lower-case letters, digits, hyphens: {_slug(name)}")
     if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
         known = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
         raise UserError(f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out")

@@ -108,13 +108,16 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
     ]
 
 
-def tools_of(plans: Iterable[Plan], where: Path, device: str | None = None) -> Callable[[str], "Model"]:
+def tools_of(
+    plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
+) -> Callable[[str], "Model"]:
     """Loads the tools that plans name, each once and when it is asked for.
 
     Args:
         plans: Of some instruments.
         where: The plans lie in, for errors.
         device: To compute on; a GPU where there is one by default.
+        published: Whether the plans alone declare the tools, and no `params.yaml` here.
 
     Raises:
         UserError: A plan declares a tool wrongly.
@@ -128,7 +131,7 @@ def tools_of(plans: Iterable[Plan], where: Path, device: str | None = None) -> C
     def tool(name: str) -> "Model":
         from evenruler.models.catalogue import load
 
-        return load(name, catalogue, device=device, where=f"{where}: tools.models.{name}")
+        return load(name, catalogue, device=device, where=f"{where}: tools.models.{name}" if published else None)
 
     return tool
 

@@ -80,5 +80,6 @@ def test_a_slip_is_one_line(error_of: Callable[..., str], store: RowStore, tmp_p
     assert "no such file or folder" in error_of(chosen, "local:nowhere", store)
     assert "no config.json" in error_of(chosen, "local:folder", store)
     assert "not installed" in error_of(chosen, "package:no_such/model.gguf", store)
+    assert "--name: found 'A/b'; lower-case letters, digits, hyphens: a-b" in error_of(chosen, "x", store, name="A/b")
     assert "leave --kind out" in error_of(chosen, "endpoint:x", store, kind="causal")
     assert "say one of causal, masked, nli, chat, completions" in error_of(chosen, "endpoint:x", store, kind="foo")

@@ -105,7 +105,7 @@ class Workplace:
             patch.setattr(
                 evenruler.models.catalogue,
                 "load",
-                lambda name, params: Scripted(write) if name == MODEL else real(name, params),
+                lambda name, params, **how: Scripted(write) if name == MODEL else real(name, params, **how),
             )
             ask.main("saged", MODEL)
 
