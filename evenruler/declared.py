@@ -47,6 +47,15 @@ class Making(Strict):
     models: str
 
 
+class Scraping(Making):
+    """An instrument whose sentences are scraped. What it has none of is its `source` once more: DVC wants a path."""
+
+    material: str
+    """The file or folder that its text is read from."""
+    found: str
+    """What `evenruler find` found."""
+
+
 class InFamily(Strict):
     """What is in use of a family."""
 
@@ -69,7 +78,7 @@ class Active(Strict):
     families: dict[Slug, InFamily] = Field(default_factory=dict)
     """Those that have an instrument in use."""
     instruments: dict[Slug, InUse] = Field(default_factory=dict)
-    scrape: dict[Slug, Making] = Field(default_factory=dict)
+    scrape: dict[Slug, Scraping] = Field(default_factory=dict)
     """The instruments whose sentences are scraped."""
     evolve: dict[Slug, Making] = Field(default_factory=dict)
     """The instruments whose templates evolve."""

@@ -38,6 +38,10 @@ class UserError(Exception):
         return " ".join(f"{where}{self.what}{remedy}".split())
 
 
+class UnfinishedError(UserError):
+    """Something is still to be found, fetched or written, of one instrument alone: the others can do without it."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Half a sentence that names the closest of the known words, or lists a few when none is close."""
     names = sorted(known)

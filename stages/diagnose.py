@@ -8,7 +8,7 @@ import pandas as pd
 
 from evenruler.declared import Declared
 from evenruler.instruments.diagnosing import diagnosed
-from evenruler.instruments.instrument import INSTRUMENT, Record
+from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.rounding import for_people
@@ -53,15 +53,21 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     in_use = params.active.entry("families", family)
     plans = {name: plan_of(family, name) for name in in_use.instruments}
     built = {name: (frames(family, name), plan) for name, plan in plans.items() if is_asked(plan)}
+
+    def figures(name: str, subject: Subject, answers: Tables) -> Tables:
+        """Of one instrument on one model. Its scores end with it: those of two may be more than memory holds."""
+        tables, plan = built[name]
+        own = {table: _own(rows, name) for table, rows in answers.items()}
+        scores = ask.scores(tables, plan, own, subject)
+        found: Tables = diagnose.figures(name, tables, plan, scores, subject, params.resampling)
+        return found
+
     for model in in_use.models:
         folder = ANSWERS / family / model
-        subject = read_subject(folder)
-        answers = {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
+        subject, answers = read_subject(folder), dict[str, pd.DataFrame]()  # those of the last model are forgotten
+        answers |= {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
         for name, (tables, plan) in built.items():
-            own = {table: _own(rows, name) for table, rows in answers.items()}
-            scores = ask.scores(tables, plan, own, subject)
-            found = diagnose.figures(name, tables, plan, scores, subject, params.resampling)
-            yield Record(name, subject, tables, plan, found)
+            yield Record(name, subject, tables, plan, figures(name, subject, answers))
 
 
 def _own(rows: pd.DataFrame, name: str) -> pd.DataFrame:

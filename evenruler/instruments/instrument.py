@@ -27,6 +27,7 @@ writes. A room imports of its family only `declare`, `schemas` and itself, and `
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
@@ -97,6 +98,22 @@ class BaseSettings(Strict):
             source: The family's `Source`, which may name some, too.
         """
         return []
+
+    def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
+        """What the stage that makes its source reads beside the file that users write.
+
+        Args:
+            name: Of the instrument.
+            source: The family's `Source`.
+            root: The repository.
+
+        Returns:
+            Files and folders of this instrument alone, relative to the repository, by their key in `active.scrape`.
+
+        Raises:
+            UnfinishedError: One is not there yet.
+        """
+        return {}
 
     def warnings(self, source: Any) -> list[str]:
         """What `evenruler check` warns of, a line each.

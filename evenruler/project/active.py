@@ -1,13 +1,13 @@
 """What is in use at a scale: `active` in params.yaml, which `foreach` of dvc.yaml goes through."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Making
-from evenruler.errors import UserError, nearest
+from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Making, Scraping
+from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale, Use
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
@@ -20,13 +20,21 @@ MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
 
 @dataclass(frozen=True)
 class Instrument:
-    """An instrument of a scale, with all that was read of it."""
+    """An instrument of a scale, with all that was read of it.
+
+    Attributes:
+        source: None where it is not finished.
+        beside: What its source is made of (`BaseSettings.beside`).
+        unfinished: What is still to be found, fetched or written, and how; empty where nothing is.
+    """
 
     name: str
     family: str
     settings: BaseSettings
     source: Any
     uses: list[Use]
+    beside: dict[str, Path] = field(default_factory=dict)
+    unfinished: str = ""
 
     @property
     def written(self) -> Path:
@@ -47,9 +55,14 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
         if settings.made_by == "evolve":
             _require_written(name, settings.written_as(name), family, declared)
         path = SOURCES / family / f"{settings.written_as(name)}.yaml"
-        source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
+        try:
+            source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
+            beside = settings.beside(name, source, root)
+        except UnfinishedError as error:
+            found.append(Instrument(name, family, settings, None, [], unfinished=str(error)))
+            continue
         settings.require_able(source, declared.catalogue, partial(declared.place, name))
-        found.append(Instrument(name, family, settings, source, settings.uses(source)))
+        found.append(Instrument(name, family, settings, source, settings.uses(source), beside))
     return found
 
 
@@ -66,14 +79,19 @@ def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versio
     """What `active` says at a scale.
 
     Args:
-        instruments: Those of the scale (`instruments_at`).
+        instruments: Those of the scale (`instruments_at`); what is not finished is left out.
         params: The file of the declaration.
         scale: Which.
         versions: The version that a benchmark is at.
 
     Raises:
-        UserError: Something declared is wrong, or no model of the scale can be asked what a family asks.
+        UserError: Something declared is wrong, no instrument is finished, or no model of the scale can be asked what a
+            family asks.
     """
+    unfinished = [own.unfinished for own in instruments if own.unfinished]
+    instruments = [own for own in instruments if not own.unfinished]
+    if unfinished and not instruments:
+        raise UserError(unfinished[0])
     if not instruments:
         remedy = "declare one; `evenruler new` starts it"
         raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
@@ -92,8 +110,8 @@ def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versio
         scale=scale,
         families={family: InFamily(instruments=members[family], models=models[family]) for family in families},
         instruments=used,
-        scrape=_made("scrape", instruments, catalogue),
-        evolve=_made("evolve", instruments, catalogue),
+        scrape={own.name: _scraping(own, catalogue) for own in instruments if own.settings.made_by == "scrape"},
+        evolve={own.name: _making(own, catalogue) for own in instruments if own.settings.made_by == "evolve"},
         ask=ask,
         card={name: entry for name, entry in carded.items() if name not in others},
         card_of_others={name: entry for name, entry in carded.items() if name in others},
@@ -121,14 +139,13 @@ def _in_use(own: Instrument, catalogue: Catalogue) -> InUse:
     return InUse(family=own.family, source=source, models=_checksum(own.uses, catalogue))
 
 
-def _made(stage: str, instruments: Iterable[Instrument], catalogue: Catalogue) -> dict[str, Making]:
-    """The instruments whose source a stage makes."""
-    found = {}
-    for own in instruments:
-        if own.settings.made_by == stage:
-            models = _checksum(own.uses, catalogue)
-            found[own.name] = Making(family=own.family, source=own.written.as_posix(), models=models)
-    return found
+def _making(own: Instrument, catalogue: Catalogue) -> Making:
+    return Making(family=own.family, source=own.written.as_posix(), models=_checksum(own.uses, catalogue))
+
+
+def _scraping(own: Instrument, catalogue: Catalogue) -> Scraping:
+    read = {key: own.beside.get(key, own.written).as_posix() for key in ("material", "found")}
+    return Scraping(**_making(own, catalogue).model_dump(), **read)
 
 
 def _checksum(uses: Iterable[Use], catalogue: Catalogue) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Active, Asked, Carded, InFamily, InUse, Making
+from evenruler.declared import Active, Asked, Carded, InFamily, InUse, Scraping
 from evenruler.project.active import in_use, instruments_at
 from evenruler.project.params import load_params
 from tests.project import told
@@ -73,7 +73,10 @@ class TestWhatItSays:
     def test_what_stages_make_sources_of(self, tmp_path) -> None:
         """By the stage; the file may be called as another instrument."""
         active = active_at(tmp_path)
-        assert active.scrape == {"found": Making(family="pairs", source="data/sources/pairs/found.yaml", models=NO_USE)}
+        own = "data/sources/pairs/found.yaml"
+        assert active.scrape == {
+            "found": Scraping(family="pairs", source=own, models=NO_USE, material=own, found=own),
+        }
         assert {name: entry.source for name, entry in active.evolve.items()} == {
             "bred": "data/sources/pairs/doctors.yaml"
         }

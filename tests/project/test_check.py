@@ -31,7 +31,8 @@ active:
     bred: {family: pairs, source: data/evolved/bred, models: CHECKSUM}
     hair: {family: framing, source: data/sources/framing/hair.yaml, models: 4f53cda18c2b}
   scrape:
-    found: {family: pairs, source: data/sources/pairs/found.yaml, models: 4f53cda18c2b}
+    found: {family: pairs, source: data/sources/pairs/found.yaml, models: 4f53cda18c2b, \
+material: data/sources/pairs/found.yaml, found: data/sources/pairs/found.yaml}
   evolve:
     bred: {family: pairs, source: data/sources/pairs/doctors.yaml, models: CHECKSUM}
   ask:

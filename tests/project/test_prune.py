@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Active, InFamily, Making
+from evenruler.declared import Active, InFamily, Making, Scraping
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import lock, prune
@@ -83,7 +83,7 @@ def test_what_belongs_where() -> None:
             "framing": InFamily(instruments=["age", "hair"], models=["m"]),
             "saged": InFamily(instruments=["fruit"], models=["m", "n"]),
         },
-        scrape={"fruit": Making(family="saged", source="a.yaml", models="0")},
+        scrape={"fruit": Scraping(family="saged", source="a.yaml", models="0", material="a.md", found="a.yaml")},
     )
     families = {"framing", "saged"}
     assert prune.made(active) == {

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import MISSING, PAGES
 from evenruler.instruments.saged.scrape.pages import Page
@@ -66,8 +68,8 @@ def run(stage: str, folder: Path, *, status: int) -> str:
     return said.getvalue()
 
 
-def domain(folder: Path) -> Path:
-    return folder / "data/sources/saged/drinks.yaml"
+def domain(folder: Path, name: str = "drinks") -> Path:
+    return folder / f"data/sources/saged/{name}.yaml"
 
 
 def article(folder: Path) -> Path:
@@ -175,23 +177,28 @@ def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str
     assert f"error: {refused(workplace)}\n" == said
 
 
-def others(folder: Path, kind: str) -> None:
-    """The domain, about pages that others wrote."""
-    edit(domain(folder), lambda d: (d.pop("branch"), d.update(material={"kind": kind})))
-    edit(folder / "params.yaml", lambda params: params["instruments"]["drinks"].update(text="others"))
-    declare(folder)
+def others(folder: Path, kind: str, name: str = "drinks") -> None:
+    """A domain, about pages that others wrote."""
+    edit(domain(folder, name), lambda d: (d.pop("branch"), d.update(material={"kind": kind})))
+    edit(folder / "params.yaml", lambda params: params["instruments"][name].update(text="others"))
+
+
+def snapshot(folder: Path, name: str) -> None:
+    """One page of a wiki, as `evenruler refresh` writes it, and one that is missing."""
+    page = Page("Tea", "Tea", 3, 17, "https://example.org/Tea", "en", "A wiki", "cc-by-sa-4.0", (("", "We like tea."),))
+    write_table(page.rows("tea"), PAGES, folder / "data/snapshots" / name / "pages.parquet")
+    missing = [{"concept": "coffee", "asked": "Coffee", "reason": "no such page"}]
+    write_table(missing, MISSING, folder / "data/snapshots" / name / "missing.parquet")
 
 
 def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
     others(workplace, "wiki")
     said = run("scrape", workplace, status=2)
     assert "data/snapshots/drinks: its pages were not fetched yet; run `evenruler refresh drinks`" in said
+    assert f"error: {refused(workplace)}\n" == said  # no other domain is left to go on with
 
-    page = Page("Tea", "Tea", 3, 17, "https://example.org/Tea", "en", "A wiki", "cc-by-sa-4.0", (("", "We like tea."),))
-    folder = workplace / "data/snapshots/drinks"
-    write_table(page.rows("tea"), PAGES, folder / "pages.parquet")
-    missing = [{"concept": "coffee", "asked": "Coffee", "reason": "no such page"}]
-    write_table(missing, MISSING, folder / "missing.parquet")
+    snapshot(workplace, "drinks")
+    declare(workplace)
     said = run("scrape", workplace, status=0)
     assert "drinks: no sentence about coffee\ndrinks: no sentence about cocoa\n" in said
     assert "1 sentences, 1 of 2 pages without any" in said
@@ -202,8 +209,70 @@ def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
 
 def test_the_packaged_leads_stand_in_until_a_refresh(workplace: Path) -> None:
     others(workplace, "extracts")
+    declare(workplace)
     said = run("scrape", workplace, status=0)
     assert "leads of Wikipedia from a package; `evenruler refresh drinks` fetches whole pages" in said
     sentences = read_frame(workplace / "data/scraped/drinks/sentences.parquet")
     assert set(sentences["concept"]) == {"tea", "coffee"}
     assert set(sentences["licence"]) == {"cc-by-sa-4.0"}
+
+
+@pytest.fixture
+def two_more(workplace: Path) -> Path:
+    """Beside the domain that is finished, one whose pages and one whose replacements are still to be found."""
+    for name in ("juices", "teas"):
+        start(workplace, "saged", name)
+    others(workplace, "wiki", "juices")
+    replacements = {"replacements": {"model": "smollm2-135m-instruct"}}
+    edit(domain(workplace, "teas"), lambda d: (d["branch"].update(replacements="found"), d.update(find=replacements)))
+    shutil.copy2(ROOT / "dvc.yaml", workplace)
+    return workplace
+
+
+def checked(folder: Path) -> str:
+    """What the command says, which ends with 0."""
+    command = [Path(sys.executable).parent / "evenruler", "check"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
+    left_out = "is left out until it is finished: data/"
+    said = checked(two_more)
+    assert (
+        f"warning: juices {left_out}snapshots/juices: its pages were not fetched yet; run `evenruler refresh juices`,"
+        " which needs a network\n"
+    ) in said
+    assert (
+        f"warning: teas {left_out}sources/saged/found/teas.yaml: no replacements from tea to coffee were found" in said
+    )
+    assert "; run `evenruler find teas`, or write them there\n" in said
+    assert list(Declared(two_more / "params.yaml").active.instruments) == ["drinks"]
+    run("scrape", two_more, status=0)
+    run("build", two_more, status=0)
+
+    snapshot(two_more, "juices")
+    said = checked(two_more)
+    assert "juices is left out" not in said
+    assert "warning: teas is left out" in said
+    active = Declared(two_more / "params.yaml").active
+    assert list(active.instruments) == list(active.scrape) == ["drinks", "juices"]
+    assert active.scrape["juices"].material == "data/snapshots/juices"
+
+
+def test_what_was_built_of_others_stays_out_of_git_while_unfinished(two_more: Path) -> None:
+    checked(two_more)
+    assert "/saged-juices\n" in (two_more / "benchmarks/.gitignore").read_text()
+
+
+def test_a_domain_depends_on_its_own_files(two_more: Path) -> None:
+    own = domain(Path(), "drinks").as_posix()
+    checked(two_more)
+    drinks = Declared(two_more / "params.yaml").active.scrape["drinks"]
+    assert (drinks.source, drinks.material, drinks.found) == (own, "data/sources/saged/articles/drinks.md", own)
+
+    found = two_more / "data/sources/saged/found/drinks.yaml"
+    found.parent.mkdir(parents=True, exist_ok=True)
+    found.write_text("concepts: {}\n")
+    checked(two_more)
+    drinks = Declared(two_more / "params.yaml").active.scrape["drinks"]
+    assert drinks.found == "data/sources/saged/found/drinks.yaml"

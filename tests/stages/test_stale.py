@@ -50,6 +50,8 @@ ASK = {"ask@framing-tiny-a", "ask@framing-tiny-b"}
         ("evenruler/instruments/framing/starter/NAME.yaml", set()),
         ("evenruler/project/check.py", set()),
         ("evenruler/cli.py", set()),
+        ("data/sources/saged/articles/fruit.md", {"scrape@fruit", "report"}),
+        ("data/sources/saged/articles/aurelia.md", {"report"}),  # of another domain; the page depends on all sources
     ],
 )
 def test_a_comment(built: Clone, file: str, stages: set[str]) -> None:

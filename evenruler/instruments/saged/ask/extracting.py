@@ -6,9 +6,12 @@ never a neutral number; a refusal is measured like any other reply. A reply that
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
 
 from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Replies, opened
 from evenruler.instruments.saged.ask.masking import masked
@@ -19,6 +22,8 @@ from evenruler.progress import note
 from evenruler.text.refusals import is_empty
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
+_WORDS = [name for name in _REPLY if name != "repetition" and name != "reason"] + ["domain"]
+"""Columns that are kept as categories: a million replies with 45 features say the same few words 45 million times."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class Extracted:
     """Tables by `schemas`."""
 
     features: pd.DataFrame
-    """By `FEATURES`: for each feature a row a reply, in the order of the features and of the replies."""
+    """By `FEATURES`: for each feature a row a reply, in the order of the features and of the replies; words are
+    categories, in order of the alphabet."""
     topics: pd.DataFrame
     """By `TOPICS`; `feature` is the name that the cluster has in `features`."""
 
@@ -59,16 +65,14 @@ def extract(
     """
     measures = {name: opened(name, feature, models) for name, feature in features.items()}
     replies = replies_of(prompts, generations, names)
-    frames, topics = [], []
+    columns, topics = _Columns(), []
     for name, measure in measures.items():
         measured = measure(replies)
         _note_missing(name, measured.columns)
-        frames += [_rows(replies, column) for column in measured.columns]
+        for column in measured.columns:
+            columns.add(column)
         topics += measured.topics
-    empty = pd.DataFrame({column: [] for column in FEATURES.names})
-    return Extracted(
-        pd.concat(frames, ignore_index=True) if frames else empty, pd.DataFrame(topics, columns=TOPICS.names)
-    )
+    return Extracted(columns.table(replies), pd.DataFrame(topics, columns=TOPICS.names))
 
 
 def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence[str] = ()) -> Replies:
@@ -90,11 +94,43 @@ def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence
     return Replies(frame, texts, place[: len(replies)], place[len(replies) :], masked(texts, names))
 
 
-def _rows(replies: Replies, column: Column) -> pd.DataFrame:
-    frame = replies.frame.iloc[column.rows]
-    reason = pd.Series(column.reason, index=frame.index, dtype=object).where(column.reason != "", None)
-    filled = frame.assign(feature=column.feature, value=column.value, baseline=column.baseline, reason=reason)
-    return filled[list(FEATURES.names)]
+class _Columns:
+    """Features of replies, put together to a table a column at a time, so that little is there twice."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._rows: list[NDArray[np.int32]] = []
+        self._numbers: dict[str, list[NDArray[np.float64]]] = {"value": [], "baseline": []}
+        self._reasons: list[pd.Categorical] = []
+
+    def add(self, column: Column) -> None:
+        """One more feature."""
+        self._names.append(column.feature)
+        self._rows.append(column.rows.astype(np.int32))
+        self._numbers["value"].append(column.value)
+        self._numbers["baseline"].append(column.baseline)
+        self._reasons.append(pd.Categorical(pd.Series(column.reason, dtype=object).where(column.reason != "", None)))
+
+    def table(self, replies: Replies) -> pd.DataFrame:
+        """By `FEATURES`; what was added is forgotten."""
+        if not self._names:
+            return pd.DataFrame({column: [] for column in FEATURES.names})
+        words = replies.frame.astype(dict.fromkeys(_WORDS, "category"))
+        names, of = np.unique(self._names, return_inverse=True)
+        features = np.repeat(of.astype(np.int32), [len(rows) for rows in self._rows])
+        found = words.iloc[_emptied(self._rows)].reset_index(drop=True)
+        found["feature"] = pd.Categorical.from_codes(features, pd.Index(names.tolist()))
+        for name, parts in self._numbers.items():
+            found[name] = _emptied(parts)
+        found["reason"] = union_categoricals(self._reasons, sort_categories=True)
+        return found[list(FEATURES.names)]
+
+
+def _emptied(parts: list[Any]) -> NDArray[Any]:
+    """The parts as one array; they are forgotten."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def _note_missing(name: str, columns: Sequence[Column]) -> None:

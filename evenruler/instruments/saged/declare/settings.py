@@ -1,13 +1,15 @@
 """What an entry of `instruments` may say: how models are asked, and what is measured of what they write."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Use
-from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.declare.finding import FOUND
+from evenruler.instruments.saged.declare.source import DOMAINS, Source, material_of
 from evenruler.instruments.scaled import Scaled, at_scale
 from evenruler.models.operations import Operation
 from evenruler.strict import Slug, Strict, Text
@@ -245,6 +247,11 @@ class Settings(BaseSettings):
     def made_by(self) -> Literal["scrape"]:
         """The stage that finds its sentences."""
         return "scrape"
+
+    def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
+        """The text of a domain, and what `evenruler find` found for it."""
+        material, found = material_of(name, source, root), DOMAINS / FOUND / f"{name}.yaml"
+        return ({"material": material} if material else {}) | ({"found": found} if (root / found).exists() else {})
 
     def uses(self, source: Source) -> list[Use]:
         """The models that it names: those that measure replies, that write questions, and that find words."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.saged.declare.finding import FOUND, Finding, Found, FoundFile, Replacements
@@ -17,6 +17,11 @@ ALL: Literal["all"] = "all"
 
 ARTICLES = "articles"
 """The folder beside the domains' files that text of ours is read from."""
+
+
+DOMAINS, SNAPSHOTS = Path("data/sources/saged"), Path("data/snapshots")
+PAGES, MISSING = "pages.parquet", "missing.parquet"
+"""The files of a snapshot."""
 
 
 class Concept(Strict):
@@ -268,8 +273,8 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
         complete: Whether replacements that `evenruler find` looks for must have been found.
 
     Raises:
-        UserError: Something in the file is wrong, or was not found yet; where a file of that name is missing, the
-            nearest one is named.
+        UnfinishedError: Replacements were not found yet.
+        UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
     """
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
@@ -288,9 +293,35 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
             raise UserError(str(error), where=str(beside), remedy="mend it, or run `evenruler find` again") from None
     if complete and source.lacking:
         root, concept = source.lacking[0]
-        raise UserError(
+        raise UnfinishedError(
             f"no replacements from {root} to {concept} were found",
             where=str(beside),
             remedy=f"run `evenruler find {path.stem}`, or write them there",
         )
     return source
+
+
+def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None:
+    """The file or folder that a domain's text is read from; None for the packaged leads.
+
+    Args:
+        domain: Its slug.
+        source: What the user wrote.
+        root: The repository, which the result is relative to.
+
+    Raises:
+        UnfinishedError: It is not there yet.
+    """
+    if source.material.kind == "local":
+        path = DOMAINS / str(source.material.path)
+        if not (root / path).exists():
+            remedy = "write it or mend `material.path`"
+            raise UnfinishedError("no such file or folder", where=str(root / path), remedy=remedy)
+        return path
+    snapshot = SNAPSHOTS / domain
+    if (root / snapshot / PAGES).exists():
+        return snapshot
+    if source.material.kind == "wiki":
+        remedy = f"run `evenruler refresh {domain}`, which needs a network"
+        raise UnfinishedError("its pages were not fetched yet", where=str(root / snapshot), remedy=remedy)
+    return None

@@ -1,7 +1,8 @@
 """A statistic of the groups of every configuration and feature of a domain."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -74,25 +75,45 @@ def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]
     Raises:
         UserError: There is no such statistic, or it has no such option.
     """
+    numbers = cache(partial(_numbers, layout))  # by all statistics: a copy for each would be most of the memory
     for name, statistic in statistics.items():
         for calibration in [RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED]:
-            yield _cells(layout, groups, name, statistic, calibration)
+            yield _cells(layout, groups, name, statistic, calibration, numbers)
 
 
-def _cells(layout: Layout, groups: Groups, name: str, statistic: Statistic, calibration: str) -> Cells:
+Numbers = tuple[Codes, Floats, Floats | None]
+"""The series that have numbers at all, their numbers, and the baselines beside them where they are compared with."""
+
+
+def _numbers(layout: Layout, calibration: str, compares: bool) -> Numbers:
     numbers, baselines = layout.numbers(calibration), layout.baselines
+    if compares:
+        numbers, baselines = pairs(numbers, baselines)
+    known = np.flatnonzero((~np.isnan(numbers)).any(axis=1))
+    if len(known) == len(numbers):
+        return known, numbers, baselines if compares else None
+    return known, numbers[known], baselines[known] if compares else None
+
+
+def _cells(
+    layout: Layout,
+    groups: Groups,
+    name: str,
+    statistic: Statistic,
+    calibration: str,
+    numbers: Callable[[str, bool], Numbers],
+) -> Cells:
     compares = statistic.kind in USES_BASELINE
-    there = ~np.isnan(pairs(numbers, baselines)[0] if compares else numbers)
-    known = np.flatnonzero(there.any(axis=1))
-    summary = Summary.of(statistic.kind, numbers[known], baselines[known], statistic.options)
+    known, of_known, beside = numbers(calibration, compares)
+    summary = Summary.of(statistic.kind, of_known, beside, statistic.options)
     places = as_they_are(groups)
     nothing = np.full(1, np.nan)
-    shape = len(numbers), len(groups.names)
+    shape = len(layout.values), len(groups.names)
     values, n = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     reasons = np.full(shape, reason(statistic.kind, nothing, nothing, **statistic.options), dtype=object)
     found = summary(places)
     values[known], n[known], reasons[known] = found[:, 0], summary.n(places)[:, 0], summary.reasons(found, places)[:, 0]
     if compares or calibration == CALIBRATED:
-        reasons[np.isnan(baselines).all(axis=1)] = NO_BASELINE
+        reasons[np.isnan(layout.baselines).all(axis=1)] = NO_BASELINE
     measured = (gathered(layout.measured, places) == 1).sum(axis=-1)[:, 0]
     return Cells(layout, groups, name, calibration, values, n, measured - n, reasons, known, summary)

@@ -57,7 +57,8 @@ def diagnose(
         ValueError: A measurement is there twice, or of a prompt that is not there.
     """
     resampling = Resampling(level, settings.resamples, seed)
-    bare = features[features["framing"] == BARE]
+    is_bare = features["framing"] == BARE
+    bare = features if is_bare.all() else features[is_bare]
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, bare, prompts)
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)

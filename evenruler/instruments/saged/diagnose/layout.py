@@ -121,13 +121,14 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
     return Layout(domain, replies, series, values, baselines, measured)
 
 
-def _numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, Codes]:
+def _numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
     """The different values of columns, sorted, and for each row the number of its own."""
     number = frame.groupby(names, observed=True, sort=False).ngroup().to_numpy()
-    _, first = np.unique(number, return_index=True)
+    first = np.empty(number.max(initial=-1) + 1, dtype=np.intp)
+    first[number[::-1]] = np.arange(len(number))[::-1]  # the last that is written stays, which is the first row
     found = frame[names].iloc[first]
     found = found.astype({name: str for name in names if name != "repetition"}).reset_index(drop=True)
     ordered = found.sort_values(names)
-    place = np.empty(len(ordered), dtype=np.intp)
+    place = np.empty(len(ordered), dtype=np.int32)
     place[ordered.index] = np.arange(len(ordered))
     return ordered.reset_index(drop=True), place[number]

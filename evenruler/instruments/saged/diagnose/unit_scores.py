@@ -23,11 +23,16 @@ def by_root(features: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.Dat
     Returns:
         `role, template, feature, root_id, value`.
     """
-    declared = features["feature"].isin(list(plan["features"]))
-    own = features[(features["framing"] == BARE) & declared].astype(dict.fromkeys(_PART, "str"))
-    own = own.assign(root_id=own["id"].astype(str).map(prompts.set_index("id")["root_id"]))
-    found: pd.DataFrame = own.dropna(subset=["value"]).groupby([*_PART, "root_id"])["value"].mean().reset_index()
-    return found
+    counted = (
+        (features["framing"] == BARE) & features["feature"].isin(list(plan["features"])) & features["value"].notna()
+    )
+    own = features.loc[counted, [*_PART, "id", "value"]].astype(dict.fromkeys([*_PART, "id"], "category"))
+    ids = own["id"].cat
+    own["root_id"] = pd.Categorical(ids.categories.map(prompts.set_index("id")["root_id"].get)).take(
+        ids.codes.to_numpy()
+    )
+    found: pd.DataFrame = own.groupby([*_PART, "root_id"], observed=True)["value"].mean().reset_index()
+    return found.astype(dict.fromkeys([*_PART, "root_id"], "str"))
 
 
 def units(record: Record) -> pd.DataFrame:

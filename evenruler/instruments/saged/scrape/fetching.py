@@ -13,13 +13,13 @@ from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.finding import FOUND, Found
-from evenruler.instruments.saged.declare.source import read_source
+from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, SNAPSHOTS, read_source
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import refreshing
 from evenruler.instruments.saged.scrape.finding import Findings
 from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.reading import DOMAINS, MISSING, PAGES, SNAPSHOTS, read
+from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.refreshing import Means
 from evenruler.instruments.saged.scrape.replacing import Replaced, found_replacements
 from evenruler.instruments.saged.scrape.scraping import scrape

@@ -1,19 +1,21 @@
 """How a wiki is asked: unhurried, patient with what passes, and at the address that the settings name."""
 
+import asyncio
 import email.utils
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from evenruler.errors import UserError
+from evenruler.instruments.saged.scrape.answers import Answer, StrangeAnswerError, Wanted, read_answer
 
+_MOST_REDIRECTS = 5
+_MOST_SECONDS = 1e9
 _PASSING = {"maxlag", "ratelimited", "readonly"}
 """Errors of MediaWiki's API that pass by themselves."""
 
@@ -24,7 +26,8 @@ class Patience:
 
     Attributes:
         requests_per_second: At most so many, repeated ones included.
-        timeout: Seconds until an answer counts as none.
+        timeout: Seconds without a sign of the wiki until an answer counts as none.
+        deadline: Seconds that an answer may take as a whole, however steadily it comes.
         attempts: Of one request, the first included.
         first_wait: Seconds before the second attempt; doubled from one to the next.
         longest_wait: Seconds; a wiki that asks for a longer wait counts as one that does not answer.
@@ -32,6 +35,7 @@ class Patience:
 
     requests_per_second: float = 2.0
     timeout: float = 30.0
+    deadline: float = 120.0
     attempts: int = 5
     first_wait: float = 1.0
     longest_wait: float = 120.0
@@ -49,6 +53,10 @@ class NoAnswerError(Exception):
     """A wiki gave no answer that can be read, in spite of every attempt; says how the last one ended."""
 
 
+class OtherWikiError(Exception):
+    """A title is one of another wiki, or a redirect that ends nowhere: this one has no page of it."""
+
+
 class _PassingError(Exception):
     """An attempt failed in a way that may pass; `wait`: the seconds that the wiki asked for."""
 
@@ -60,8 +68,9 @@ class _PassingError(Exception):
 class PoliteTransport(httpx.BaseTransport):
     """Sends requests for a MediaWiki's API with a rate limit, and again where they failed.
 
-    A slow answer, a cut connection, 429, 5xx, an answer that is no JSON and MediaWiki's own "later" (maxlag and the
-    like) are tried again with waits that double; a `Retry-After` is honoured. Proxies are those of the environment.
+    A slow answer, a cut connection, 429, 5xx, an answer that is no JSON or not of MediaWiki's shape, and MediaWiki's
+    own "later" (maxlag and the like) are tried again with waits that double; a `Retry-After` is honoured. Redirects are
+    followed on the wiki's own host. Proxies are those of the environment.
 
     Args:
         api: Address of the API to ask instead of the requests' own; none leaves it.
@@ -71,13 +80,15 @@ class PoliteTransport(httpx.BaseTransport):
 
     def __init__(self, api: str | None, patience: Patience, clock: Clock) -> None:
         self._api, self._patience, self._clock = api, patience, clock
-        self._client = httpx.Client(timeout=patience.timeout, follow_redirects=True)
+        self._client = httpx.AsyncClient(timeout=patience.timeout, follow_redirects=False)
+        self._loop = asyncio.Runner()  # only what is asynchronous can be ended while it waits
         self._next_at = clock.now()
         self._batches: int | None = None
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._loop.run(self._client.aclose())
+        self._loop.close()
 
     @contextmanager
     def batches(self, most: int) -> Iterator[None]:
@@ -89,11 +100,12 @@ class PoliteTransport(httpx.BaseTransport):
             self._batches = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer, which is JSON.
+        """The answer, which has the shape of MediaWiki's.
 
         Raises:
             NoAnswerError: No attempt succeeded.
-            UserError: The wiki refuses, or there is none.
+            OtherWikiError: The title is one of another wiki.
+            UserError: The wiki refuses or leads to another host, or there is none.
         """
         retrying = Retrying(
             stop=stop_after_attempt(self._patience.attempts),
@@ -103,8 +115,14 @@ class PoliteTransport(httpx.BaseTransport):
             reraise=True,
         )
         try:
-            answer: dict[str, Any] = retrying(self._attempt, request)
+            answer: Answer = retrying(self._attempt, request)
         except _PassingError as error:
+            if isinstance(error.__cause__, StrangeAnswerError):
+                raise UserError(
+                    f"the wiki's answer is not MediaWiki's: {error}",
+                    where=_place(self._address(request)),
+                    remedy="mend the address of api.php, or run it again later",
+                ) from error
             raise NoAnswerError(f"{error}, {self._patience.attempts} attempts") from error
         if self._batches is not None:
             self._batches -= 1
@@ -112,17 +130,40 @@ class PoliteTransport(httpx.BaseTransport):
                 answer.pop("continue", None)
         return httpx.Response(200, json=answer, request=request)
 
-    def _attempt(self, request: httpx.Request) -> dict[str, Any]:
+    def _address(self, request: httpx.Request) -> httpx.URL:
+        return request.url if self._api is None else httpx.URL(self._api).copy_with(query=request.url.query)
+
+    def _attempt(self, request: httpx.Request) -> Answer:
         self._pace()
-        url = request.url if self._api is None else httpx.URL(self._api).copy_with(query=request.url.query)
         headers = {name: value for name, value in request.headers.items() if name != "host"}
         try:
-            response = self._client.get(url, headers=headers)
+            response = self._loop.run(
+                self._asked(self._client.build_request("GET", self._address(request), headers=headers))
+            )
         except httpx.TimeoutException as error:
             raise _PassingError(f"no answer within {self._patience.timeout:g} s") from error
+        except TimeoutError as error:
+            raise _PassingError(f"no whole answer within {self._patience.deadline:g} s") from error
         except httpx.RequestError as error:
             raise _PassingError(f"the connection failed ({type(error).__name__})") from error
-        return self._read(response)
+        wanted = _wanted(request.url.params)
+        answer = self._read(response, wanted)
+        if wanted != "backlinks" and not answer["query"].get("pages"):
+            raise OtherWikiError
+        return answer
+
+    async def _asked(self, request: httpx.Request) -> httpx.Response:
+        """The response, after redirects on the same host."""
+        async with asyncio.timeout(self._patience.deadline):
+            for _ in range(_MOST_REDIRECTS):
+                response = await self._client.send(request)
+                if response.next_request is None:
+                    return response
+                _require_same_host(request.url, response.next_request.url)
+                request = response.next_request
+        raise UserError(
+            f"more than {_MOST_REDIRECTS} redirects", where=_place(request.url), remedy="mend the address of api.php"
+        )
 
     def _pace(self) -> None:
         wait = self._next_at - self._clock.now()
@@ -130,8 +171,8 @@ class PoliteTransport(httpx.BaseTransport):
             self._clock.sleep(wait)
         self._next_at = self._clock.now() + 1 / self._patience.requests_per_second
 
-    def _read(self, response: httpx.Response) -> dict[str, Any]:
-        status, where = response.status_code, str(response.url.copy_with(query=None))
+    def _read(self, response: httpx.Response, wanted: Wanted) -> Answer:
+        status, where = response.status_code, _place(response.url)
         if status == 429 or status >= 500:
             raise self._passing(f"HTTP {status}", response)
         if status == 403:
@@ -141,16 +182,16 @@ class PoliteTransport(httpx.BaseTransport):
         if status != 200:
             raise UserError(f"no MediaWiki there (HTTP {status})", where=where, remedy="mend the address of api.php")
         try:
-            answer = json.loads(response.content)
+            answer = read_answer(response.content, wanted)
+        except StrangeAnswerError as error:
+            raise _PassingError(str(error)) from error
         except ValueError as error:
             raise _PassingError("an answer that is no JSON") from error
-        if not isinstance(answer, dict):
-            raise _PassingError("an answer that is no JSON object")
         if "error" in answer:
-            code = str(answer["error"].get("code"))
+            code = answer["error"]["code"]
             if code in _PASSING or code.startswith("internal_api_error"):
                 raise self._passing(f"the wiki says {code}", response)
-            told = answer["error"].get("info", code)
+            told = answer["error"].get("info") or code
             raise UserError(f"the wiki refuses: {told}", where=where, remedy="ask those who run it, or name another")
         return answer
 
@@ -167,12 +208,33 @@ class PoliteTransport(httpx.BaseTransport):
         return min(doubled, self._patience.longest_wait) if asked is None else asked
 
 
+def _wanted(params: httpx.QueryParams) -> Wanted:
+    if params.get("list") == "backlinks":
+        return "backlinks"
+    return "links" if params.get("prop") == "links" else "pages"
+
+
+def _place(url: httpx.URL) -> str:
+    return str(url.copy_with(query=None))
+
+
+def _require_same_host(asked: httpx.URL, there: httpx.URL) -> None:
+    """Another host is another wiki, whose text has another licence; https in place of http is the same one."""
+    secured = (asked.scheme, there.scheme) == ("http", "https") and asked.port is there.port is None
+    if asked.host != there.host or not (secured or (asked.scheme, asked.port) == (there.scheme, there.port)):
+        raise UserError(
+            f"the wiki leads to another host, {_place(there)}",
+            where=_place(asked),
+            remedy="name that address as `api`, with the licence of its text, if it is the wiki that you want",
+        )
+
+
 def _seconds(retry_after: str) -> float | None:
     """The header's value, which is a number of seconds or a date, as seconds from now; none where it is neither."""
-    if retry_after.isdigit():
-        return float(retry_after)
+    if retry_after.isascii() and retry_after.isdigit():
+        return min(float(retry_after), _MOST_SECONDS)
     try:
         then = email.utils.parsedate_to_datetime(retry_after)
-    except ValueError:
+        return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
         return None
-    return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

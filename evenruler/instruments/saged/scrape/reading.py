@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.local import ENDINGS, plain
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
@@ -13,10 +13,6 @@ from evenruler.tables import read_table
 
 Read = Iterator[tuple[list[str], Page | Missing]]
 """Pages, or why there is none, each with the concepts that it is read for."""
-
-DOMAINS, SNAPSHOTS = Path("data/sources/saged"), Path("data/snapshots")
-PAGES, MISSING = "pages.parquet", "missing.parquet"
-"""The files of a snapshot."""
 
 
 def read(domain: str, source: Source, root: Path = Path()) -> Read:
@@ -30,27 +26,21 @@ def read(domain: str, source: Source, root: Path = Path()) -> Read:
     Raises:
         UserError: A file cannot be read or is no text, a folder is empty, or pages were never fetched.
     """
-    snapshot = root / SNAPSHOTS / domain
-    if source.material.kind == "local":
-        yield from _of_ours(source, root)
-    elif (snapshot / PAGES).exists():
-        yield from _of_snapshot(snapshot, source.roots)
-    elif source.material.kind == "extracts":
+    place = material_of(domain, source, root)
+    if place is not None and source.material.kind == "local":
+        yield from _of_ours(source, root / place, root)
+    elif place is not None:
+        yield from _of_snapshot(root / place, source.roots)
+    else:
         note(f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches whole pages")
         extracts = Extracts()
         for concept in source.roots:
             for title in source.pages_of(concept):
                 yield [concept], extracts.read_page(title)
-    else:
-        remedy = f"run `evenruler refresh {domain}`, which needs a network"
-        raise UserError("its pages were not fetched yet", where=str(snapshot), remedy=remedy)
 
 
-def _of_ours(source: Source, root: Path) -> Read:
+def _of_ours(source: Source, path: Path, root: Path) -> Read:
     """Every file, read for every concept that sentences are about."""
-    path = root / DOMAINS / str(source.material.path)
-    if not path.exists():
-        raise UserError("no such file or folder", where=str(path), remedy="write it or mend `material.path`")
     files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS) if path.is_dir() else [path]
     if not files:
         remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"

@@ -12,7 +12,7 @@ import wikipediaapi
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.scrape.pages import Missing, Page, Reader, tidy
-from evenruler.instruments.saged.scrape.polite import Clock, NoAnswerError, Patience, PoliteTransport
+from evenruler.instruments.saged.scrape.polite import Clock, NoAnswerError, OtherWikiError, Patience, PoliteTransport
 
 Direction = Literal["forward", "back"]
 Links = dict[str, wikipediaapi.WikipediaPage]
@@ -129,7 +129,7 @@ class Wiki:
             exists = found.exists()
         except NoAnswerError as error:
             return Missing(title, f"the wiki does not answer ({error})", unanswered=True)
-        except KeyError:  # the library looks for pages in an answer that names another wiki instead
+        except OtherWikiError:
             return Missing(title, "no page of this wiki")
         if not exists:
             return Missing(title, "no such page")
@@ -201,8 +201,14 @@ class Wiki:
                 where=f"{self._settings.where}: links of {title!r}",
                 remedy="run it again later",
             ) from error
-        except KeyError:
+        except OtherWikiError:
             return []
+        except KeyError as error:  # of the library, which adds each batch to the first one
+            raise UserError(
+                "the batches of its answer do not belong together",
+                where=f"{self._settings.where}: links of {title!r}",
+                remedy="run it again later",
+            ) from error
         return sorted(list(links)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
