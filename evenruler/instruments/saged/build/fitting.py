@@ -90,7 +90,7 @@ class _Place:
 
     @classmethod
     def of(cls, doc: "Doc", begin: int, end: int) -> "_Place":
-        span = doc.char_span(begin, end, alignment_mode="expand")
+        span = doc.char_span(begin, end, alignment_mode="expand") or doc[:]  # never the latter
         named = span[1:] if len(span) > 1 and span[0].lower_ == "the" else span
         head = first = named.root
         while first.dep_ == "conj":  # "French and Spanish wines"
@@ -111,7 +111,7 @@ class _Place:
             return TERM
         if _is_adjective(word) and self._is_language:
             return LANGUAGE
-        is_noun = self.noun is None and not self._joined and not self._is_predicate
+        is_noun = self._is_subject or (self.noun is None and not self._joined and not self._is_predicate)
         return ADJECTIVE if is_noun and (_is_adjective(word) or _is_adjective(given)) else ""
 
     def _of_articles(self, word: str, given: str, replacements: Replacements) -> str:
@@ -134,7 +134,10 @@ class _Place:
         if before in ("a", "an"):
             return self.noun is None
         lefts = [token for token in self.head.lefts if token.i < self.span.start]
-        return any(token.dep_ in ("amod", "compound", "nmod", "nummod", "poss", "det") for token in lefts)
+        adjective = self.span.start and self.span[0].nbor(-1).tag_ in ("JJ", "JJR", "JJS")
+        return bool(adjective) or any(
+            token.dep_ in ("amod", "compound", "nmod", "nummod", "poss", "det") for token in lefts
+        )
 
     @property
     def _is_term(self) -> bool:
@@ -158,6 +161,12 @@ class _Place:
         if behind.startswith((":", "-spe", "-lan", "\u2013spe")):
             return True
         return self.noun is not None and self.noun.lower_.rstrip("s") in _OF_LANGUAGES.split()
+
+    @property
+    def _is_subject(self) -> bool:
+        """Whether the verb behind it was taken for a noun ("The French love wool")."""
+        before = self.span[0].nbor(-1).lower_ if self.span.start else ""
+        return before == "the" and not any(token.tag_.startswith(("VB", "MD")) for token in self.span.doc)
 
     @property
     def _is_predicate(self) -> bool:

@@ -29,7 +29,7 @@ def why(text: str, words: dict[str, str], *others: str) -> str:
         ("We roasted a turkey in Turkey.", {"Turkey": "France"}, [], f"{fitting.DOUBTFUL}: 'turkey'"),
         ("In Nazi Germany wool was dear.", GERMANY, [], f"{fitting.DOUBTFUL}: 'Germany'"),
         ("They engineer bridges.", SMITH, [], f"{fitting.VERB}: 'engineer' by 'nurse'"),
-        ("An audio engineer came.", SMITH, [], f"{fitting.TERM}: 'engineer' by 'nurse'"),
+        ("A computer engineer came.", SMITH, [], f"{fitting.TERM}: 'engineer' by 'nurse'"),
         ("A French civil engineer came.", SMITH, [], f"{fitting.TERM}: 'engineer' by 'nurse'"),
         ("In modern Germany wool is dear.", GERMANY, [], f"{fitting.ARTICLE}: 'Germany' by 'the Netherlands'"),
         ("We seek a Germany that sells wool.", GERMANY, [], f"{fitting.ARTICLE}: 'Germany' by 'the Netherlands'"),
