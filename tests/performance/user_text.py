@@ -208,7 +208,7 @@ def main() -> None:
     parser.add_argument("addresses", nargs="?", type=Path)
     parser.add_argument("wheel", nargs="?", type=Path)
     parser.add_argument("--out", type=Path, default=Path("/tmp/user_text"))
-    parser.add_argument("--seed", type=int, default=18)
+    parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--labels", action="store_true")
     arguments = parser.parse_args()
     if arguments.labels:
