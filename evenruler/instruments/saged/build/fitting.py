@@ -1,5 +1,6 @@
 """Which sentences can be branched to which concepts: the others would be nonsense, and are rejected with a reason."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 NOTHING = "nothing in it is replaced"
 OTHER = "a word of another concept stands in it"
 DOUBTFUL = "a word of its concept stands in it in another form or in a longer name"
+DERIVED = "a word made of a word of its concept stands in it"
+LIKENESS = "a word of its concept says what something is like in it"
 VERB = "a word of its concept is a verb in it"
 ARTICLE = "the replacement does not go with the article or adjective before it"
 NOUN = "the replacement does not go with the noun behind it"
@@ -27,6 +30,9 @@ _OF_LANGUAGES = (
     "alphabet dialect grammar language linguist orthography phrase pronunciation speaker term translation verb word"
 )
 _ADJECTIVAL = ("ish", "ic", "ese", "ch", "ss")
+_STEM = 5
+"""Letters from which on a word is looked for inside others."""
+
 _OF_KINDS = ("al", "ic", "il", "ar", "ary")
 """Endings of adjectives that say of what kind a thing is."""
 
@@ -67,16 +73,24 @@ def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -
     """What keeps a sentence from all branches: its words stand there as others, or another concept's do."""
     foreign = set(others) - set(own)
     sought = finder(tuple(sorted({*own, *foreign})))
-    for match in sought.matches(sentence):
+    for match in sought.anywhere(sentence):
         if match.word in foreign:
-            return f"{OTHER}: {match.word!r}"
+            return f"{OTHER}: {sentence[match.begin : match.end]!r}"
     for match in sought.doubtful(sentence):
-        said = sentence[match.begin : match.end]
-        if match.word not in foreign:
-            return f"{DOUBTFUL}: {said!r}"
-        if said == match.word:
-            return f"{OTHER}: {said!r}"
-    return ""
+        return f"{DOUBTFUL}: {sentence[match.begin : match.end]!r}"
+    derived = _derived(sentence, own)
+    return f"{DERIVED}: {derived!r}" if derived else ""
+
+
+def _derived(sentence: str, own: Collection[str]) -> str:
+    """A word in which one of a concept's words is a part ("Islamism"); empty where there is none."""
+    long = [word.casefold() for word in own if len(word) >= _STEM and word.isalpha()]
+    known = {word.casefold() for word in own} | {f"{word}s" for word in long}
+    stems = [word.removesuffix("e") for word in long]  # "nursing"
+    words = re.findall(r"\w+", sentence)
+    return next(
+        (word for word in words if word.casefold() not in known and any(stem in word.casefold() for stem in stems)), ""
+    )
 
 
 @dataclass(frozen=True)
@@ -107,8 +121,10 @@ class _Place:
     def _of_kind(self, word: str, given: str) -> str:
         if word.islower() and self.head.tag_.startswith("VB"):
             return VERB
-        if word.islower() and self._is_term:
+        if (word.islower() or word.endswith("ism")) and self._is_term:
             return TERM
+        if word.islower() and self.head.tag_ == "JJ" and self.head.dep_ in ("acomp", "oprd"):
+            return LIKENESS
         if _is_adjective(word) and self._is_language:
             return LANGUAGE
         is_noun = self._is_subject or (self.noun is None and not self._joined and not self._is_predicate)
@@ -146,6 +162,8 @@ class _Place:
             return False
         before = self.span[0].nbor(-1)
         kind = before.tag_ == "JJ" and before.text.endswith(_OF_KINDS)
+        if before.i == 0:
+            return before.tag_ in ("NN", "NNS", "NNP") or kind or before.text.endswith(_OF_KINDS)
         return before.is_lower and (before.tag_ in ("NN", "NNS") or kind)
 
     @property

@@ -21,9 +21,15 @@ def why(text: str, words: dict[str, str], *others: str) -> str:
 @pytest.mark.parametrize(
     ("text", "words", "others", "expected"),
     [
-        ("Smiths, smiths and weavers met.", SMITH, ["weaver"], f"{fitting.OTHER}: 'weaver'"),
+        ("Smiths, smiths and weavers met.", SMITH, ["weaver"], f"{fitting.OTHER}: 'weavers'"),
         ("Germany, Italy and Germany signed.", GERMANY, ["Italy"], f"{fitting.OTHER}: 'Italy'"),
         ("Germany bought Italy Street.", GERMANY, ["Italy"], f"{fitting.OTHER}: 'Italy'"),
+        ("Mr. Weaver is a smith.", SMITH, ["weaver"], f"{fitting.OTHER}: 'Weaver'"),
+        ("Islam and Islamism differ.", {"Islam": "Judaism"}, [], f"{fitting.DERIVED}: 'Islamism'"),
+        ("A nurse learns nursing.", {"nurse": "smith"}, [], f"{fitting.DERIVED}: 'nursing'"),
+        ("Karaite Judaism is old.", {"Judaism": "Islam"}, [], f"{fitting.TERM}: 'Judaism' by 'Islam'"),
+        ("Its art was conservative in taste.", {"conservative": "liberal"}, [],
+         f"{fitting.LIKENESS}: 'conservative' by 'liberal'"),
         ("Nobody met.", SMITH, [], fitting.NOTHING),
         ("Mr. Smith is a smith.", SMITH, [], f"{fitting.DOUBTFUL}: 'Smith'"),
         ("We roasted a turkey in Turkey.", {"Turkey": "France"}, [], f"{fitting.DOUBTFUL}: 'turkey'"),
@@ -51,7 +57,6 @@ def test_a_sentence_that_would_be_nonsense(text: str, words: dict[str, str], oth
         ("A German and French law was signed.", GERMANY),
         ("He lives in the United States, where wool is dear.", STATES),
         ("An old smith and a young engineer came.", SMITH),
-        ("Mr. Weaver is a smith.", SMITH),
     ],
 )
 def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> None:
