@@ -5,7 +5,7 @@ files (addresses of presidents, the declaration of human rights); `WHEEL`: `fair
 copy of BOLD is read as data and never run; the third kind are leads of Wikipedia from the packaged extracts. Written
 are `rows.jsonl`, the accepted rows to read, in a random order, and `counts.json`. What readers said of them stands in
 `tests/performance/user_text.csv`: kappa and error rates are printed with `--labels`. Its sample "domains in turn" is
-what this script draws; "as it comes" was drawn by that of commit e0e9e8d6474e (seed 20), in which domains took no turns.
+what this script draws; "as it comes" was drawn by that of commit e0e9e8d6474e (seed 20), where domains took no turns.
 """
 
 import argparse
