@@ -1,20 +1,42 @@
-"""Words in texts, as whole words.
+"""Words in texts, as whole words: the one matcher of the house.
 
-- Whatever their case: "mother" is not in "smother", "Aurelian" is in "Aurelian-made" and "Aurelian's". A word written
-  in capitals (US, WHO) is an abbreviation and found in capitals only, so that "us" is not one.
-- Of words that overlap the longest, of equally long ones the first. Any run of white space may part the words of one.
-- The plural of a word, if it is regular and no word itself. Irregular plurals (women) are words of their own.
+- "mother" is not in "smother"; "Aurelia" is in "Aurelia's" and in "Aurelia-made". Apostrophes of both kinds are one,
+  and so is any run of white space between the words of one. Of words that overlap the longest counts, of equally long
+  ones the first.
+- Capitals: a word that has one is a name and stands for itself ("us" is no US, "turkey" no Turkey); a name that is no
+  abbreviation may be in capitals throughout (TURKEY). A word without capitals may begin a sentence (Pears) or be in
+  capitals; elsewhere "Baker" is a name and no baker.
+- A name inside a longer one is another name: Mexico in "New Mexico", "Gulf of Mexico" and "Mexico City".
+- The regular plural of a word without capitals and of an abbreviation (pears, CEOs), unless it is a word given; that
+  of a name is another word (Aurelians). Irregular plurals (women) are words of their own.
+
+What these rules pass over can be asked for with `doubtful`: other cases, longer names, plurals of names.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
 from evenruler.text.plurals import regular_plural
 
-_BEFORE = r"(?<!\w)(?<!\w['\u2019])"  # no part of a word, nor the Connor of O'Connor
-_AFTER = r"(?![\w\u0300-\u036f]|['\u2019][tT]\b)"  # nor the don of don't
+_TOKEN = re.compile(r"\s+|\w[\w\u0300-\u036f]*|[^\w\s]")
+_JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # the Connor of O'Connor
+_JOINED_AFTER = re.compile(r"['\u2019][tT]\b")  # the don of don't
+_CAPITAL_BEFORE = re.compile(r"(?<!\w)(\w[\w.]*)(\s+of\s+(?:the\s+)?|\s+|-)\Z", re.IGNORECASE)
+_NEXT = re.compile(r"(?:\s+|-)(?!I\b)(\w)")
+_FAR = 60
+"""Characters that are looked at before a word for a name that it is part of."""
+
+_OPENING = " \t\r\n\f\v\u00a0\"'()[]*-\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2022"
+_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Gen|Sen|Gov|No|vs|cf|ca|e\.g|i\.e)|\b[A-Z])\.\Z")
+_NAMING = (
+    "new north south east west northern southern eastern western upper lower great nazi soviet vichy weimar imperial "
+    "saint st mr mrs ms dr sir lord lady king queen prince princess emperor president "
+)
+"""Words that are part of the name behind them where they begin a sentence, as most words before a name are not."""
 
 
 class Match(NamedTuple):
@@ -23,12 +45,18 @@ class Match(NamedTuple):
     begin: int
     end: int
     word: str
+    """As it was given, in single spaces."""
     plural: bool
 
 
 def find(text: str, words: Iterable[str]) -> list[Match]:
-    """The places of words in a text, left to right, none over another; `word` is as it was given, in single spaces."""
+    """The places of words in a text, left to right, none over another."""
     return finder(tuple(words)).matches(text)
+
+
+def doubtful(text: str, words: Iterable[str]) -> list[Match]:
+    """The places where words stand in another case, in a longer name or as the plural of a name."""
+    return finder(tuple(words)).doubtful(text)
 
 
 def spaced(word: str) -> str:
@@ -36,48 +64,82 @@ def spaced(word: str) -> str:
     return " ".join(word.split())
 
 
+def begins_sentence(text: str, begin: int) -> bool:
+    """Whether a sentence begins at a place, as far as marks and abbreviations tell."""
+    before = text[:begin].rstrip(_OPENING)
+    between = text[len(before) : begin]
+    if not before or between.count("\n") > 1:
+        return True
+    return before[-1] in ".!?\u2026" and any(map(str.isspace, between)) and not _ABBREVIATION.search(before[-8:])
+
+
+@dataclass
+class _Node:
+    """Of a trie over tokens. `forms`: what ends here, how it is written and the word that it is of."""
+
+    following: dict[str, "_Node"] = field(default_factory=dict)
+    forms: list[tuple[str, str]] = field(default_factory=list)
+
+
 class Finder:
-    """Finds words by one pattern; `finder` keeps those that were made."""
+    """Finds words in time that grows with the text and not with their number; `finder` keeps those that were made.
+
+    Attributes:
+        plurals: The words whose plural is looked for too.
+    """
 
     def __init__(self, given: Sequence[str]) -> None:
-        words = sorted({spaced(word) for word in given})
+        words = sorted({spaced(word) for word in given} - {""})
         known = {word.casefold() for word in words}
-        derived = [(plural, word, True) for word in words if (plural := regular_plural(word))]
-        forms = [(word, word, False) for word in words]
-        forms += [form for form in derived if form[0].casefold() not in known]
-        forms.sort(key=lambda form: -len(form[0]))
-        bodies = [_body(written, word) for written, word, _ in forms]
-        self.forms = [(word, plural) for _, word, plural in forms]
-        # Looked at without being consumed, so that words that overlap are all seen.
-        groups = "|".join(f"({body})" for body in bodies) or r"(?!)"
-        self._any = re.compile(f"{_BEFORE}(?=(?:{groups}){_AFTER})", re.IGNORECASE)
-        self._each = [re.compile(f"{_BEFORE}{body}{_AFTER}", re.IGNORECASE) for body in bodies]
+        self._root = _Node()
+        self.plurals: list[str] = []
+        for word in words:
+            self._add(word, word)
+            plural = regular_plural(word)
+            if plural and plural.casefold() not in known:
+                self._add(plural, word)
+                self.plurals.append(word)
 
     def matches(self, text: str) -> list[Match]:
         """What `find` gives."""
-        kept: list[Match] = []
-        for seen in self._any.finditer(text):
-            number = seen.lastindex or 0  # never none: every alternative is a group
-            match = Match(*seen.span(number), *self.forms[number - 1])
-            if not kept or kept[-1].end <= match.begin:
-                kept.append(match)
-            elif kept[-1].end - kept[-1].begin < match.end - match.begin:
-                return self._longest(text)
-        return kept
+        return [match for match, sure in self._apart(text) if sure]
 
-    def _longest(self, text: str) -> list[Match]:
-        found = [
-            Match(*match.span(), *form)
-            for pattern, form in zip(self._each, self.forms, strict=True)
-            for match in pattern.finditer(text)
-        ]
+    def doubtful(self, text: str) -> list[Match]:
+        """What the function of this name gives."""
+        return [match for match, sure in self._apart(text) if not sure]
+
+    def anywhere(self, text: str) -> list[Match]:
+        """Both, left to right."""
+        return [match for match, _ in self._apart(text)]
+
+    def _add(self, written: str, word: str) -> None:
+        node = self._root
+        for token in _TOKEN.findall(written):
+            node = node.following.setdefault(_key(token), _Node())
+        node.forms.append((written, word))
+
+    def _apart(self, text: str) -> list[tuple[Match, bool]]:
+        """All that stands there, none over another, and whether it is the word for sure."""
+        seen = sorted(self._seen(text), key=lambda one: (one[0].begin - one[0].end, one[0].begin, not one[1]))
         taken = bytearray(len(text))
         kept = []
-        for match in sorted(found, key=lambda match: (match.begin - match.end, match.begin)):
+        for match, sure in seen:
             if not any(taken[match.begin : match.end]):
                 taken[match.begin : match.end] = b"\1" * (match.end - match.begin)
-                kept.append(match)
+                kept.append((match, sure))
         return sorted(kept)
+
+    def _seen(self, text: str) -> Iterator[tuple[Match, bool]]:
+        tokens = [(found.start(), found.end(), _key(found[0])) for found in _TOKEN.finditer(text)]
+        for first, (begin, _, _) in enumerate(tokens):
+            node: _Node | None = self._root
+            for _, end, key in tokens[first:]:
+                node = node.following.get(key) if node else None
+                if node is None:
+                    break
+                for written, word in node.forms:
+                    if _is_whole(text, begin, end) and _may_be(text[begin:end], written):
+                        yield Match(begin, end, word, written != word), _is_sure(text, begin, end, written, word)
 
 
 @lru_cache(maxsize=1024)
@@ -86,6 +148,66 @@ def finder(words: tuple[str, ...]) -> Finder:
     return Finder(words)
 
 
-def _body(written: str, word: str) -> str:
-    body = re.sub(r"['\u2019]", r"['\\u2019]", r"\s+".join(re.escape(part) for part in written.split()))
-    return f"(?-i:{body})" if len(word) > 1 and word.isupper() else body
+def _key(token: str) -> str:
+    return " " if token.isspace() else _one_form(token).casefold()
+
+
+def _one_form(text: str) -> str:
+    plain = text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'")
+    return spaced(plain)
+
+
+def _is_whole(text: str, begin: int, end: int) -> bool:
+    before, after = text[begin - 1 : begin], text[end : end + 1]
+    if (_in_word(before) and _in_word(text[begin])) or _in_word(after):
+        return False
+    return not _JOINED_BEFORE.search(text[max(0, begin - 2) : begin]) and not _JOINED_AFTER.match(text, end)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or "\u0300" <= character <= "\u036f"
+
+
+def _is_abbreviation(word: str) -> bool:
+    return len(word) > 1 and any(map(str.isupper, word)) and not any(map(str.islower, word.removesuffix("s")))
+
+
+def _may_be(said: str, written: str) -> bool:
+    """Abbreviations are looked for as they are written; of other words any case is of interest."""
+    return not _is_abbreviation(written) or _one_form(said) == _one_form(written)
+
+
+def _is_sure(text: str, begin: int, end: int, written: str, word: str) -> bool:
+    if written != word and not word.islower() and not _is_abbreviation(word):
+        return False
+    return _is_cased(text, begin, end, written) and not _in_longer_name(text, begin, end, word)
+
+
+def _is_cased(text: str, begin: int, end: int, word: str) -> bool:
+    said, written = _one_form(text[begin:end]), _one_form(word)
+    if said == written or (said.isupper() and sum(map(str.isalpha, said)) > 1):
+        return True
+    return said[1:] == written[1:] and written[0].islower() and begins_sentence(text, begin)
+
+
+def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
+    said = text[begin:end]
+    if said.islower() or (said.isupper() and not _is_abbreviation(word)):
+        return False
+    after = _NEXT.match(text, end)
+    if after and after[1].isupper():
+        return True
+    return not begins_sentence(text, begin) and _ends_in_name(text, begin, article=said[0].islower())
+
+
+def _ends_in_name(text: str, begin: int, article: bool) -> bool:
+    """Whether what stands before a name is part of it. `article`: the name brings its own ("the United States")."""
+    far = max(0, begin - _FAR)
+    before = _CAPITAL_BEFORE.search(text[far:begin])
+    if before is None or not before[1][0].isupper() or before[1] == "I":
+        return False
+    if before[2].isspace() and article:
+        return False
+    if before[2] == "-" or not begins_sentence(text, far + before.start()):
+        return True
+    return before[2].isspace() and before[1].rstrip(".").lower() in _NAMING.split()

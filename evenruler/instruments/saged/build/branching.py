@@ -1,24 +1,23 @@
 """Counterfactual branching: what a root text says about one concept, said about others (SAGED, 2.3).
 
-Words are found as `evenruler.text.whole_words` says; the replacement of a plural is made a plural.
+Words are found as `evenruler.text.whole_words` says.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
 from evenruler.instruments.saged.declare.replacements import Replacements
 from evenruler.text.articles import article_for
-from evenruler.text.whole_words import Match, finder
+from evenruler.text.whole_words import Match, begins_sentence, finder
 
 Shape = Literal["as given", "capital", "capitals"]
 
 _ARTICLE = re.compile(r"\b(an?|the)\s+\Z", re.IGNORECASE)
 _LONGEST_ARTICLE = 20  # characters, its white space included
-_OPENING = " \t\r\n\f\v\u00a0\"'()[]*-\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2022"
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Gen|Sen|Gov|No|vs|cf|ca|e\.g|i\.e)|\b[A-Z])\.\Z")
+_POSSESSIVE = re.compile(r"['\u2019][sS](?!\w)")
 _QUOTE = re.compile(r"(?<!\w)['\u2018]\w")
 
 
@@ -54,7 +53,8 @@ def branch(text: str, replacements: Replacements) -> Branched:
 
     Capitals are kept: all of them, or the first one of a sentence or of a word that the map has in lower case; a name
     keeps its own anywhere. "a" and "an" follow the replacement, a "the" that the replacement brings is left out after
-    an article, and a bare apostrophe after an s gets its s where the replacement does not end in one.
+    an article. A possessive has the form that its name asks for: "'s", but after an s a bare apostrophe where the name
+    is plural in form (`is_plural`) or where the text had one ("Paris's", "the Netherlands'", "the smiths'").
 
     Returns:
         The branched text with its spans, which hold articles and apostrophes that changed.
@@ -97,12 +97,12 @@ def _place(text: str, match: Match) -> _Place:
     shape: Shape = "as given"
     if written.isupper() and sum(map(str.isalpha, written)) > 1 and not match.word.isupper():
         shape = "capitals"
-    elif written[0].isupper() and (match.word[0].islower() or _begins_sentence(text, begin)):
+    elif written[0].isupper() and (match.word[0].islower() or begins_sentence(text, begin)):
         shape = "capital"
     article, article_begin = "", begin
     before = _ARTICLE.search(text, max(0, begin - _LONGEST_ARTICLE), begin)
     # The A of "grade A pears" is a letter.
-    if before and (before[1] != "A" or shape == "capitals" or _begins_sentence(text, before.start())):
+    if before and (before[1] != "A" or shape == "capitals" or begins_sentence(text, before.start())):
         article, article_begin = before[1], before.start()
     bare = (
         written[-1] in "sS"
@@ -111,14 +111,6 @@ def _place(text: str, match: Match) -> _Place:
         and not _QUOTE.search(text, 0, begin + 1)  # else it may close a quotation
     )
     return _Place(match, shape, article, article_begin, bare)
-
-
-def _begins_sentence(text: str, begin: int) -> bool:
-    before = text[:begin].rstrip(_OPENING)
-    between = text[len(before) : begin]
-    if not before or between.count("\n") > 1:
-        return True
-    return before[-1] in ".!?…" and any(map(str.isspace, between)) and not _ABBREVIATION.search(before[-8:])
 
 
 def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> Branched:
@@ -149,11 +141,24 @@ def _replacement(text: str, place: _Place, replacements: Replacements, done: int
     if bare_apostrophe and new[-1] not in "sS":
         new += text[end] + ("S" if shape == "capitals" else "s")
         end += 1
+    elif is_plural(given, replacements.words.values()) and _POSSESSIVE.match(text, end):
+        new += text[end]
+        end += 2
     right = _article(article, given, shape) if article else ""
     if right != article:
         new = right + text[article_begin + len(article) : begin] + new
         begin = article_begin
     return begin, end, new
+
+
+def is_plural(name: str, names: Iterable[str]) -> bool:
+    """Whether a replacement is plural in form: it ends in s, and has "the" (the Netherlands) or is another one with s.
+
+    A word in lower case that ends in s is taken for a plural unless it ends in ss.
+    """
+    if not name.endswith("s") or name.endswith("ss"):
+        return False
+    return name[:4].lower() == "the " or name.split()[-1].islower() or name[:-1] in names
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.build.branching import Branched, Span, branches
+from evenruler.instruments.saged.build.fitting import NOTHING, unfit
 from evenruler.instruments.saged.build.sampling import balanced_sample
 from evenruler.instruments.saged.build.splitting import split
 from evenruler.instruments.saged.declare import FAMILY
@@ -14,6 +15,7 @@ from evenruler.instruments.saged.declare.replacements import Replacements, check
 from evenruler.instruments.saged.declare.source import Assembling, Branching, Source
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
+from evenruler.text.whole_words import finder
 
 Row = dict[str, Any]
 Questions = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[str, str]]]
@@ -33,11 +35,41 @@ class Rows:
 
 @dataclass(frozen=True)
 class _Item:
-    """A root: its sentence, and the prompt made of it. `cut`: where a prompt that is the sentence's beginning ends."""
+    """A root: its sentence, and the prompt made of it.
+
+    Attributes:
+        cut: Where a prompt that is the sentence's beginning ends.
+        unfit: The branches that it has no row in, and why.
+    """
 
     sentence: Row
     prompt: str
     cut: int | None
+    unfit: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Root:
+    """A concept that items are about, how it is branched, and the words of it and of the others."""
+
+    maps: Mapping[str, Replacements]
+    own: frozenset[str]
+    others: frozenset[str]
+
+    @classmethod
+    def of(cls, source: Source, root: str, maps: Mapping[str, Replacements]) -> "_Root":
+        own = {*source.keywords_of(root), *(word for branch in maps.values() for word in branch.words)}
+        others = {word for concept in source.concepts if concept != root for word in source.keywords_of(concept)}
+        given = {word for branch in maps.values() for word in branch.words.values()}
+        return cls(maps, frozenset(own), frozenset(others | {word.removeprefix("the ") for word in given}))
+
+    def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
+        """The branches that there can be no row in, and why."""
+        found = unfit(sentence["sentence"], sentence["keyword"], self.maps, self.own, self.others)
+        for branch, replacements in self.maps.items():
+            if not finder(replacements.key).matches(prompt):
+                found.setdefault(branch, f"{NOTHING}: the prompt")
+        return found
 
 
 def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Questions) -> Rows:
@@ -50,7 +82,8 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
         questions: Makes questions, where prompts are such.
 
     Returns:
-        Its rows; every sentence that is in no prompt is rejected with the reason.
+        Its rows; every sentence that is in no prompt is rejected with the reason, and so is every branch that an item
+        cannot have (`concept` is then that of the branch). An item that fits no branch is none.
 
     Raises:
         UserError: A replacement is not possible, or a branched item still holds words of its root.
@@ -62,10 +95,15 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
     rejected = [_rejected(row, method, "its concept is no root") for row in sentences if row["concept"] not in roots]
     for root in roots:
         own = [row for row in sentences if row["concept"] == root]
-        items, left_out = _items(own, source.assemble, questions)
+        about = _Root.of(source, root, maps.get(root, {}))
+        items, left_out = _items(own, source.assemble, questions, about)
         rejected += left_out
         for item in items:
-            prompts += _rows(name, source, item, maps.get(root, {}))
+            prompts += _rows(name, source, item, about)
+            rejected += [
+                _rejected({**item.sentence, "id": _id(name, item.sentence, branch), "concept": branch}, method, reason)
+                for branch, reason in item.unfit.items()
+            ]
     return Rows(prompts, rejected)
 
 
@@ -80,7 +118,9 @@ def _replacements(name: str, source: Source) -> dict[str, dict[str, Replacements
     }
 
 
-def _items(sentences: Sequence[Row], how: Assembling, questions: Questions) -> tuple[list[_Item], list[Row]]:
+def _items(
+    sentences: Sequence[Row], how: Assembling, questions: Questions, about: _Root
+) -> tuple[list[_Item], list[Row]]:
     """As many items as are wanted, in the order of the draw, and the sentences that became none."""
     by_id = {row["id"]: row for row in sorted(sentences, key=lambda row: row["id"])}
     order = balanced_sample(list(by_id), [row["keyword"] for row in by_id.values()], len(by_id), how.seed)
@@ -92,14 +132,17 @@ def _items(sentences: Sequence[Row], how: Assembling, questions: Questions) -> t
     while done < len(drawn) and len(items) < how.per_concept:
         batch = drawn[done : done + how.per_concept - len(items)]
         done += len(batch)
-        for row, (prompt, why_none) in zip(batch, _prompts(batch, how, questions), strict=True):
+        for row, (prompt, rule) in zip(batch, _prompts(batch, how, questions), strict=True):
+            unfit = about.unfit(row, prompt) if prompt else {}
             if prompt in seen:
                 rejected.append(_rejected(row, how.method, "its prompt is that of another item"))
-            elif prompt:
-                seen.add(prompt)
-                items.append(_Item(row, prompt, len(prompt) if how.method == "split" else None))
+            elif not prompt:
+                rejected.append(_rejected(row, how.method, rule))
+            elif unfit and len(unfit) == len(about.maps):
+                rejected.append(_rejected(row, how.method, next(iter(unfit.values()))))
             else:
-                rejected.append(_rejected(row, how.method, why_none))
+                seen.add(prompt)
+                items.append(_Item(row, prompt, len(prompt) if how.method == "split" else None, unfit))
     return items, rejected + [
         _rejected(row, how.method, f"not drawn: {how.per_concept} a concept are enough") for row in drawn[done:]
     ]
@@ -115,9 +158,10 @@ def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Iter
         yield (parts.prompt, "") if parts.continuation else ("", f"cannot be split: {parts.rule}")
 
 
-def _rows(name: str, source: Source, item: _Item, maps: Mapping[str, Replacements]) -> Iterator[Row]:
-    """The root, and what it becomes in every branch."""
+def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
+    """The root, and what it becomes in every branch that it fits."""
     sentence, prompt, cut = item.sentence, item.prompt, item.cut
+    maps = {branch: replacements for branch, replacements in about.maps.items() if branch not in item.unfit}
     root = sentence["concept"]
     baselines = branches(sentence["sentence"], maps)
     if cut is not None:
@@ -127,14 +171,13 @@ def _rows(name: str, source: Source, item: _Item, maps: Mapping[str, Replacement
         prompts = branches(prompt, maps)
     root_id = _id(name, sentence, root)
     yield _row(name, source, item, root, Branched(prompt, ()), Branched(sentence["sentence"], ()), root_id)
-    words = {*source.keywords_of(root), *(word for own in maps.values() for word in own.words)}
     for concept in maps:
         branch = source.branch
         baseline = (
             baselines[concept] if branch and branch.counterfactual_baseline else Branched(sentence["sentence"], ())
         )
         if branch:
-            _refuse_leaks(f"{name}: {concept}", branch, words, prompts[concept], baseline)
+            _refuse_leaks(f"{name}: {concept}", branch, about.own, prompts[concept], baseline)
         yield _row(name, source, item, concept, prompts[concept], baseline, root_id)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evenruler.errors import UserError
 from evenruler.text.plurals import plural_of
-from evenruler.text.whole_words import find, finder, spaced
+from evenruler.text.whole_words import finder, spaced
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Replacements:
 
     Attributes:
         words: Replacement by word.
-        plurals: Replacement by word whose regular plural is replaced too.
+        plurals: Replacement by word of its plural, where that is replaced too.
         key: The words in order: maps with the same key find the same places.
     """
 
@@ -46,9 +46,9 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
             raise UserError(f"{other!r} and {word!r} are one word but for case", where=where, remedy="keep one of them")
     key = tuple(sorted(clean))
     sought = finder(key)
-    plurals = {word: plural_of(clean[word]) for word, plural in sought.forms if plural}
+    plurals = {word: plural_of(clean[word]) for word in sought.plurals}
     held = {
-        word: [match.word for form in (clean[word], plurals.get(word, "")) for match in sought.matches(form)]
+        word: [match.word for form in (clean[word], plurals.get(word, "")) for match in sought.anywhere(form)]
         for word in clean
     }
     _refuse_what_is_held(clean, {word: found for word, found in held.items() if found}, where)
@@ -56,8 +56,8 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
 
 
 def leaks(text: str, words: Iterable[str]) -> list[str]:
-    """The words that still stand in a text, as they were given, each once, in the order of the text."""
-    return list(dict.fromkeys(match.word for match in find(text, words)))
+    """The words that still stand in a text, in any case and as part of any name, each once, in the text's order."""
+    return list(dict.fromkeys(match.word for match in finder(tuple(words)).anywhere(text)))
 
 
 def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[str]], where: str) -> None:

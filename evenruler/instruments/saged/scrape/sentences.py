@@ -1,13 +1,12 @@
 """Sentences of a text, and the keywords that they hold (section 2.1)."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
 from evenruler.text.pipeline import BATCH, pipeline
+from evenruler.text.whole_words import finder, spaced
 
 _PARSED_AT_ONCE = 10_000
 """Characters, about: longer paragraphs are parsed in parts."""
@@ -39,7 +38,6 @@ _MARKS = [
 ]
 _ENDED = re.compile(r"""[.?!\u2026]["'\u2019\u201d\u00bb)\]]*$""")
 _ABBREVIATED = re.compile(r"\b(?:approx|ca|c|cf|e\.g|fig|i\.e|no|nos|pp?|vol|vs)\.$", re.IGNORECASE)
-_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 class Match(NamedTuple):
@@ -71,9 +69,8 @@ def sentences(text: str) -> list[str]:
 def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[Match]:
     """Which sentences hold keywords of which concepts.
 
-    Keywords match as whole words, in any case, possessives included ("Aurelia's"). Where keywords overlap, the one
-    that begins first counts, and of those the longest: "New York" is no place to find "York". The time grows with the
-    sentences, not with the number of keywords.
+    Keywords are found as `evenruler.text.whole_words` says, without plurals that are no keywords. The time grows with
+    the sentences, not with the number of keywords.
 
     Args:
         sentences: Of one page or section. Of equal ones the first counts.
@@ -83,10 +80,11 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
         By sentence, and for each concept in it once, with its first keyword there as `keywords` writes it. A sentence
         about several concepts is listed under each of them.
     """
-    trie = _Node()
+    owners: dict[str, list[tuple[str, str]]] = {}
     for concept, words in keywords.items():
         for word in words:
-            trie.add(word, concept)
+            owners.setdefault(spaced(word), []).append((concept, word))
+    sought = finder(tuple(owners))
     found = []
     seen: set[str] = set()
     for index, sentence in enumerate(sentences):
@@ -94,56 +92,11 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
             continue
         seen.add(sentence)
         first: dict[str, str] = {}
-        for owners in _owners(_tokens(sentence), trie):
-            for concept, keyword in owners.items():
+        for match in sought.matches(sentence):
+            for concept, keyword in owners[match.word] if not match.plural else []:
                 first.setdefault(concept, keyword)
         found += [Match(index, concept, keyword) for concept, keyword in first.items()]
     return found
-
-
-@dataclass
-class _Node:
-    """A trie over tokens. `owners`: the concepts whose keyword ends here, with the keyword as written."""
-
-    following: dict[str, "_Node"] = field(default_factory=dict)
-    owners: dict[str, str] = field(default_factory=dict)
-
-    def add(self, keyword: str, concept: str) -> None:
-        node = self
-        for token in _tokens(keyword.strip()):
-            node = node.following.setdefault(token, _Node())
-        if node is not self:
-            node.owners.setdefault(concept, keyword)
-
-
-def _tokens(text: str) -> list[str]:
-    """Words, marks and spaces, in one form for every way to write them."""
-    plain = unicodedata.normalize("NFC", text).replace("\u2019", "'")
-    return [" " if token.isspace() else token.casefold() for token in _TOKEN.findall(plain)]
-
-
-def _owners(tokens: list[str], trie: _Node) -> Iterator[dict[str, str]]:
-    """The owners of each keyword among the tokens, from the left, the longest first, without overlap."""
-    begin = 0
-    while begin < len(tokens):
-        node, position, end = trie, begin, begin
-        owners: dict[str, str] = {}
-        while position < len(tokens) and (following := node.following.get(tokens[position])):
-            node, position = following, position + 1
-            if node.owners and _ends_a_word(tokens, begin, position):
-                owners, end = node.owners, position
-        if owners:
-            yield owners
-        begin = max(end, begin + 1)
-
-
-def _ends_a_word(tokens: list[str], begin: int, end: int) -> bool:
-    """Whether no word goes on at either end, as one would behind "U.S" in "U.SA"."""
-    return not (end < len(tokens) and _in_word(tokens[end])) and not (begin and _in_word(tokens[begin - 1]))
-
-
-def _in_word(token: str) -> bool:
-    return token[0].isalnum() or token[0] == "_"
 
 
 def _blocks(text: str) -> Iterator[str]:

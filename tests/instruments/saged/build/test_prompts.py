@@ -7,6 +7,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.build.branching import Branched, Span
+from evenruler.instruments.saged.build.fitting import ARTICLE, DOUBTFUL, NOTHING, OTHER
 from evenruler.instruments.saged.build.prompts import _beginning, _outside, counted, rows_of
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
@@ -132,6 +133,32 @@ def test_what_became_no_prompt_is_there_with_its_reason_and_others_take_its_plac
     assert all(
         set(row) == set(REJECTED.names) == {*SENTENCES.names, "variant", "framing", "reason"} for row in built.rejected
     )
+
+
+def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_none_is_no_item() -> None:
+    rows = [
+        sentence("Every apple and orange falls."),
+        sentence("Every apple tree of Apple falls."),
+        sentence("An apple falls."),
+    ]
+    built = rows_of("fruit", domain(), rows, asks)
+    assert [row["baseline"] for row in built.prompts] == ["An apple falls.", "An orange falls.", "A pear falls."]
+    assert {(row["sentence"], row["concept"], row["reason"]) for row in built.rejected} == {
+        ("Every apple and orange falls.", "apple", f"{OTHER}: 'orange'"),
+        ("Every apple tree of Apple falls.", "apple", f"{DOUBTFUL}: 'Apple'"),
+    }
+    maps = {"apple": {"orange": {"Apple": "the Orange", "apple pie": "orange pie"}, "pear": {"Apple": "Pear"}}}
+    concepts = {"apple": {"name": "Apple"}, "orange": {"name": "Orange"}, "pear": {"name": "Pear"}}
+    named = Source.model_validate(domain(replacements=maps).model_dump(by_alias=True) | {"concepts": concepts})
+    (row,) = rows_of("fruit", named, [sentence("In modern Apple wool is dear.")], asks).rejected
+    assert (row["concept"], row["reason"]) == ("orange", f"{ARTICLE}: 'Apple' by 'the Orange'")
+    assert row["id"] != sentence("In modern Apple wool is dear.")["id"]
+
+
+def test_a_prompt_in_which_nothing_is_replaced_is_none() -> None:
+    built = rows_of("fruit", domain("question"), [sentence("Every apple falls.")], lambda *_: [("Does it fall?", "")])
+    assert built.prompts == []
+    assert [row["reason"] for row in built.rejected] == [f"{NOTHING}: the prompt"]
 
 
 def test_a_root_word_that_no_replacement_reaches_is_an_error_unless_allowed() -> None:

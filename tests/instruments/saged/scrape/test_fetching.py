@@ -215,13 +215,13 @@ def test_replacements_that_were_found_branch_without_leaks(
     ]
     rows = built(tmp_path)
     baselines = {name: [row["baseline"] for row in rows if row["concept"] == name] for name in ("boat", "cart")}
-    assert "The boat sails from the port." in baselines["boat"]
-    assert "The cart wheels from the stable." in baselines["cart"]
+    assert "The boat sails from the port." not in baselines["boat"]  # "sails" is a verb there
+    assert not any("waits for a train" in text for text in baselines["boat"])  # another concept
     assert "A CART needs a captain at dusk." in baselines["cart"]
     assert "A cart's crew sleeps on the cart itself." in baselines["cart"]
-    assert len(rows) == 3 * len(baselines["boat"]) == 12
+    assert len(rows) == 3 * len(baselines["boat"]) == 6
     branched = [row["prompt"] + row["baseline"] for row in rows if not row["is_root"]]
-    assert [leaks(text, TRAIN) for text in branched] == [[]] * 8
+    assert [leaks(text, TRAIN) for text in branched] == [[]] * 4
     assert "was found already" in error_of(lambda: list(find(tmp_path, "places", declared, MODELS, answers)))
 
 
