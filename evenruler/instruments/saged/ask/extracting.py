@@ -115,15 +115,19 @@ class _Columns:
         """By `FEATURES`; what was added is forgotten."""
         if not self._names:
             return pd.DataFrame({column: [] for column in FEATURES.names})
-        words = replies.frame.astype(dict.fromkeys(_WORDS, "category"))
         names, of = np.unique(self._names, return_inverse=True)
         features = np.repeat(of.astype(np.int32), [len(rows) for rows in self._rows])
-        found = words.iloc[_emptied(self._rows)].reset_index(drop=True)
-        found["feature"] = pd.Categorical.from_codes(features, pd.Index(names.tolist()))
+        found: dict[str, Any] = {"feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))}
+        del features
         for name, parts in self._numbers.items():
             found[name] = _emptied(parts)
         found["reason"] = union_categoricals(self._reasons, sort_categories=True)
-        return found[list(FEATURES.names)]
+        self._reasons.clear()
+        rows = _emptied(self._rows)
+        for name in _WORDS:
+            found[name] = pd.Categorical(replies.frame[name]).take(rows)
+        found["repetition"] = replies.frame["repetition"].to_numpy()[rows]
+        return pd.DataFrame({name: found[name] for name in FEATURES.names}, copy=False)
 
 
 def _emptied(parts: list[Any]) -> NDArray[Any]:
