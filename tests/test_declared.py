@@ -187,7 +187,7 @@ class TestOtherParts:
 
     def test_intervals(self, declared) -> None:
         assert declared().resampling == Resampling(0.9, 2000, 5)
-        assert declared(("diagnosis: {level: 0.9, seed: 5}\n", "")).resampling == Resampling(0.95, 2000, 0)
+        assert declared(("diagnosis: {level: 0.9, seed: 5}\n", "")).resampling == Resampling(0.95, 2000, 20)
 
     def test_a_section_with_a_mistake_hinders_only_who_reads_it(self, declared, error_of) -> None:
         found = declared(("level: 0.9", "level: 9"))

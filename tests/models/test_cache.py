@@ -26,7 +26,7 @@ TEXTS = [
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(engine, "device", lambda: "cpu")
+    monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
 
 
 @pytest.fixture

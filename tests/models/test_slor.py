@@ -21,7 +21,7 @@ def _small_batches(monkeypatch) -> None:
     """So few positions go into a batch that the texts fill several, and the longest alone is more than one holds."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(engine, "device", lambda: "cpu")
+    monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
 
 
 @pytest.fixture

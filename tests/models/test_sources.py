@@ -221,7 +221,10 @@ class TestPackages:
     def test_a_package_that_is_not_installed(self, store, error_of) -> None:
         line = error_of(sources.locate, "tiny", entry(source="package:no_such_weights/model"), store)
 
-        assert line == "params.yaml: models.tiny: the package 'no_such_weights' is not installed; run `make setup`"
+        assert (
+            line
+            == "params.yaml: models.tiny: the package 'no_such_weights' is not installed; install it; in a clone `make setup` does"
+        )
 
     def test_a_package_inside_one_that_is_not_installed(self, store, error_of) -> None:
         line = error_of(sources.locate, "tiny", entry(source="package:no_such.weights/model"), store)
@@ -235,7 +238,7 @@ class TestPackages:
             sources.locate, "tiny", entry(source="package:tiny_file/other.gguf", sha256=sha256_of(b"")), store
         )
 
-        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; mend `source`"
+        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; mend the name of the source"
 
     def test_a_folder_of_a_package_is_used_where_it_lies(self, tmp_path, store, monkeypatch) -> None:
         monkeypatch.syspath_prepend(tmp_path / "site")
@@ -249,7 +252,7 @@ class TestFolders:
     @pytest.mark.parametrize(
         ("missing", "said"),
         [
-            ("config.json", "no config.json; point `source` at a saved model"),
+            ("config.json", "no config.json; name the folder of a saved model"),
             ("model.safetensors", "no weights (*.safetensors); save the model there"),
             ("tokenizer.json", "no tokenizer; save the model's tokenizer there too"),
         ],
@@ -267,7 +270,7 @@ class TestFolders:
     def test_no_such_folder(self, tmp_path, store, error_of) -> None:
         line = error_of(sources.locate, "tiny", entry(source=f"local:{tmp_path}/none"), store)
 
-        assert line == f"params.yaml: models.tiny: {tmp_path}/none: no such file or folder; mend `source`"
+        assert line == f"params.yaml: models.tiny: {tmp_path}/none: no such file or folder; mend the name of the source"
 
     def test_a_home_folder_may_be_written_short(self, llama_folder, store, monkeypatch) -> None:
         monkeypatch.setenv("HOME", str(llama_folder.parent))

@@ -163,12 +163,23 @@ class TestPlace:
         assert cache_root() == tmp_path / "elsewhere"
         assert (tmp_path / "elsewhere" / "rows.sqlite").exists()
 
-    def test_or_else_under_cache_here(self, tmp_path, monkeypatch) -> None:
+    def test_or_else_under_cache_of_the_repository(self, tmp_path, monkeypatch) -> None:
         monkeypatch.delenv("EVENRULER_CACHE", raising=False)
+        (tmp_path / "params.yaml").touch()
+        (tmp_path / "below").mkdir()
         monkeypatch.chdir(tmp_path)
 
         assert RowStore().root == Path(".cache")
         assert (tmp_path / ".cache" / "rows.sqlite").exists()
+        monkeypatch.chdir(tmp_path / "below")
+        assert RowStore().root == tmp_path / ".cache"
+
+    def test_and_outside_a_repository_in_that_of_the_user(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.delenv("EVENRULER_CACHE", raising=False)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+        monkeypatch.chdir(tmp_path)
+
+        assert RowStore().root == tmp_path / "own" / "evenruler"
 
 
 NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}

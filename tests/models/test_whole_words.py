@@ -191,7 +191,7 @@ class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
         monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=64, sequences=4, replies=4))
-        monkeypatch.setattr(engine, "device", lambda: "cpu")
+        monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])
     def open_model(self, request, llama_folder, tmp_path):

@@ -3,6 +3,7 @@
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.card import card as card_of
 from evenruler.instruments.framing.card import words as card
+from evenruler.instruments.framing.declare.headings import of_factors
 from evenruler.instruments.framing.declare.settings import Settings
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.instrument import Card
@@ -48,7 +49,7 @@ def test_a_score_is_read_with_its_direction_in_words() -> None:
 
 
 def test_figures_are_those_of_the_factors() -> None:
-    assert [(figure, meaning) for figure, _, meaning in card.figures(hair())] == [
+    assert [(column.figure, column.meaning) for column in of_factors(hair().factors)] == [
         ("shift probability", "mean of the effects, from 0 to 1 (interval: bootstrap over stimuli)"),
         ("effect: salience", "mean APD with and without the cue (the prompt names gender), mean over tasks"),
         ("effect: instruction", "mean APD with and without the cue (the prompt gives a task), mean over tasks"),

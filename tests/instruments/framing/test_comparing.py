@@ -235,7 +235,7 @@ def test_a_single_model_and_stimulus_has_no_interval() -> None:
         assert found.loc[method, ["difference", "low", "high", "p"]].isna().all(axis=None)
         assert set(found.loc[method, "reason"]) == {"a single stimulus has no spread to judge by"}
     assert found.loc["bootstrap", ["low", "high"]].isna().all(axis=None)
-    assert set(found.loc["bootstrap", "reason"]) == {"a single value has no interval"}
+    assert set(found.loc["bootstrap", "reason"]) == {"no interval: fewer than 5 stimuli"}
 
 
 @pytest.mark.parametrize("models", [2, 6])

@@ -26,6 +26,14 @@ def rows(cells: Cells = CELLS, **more: str) -> pd.DataFrame:
     return distributions(cells, classes=["he", "she"], **more)
 
 
+def thrice(cells: Cells) -> Cells:
+    """Three stimuli like each: as many as an interval takes."""
+    return {
+        cell: {f"{name}-{i}": shares for name, shares in stimuli.items() for i in range(3)}
+        for cell, stimuli in cells.items()
+    }
+
+
 def figures_of(measured: pd.DataFrame, counted: pd.DataFrame | None = None) -> pd.DataFrame:
     moved = effects(measured if counted is None else counted, FACTORS)
     return figuring.figures_of(moved, measured, FACTORS, RESAMPLING).set_index("figure")
@@ -48,19 +56,19 @@ def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
 
 
 def test_a_stimulus_is_drawn_with_all_its_tasks_and_factors() -> None:
-    found = figures_of(rows())
+    found = figures_of(rows(thrice(CELLS)))
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.
-    together = bootstrap(np.mean, [0.3, 0.2], level=0.9, n=80, seed=3)
+    together = bootstrap(np.mean, [0.3, 0.3, 0.3, 0.2, 0.2, 0.2], level=0.9, n=80, seed=3)
     probability = found.loc["shift probability"]
     assert (probability["low"], probability["high"]) == pytest.approx((together.low, together.high), abs=1e-12)
-    of_salience = bootstrap(np.mean, [0.5, 0.1], level=0.9, n=80, seed=3)
+    of_salience = bootstrap(np.mean, [0.5, 0.5, 0.5, 0.1, 0.1, 0.1], level=0.9, n=80, seed=3)
     salience = found.loc["effect: salience"]
     assert (salience["low"], salience["high"]) == pytest.approx((of_salience.low, of_salience.high), abs=1e-12)
     assert salience["low"] < salience["value"] < salience["high"]
 
 
 def test_a_constant_has_an_interval_of_no_width() -> None:
-    coverage = figures_of(rows()).loc["coverage"]
+    coverage = figures_of(rows(thrice(CELLS))).loc["coverage"]
     assert (coverage["value"], coverage["low"], coverage["high"]) == (0.5, 0.5, 0.5)
 
 
@@ -72,9 +80,8 @@ def test_a_stimulus_may_lack_a_task() -> None:
     # Association now is bald alone, .4; completion (.6 + .2) / 2.
     assert found.loc["effect: salience, association", ["value", "n"]].tolist() == pytest.approx([0.4, 1])
     assert found.loc["effect: salience", ["value", "n"]].tolist() == pytest.approx([0.4, 2])
-    assert found.loc["effect: salience, association", "reason"] == "a single value has no interval"
-    # Draws without bald have no association: of the others, bald twice is .5, one of each .4.
-    assert found.loc["effect: salience", ["low", "high"]].tolist() == pytest.approx([0.4, 0.5])
+    assert found.loc["effect: salience, association", "reason"] == "no interval: fewer than 5 stimuli"
+    assert found.loc["effect: salience", ["low", "high"]].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +97,7 @@ def test_no_feasible_pair_is_null_and_names_the_factor(left, lacking, other) -> 
         assert found.loc[figure, ["value", "low", "high"]].isna().all()
         assert found.loc[figure, "reason"] == f"no two cells differ in {lacking} alone"
     assert found.loc[f"effect: {other}", "value"] == pytest.approx({"salience": 0.4, "instruction": 0.2}[other])
-    assert pd.isna(found.loc[f"effect: {other}", "reason"])
+    assert found.loc[f"effect: {other}", "reason"] == "no interval: fewer than 5 stimuli"
 
 
 def test_a_cell_that_is_left_out_changes_no_other_mean() -> None:
@@ -114,6 +121,7 @@ def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     assert set(found["reason"].dropna()) == {
         "no answer was one of the classes",
         "no two cells differ in instruction alone",
+        "no interval: fewer than 5 stimuli",
     }
     assert found.loc["shift probability", "reason"] == "no answer was one of the classes"
     assert found["value"].dropna().to_dict() == {"coverage": 0.0}
@@ -126,7 +134,7 @@ def test_a_single_stimulus_has_a_value_and_no_interval() -> None:
     assert (probability["value"], probability["n"]) == (pytest.approx(0.3), 1)
     assert pd.isna(probability["low"])
     assert pd.isna(probability["high"])
-    assert probability["reason"] == "a single value has no interval"
+    assert probability["reason"] == "no interval: fewer than 5 stimuli"
 
 
 def test_every_model_configuration_and_metric_has_its_own(tmp_path) -> None:

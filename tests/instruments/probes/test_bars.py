@@ -11,7 +11,7 @@ from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness
 from tests.instruments.probes.known import cube_of
 
-REVERSED = "reversed on it, so that they say the opposite of the others: "
+REVERSED = "a template says the opposite of the others (odd)"
 
 
 def items(**highs: float) -> pd.DataFrame:
@@ -62,11 +62,11 @@ class TestAlpha:
 class TestReversed:
     def test_is_named(self) -> None:
         found = fitness(items(first=0.9, odd=-0.1, last=0.2, no=-0.5), alpha(0.8, 0.9), 0.6)
-        assert (found.unfit, found.doubt) == (f"{REVERSED}odd, no", None)
+        assert (found.unfit, found.doubt) == ("templates say the opposite of the others (odd, no)", None)
 
     def test_before_alpha_is_looked_at(self) -> None:
-        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).unfit == f"{REVERSED}odd"
-        assert fitness(items(odd=-0.1), alpha(None, None), 0.6).unfit == f"{REVERSED}odd"
+        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).unfit == REVERSED
+        assert fitness(items(odd=-0.1), alpha(None, None), 0.6).unfit == REVERSED
 
     def test_a_control_may_be(self) -> None:
         assert fitness(items(first=0.9, control=-0.8), alpha(0.8, 0.9), 0.6).unfit is None
@@ -106,5 +106,5 @@ class TestSharedWords:
 
     def test_a_reversed_item_goes_first_alpha_last(self) -> None:
         words = "young-man young-woman old-man old-woman"
-        assert fitness(items(odd=-0.1), alpha(0.8, 0.9), 0.6, words).unfit == f"{REVERSED}odd"
+        assert fitness(items(odd=-0.1), alpha(0.8, 0.9), 0.6, words).unfit == REVERSED
         assert fitness(FINE, alpha(0.1, 0.2), 0.6, words).unfit is None

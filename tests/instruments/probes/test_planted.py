@@ -193,8 +193,7 @@ class TestWhole:
         for name in ("spread", "r", "slope"):
             assert rows[name]["verdict"] == "instrument unfit"
             assert rows[name]["why"] == (
-                "On this model the instrument fails a bar of its own: reversed on it, so that they say the opposite "
-                "of the others: t3."
+                "On this model the instrument fails a bar of its own: a template says the opposite of the others (t3)."
             )
         items = found["items"].set_index("template")
         assert items.index[items["high"] < 0].tolist() == ["t3"]

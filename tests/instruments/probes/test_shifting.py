@@ -14,6 +14,7 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import after_prefixes
 from evenruler.instruments.probes.build.compiling import Compiled
 from evenruler.instruments.probes.card import words as card
+from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import shifting
 from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.instruments.probes.schemas import PROBES
@@ -371,7 +372,7 @@ class TestCard:
         own = evidence["trades"]["hand"]["m"]
         assert own["level_shift"]["value"] == pytest.approx(math.sqrt(2 / 3) * 0.75)
         assert own["level_shift"]["control"] == own["placebo_level_shift"]["value"] > 0
-        shown = [name for name, _, _ in card.FIGURES]
+        shown = [column.figure for column in headings({})]
         assert {"level_shift", "reordering"} <= set(shown) & set(own)
 
     def test_and_the_words_that_were_put_before(self, source) -> None:

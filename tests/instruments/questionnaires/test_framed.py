@@ -12,6 +12,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
 from evenruler.instruments.questionnaires.build.translating import translate
 from evenruler.instruments.questionnaires.card import words
+from evenruler.instruments.questionnaires.declare.headings import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.tables import write_table
@@ -233,7 +234,7 @@ class TestCard:
     def test_the_figure_stands_in_evidence_and_on_the_card(self, diagnosed) -> None:
         found = evidence(vars(diagnosed({"instruction": unmoved()})))["fear"]["all"]["m0"]
         assert found["level_shift"]["value"] == 0
-        shown = [column.figure for column in words.FIGURES]
+        shown = [column.figure for column in headings({})]
         assert {"level_shift", "reordering"} <= set(shown) & set(found)
 
     def test_and_the_words_that_were_put_before(self) -> None:
