@@ -221,10 +221,8 @@ class TestPackages:
     def test_a_package_that_is_not_installed(self, store, error_of) -> None:
         line = error_of(sources.locate, "tiny", entry(source="package:no_such_weights/model"), store)
 
-        assert (
-            line
-            == "params.yaml: models.tiny: the package 'no_such_weights' is not installed; install it; in a clone `make setup` does"
-        )
+        missing = "params.yaml: models.tiny: the package 'no_such_weights' is not installed"
+        assert line == f"{missing}; install it; in a clone `make setup` does"
 
     def test_a_package_inside_one_that_is_not_installed(self, store, error_of) -> None:
         line = error_of(sources.locate, "tiny", entry(source="package:no_such.weights/model"), store)
