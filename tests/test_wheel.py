@@ -174,6 +174,8 @@ def test_help_and_version_need_no_more(said) -> None:
 
 def test_a_package_that_is_missing_is_one_line(said, tmp_path) -> None:
     line = "error: this needs the package dvc; run `pip install 'evenruler[build]'`\n"
+    assert "there is no git repository here" in said("verify", "framing-age@v1.0.0", status=2)
+    (tmp_path / ".git").mkdir()
     assert said("verify", "framing-age@v1.0.0", status=2) == line
     for name in ("params.yaml", "dvc.yaml"):
         (tmp_path / name).write_text((ROOT / name).read_text())
