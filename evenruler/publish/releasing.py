@@ -14,7 +14,7 @@ from typing import Any
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project.check import check
-from evenruler.project.files import params_yaml
+from evenruler.project.files import edited, params_yaml, write_as_it_was
 from evenruler.project.params import load_params
 from evenruler.publish.difference import Difference, compare
 from evenruler.publish.manifest import read_manifest
@@ -130,7 +130,9 @@ def _write(root: Path, made: Plan, today: datetime.date) -> None:
             releases.update(newest_first)
 
     changelog = root / "data/sources/changelogs" / f"{made.name}.yaml"
-    _edit(root / "params.yaml", version)
+    params = root / "params.yaml"
+    # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
+    write_as_it_was(params, edited(params.read_text(encoding="utf-8"), "versions", version))
     if not changelog.exists():
         changelog.parent.mkdir(parents=True, exist_ok=True)
         changelog.write_text("# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n")
