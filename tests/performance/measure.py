@@ -63,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="smollm2-135m-instruct")
     model = parser.parse_args().model
-    weights = load(model)._folder  # type: ignore[attr-defined]
+    weights = load(model)._folder.resolve()  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         samples = {batch: theirs(weights, folder, batch, "--limit", "200")[0] for batch in BATCHES}
