@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
@@ -18,7 +16,7 @@ from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest, read_manifest
 from evenruler.publish.places import opened
 from evenruler.publish.verifying import PLAN, front_matter, require_unaltered
-from evenruler.tables import read_table
+from evenruler.tables import read_frame
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Benchmark:
     manifest: Manifest
     title: str
     origin: str
-    """`shipped`, `folder`, or the place that was named."""
+    """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and the revision that was named."""
     tables: Tables
     plan: Plan
 
@@ -74,13 +72,12 @@ def _read(folder: Path, place: str) -> Benchmark:
         remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
         raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
     require_unaltered(folder, manifest)
-    tables = {config: read_table(folder / data_file(config)) for config in manifest.rows}
     return Benchmark(
         folder,
         manifest,
         _title(folder),
         _origin(folder, place),
-        {config: _frame(table) for config, table in tables.items()},
+        {config: read_frame(folder / data_file(config)) for config in manifest.rows},
         json.loads((folder / PLAN).read_text(encoding="utf-8")),
     )
 
@@ -91,15 +88,12 @@ def _title(folder: Path) -> str:
     return str((front or {}).get("pretty_name") or folder.name)
 
 
-def _frame(table: object) -> pd.DataFrame:
-    found: pd.DataFrame = table.to_pandas()  # type: ignore[attr-defined]
-    return found
-
-
 def _origin(folder: Path, place: str) -> str:
     if folder.resolve().parent == shipped.benchmarks().resolve():
         return "shipped"
-    return "folder" if Path(place).is_dir() else place
+    if Path(place).is_dir():
+        return "folder"
+    return f"hub:{place}" if "/" in place.rpartition("@")[0] else f"git:{place}"
 
 
 def _newest(repo: str) -> str:

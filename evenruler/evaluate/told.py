@@ -53,7 +53,7 @@ def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
             told = record["why"]
             yield f"    {'':<{width}}  {told}"
     if shown and not any("verdict" in figures[heading.figure] for heading in shown):
-        yield "    No figure here has a control yet, so nothing is said of them."
+        yield "    No figure here has a verdict, so nothing is said of them."
 
 
 def _explained(headings: Sequence[Heading], result: Result) -> Iterator[str]:

@@ -28,7 +28,7 @@ class MeasuredBenchmark(Strict):
     title: Text
     family: Text
     origin: Text
-    """`shipped`, `folder`, or `hub:USER/REPO@TAG`."""
+    """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
     content_sha256: Text
     """Of the rows, as in `manifest.json`."""
     plan_sha256: Text

@@ -124,7 +124,7 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
         assert commit in newest
     by_tag, by_head = user.result("tiny-first", name, "+quick+limit-5"), user.result("tiny", name, "+quick+limit-5")
     assert by_tag["model"]["revision"] == by_head["model"]["revision"] == commit
-    assert by_tag["benchmark"]["origin"] == by_head["benchmark"]["origin"] == "org/ruler@v0.1.0"
+    assert by_tag["benchmark"]["origin"] == by_head["benchmark"]["origin"] == "hub:org/ruler@v0.1.0"
     user.run("measure", f"local:{tiny}", "--with", name, *words, "--name", "local")
     of_folder = user.result("local", name, "+quick+limit-5")["figures"]["seed"]["local"]
     assert by_tag["figures"]["seed"]["tiny-first"] == by_head["figures"]["seed"]["tiny"] == of_folder
