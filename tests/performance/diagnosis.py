@@ -14,9 +14,10 @@ import time
 import numpy as np
 import pandas as pd
 
+from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.comparing import adjusted
-from evenruler.instruments.saged.diagnose.diagnosis import diagnose
+from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45
 
@@ -63,9 +64,11 @@ def main() -> None:
     arguments = parser.parse_args()
     features, replies, prompts = tables(arguments.features, arguments.all_baselines)
     settings = Disparities(permutations=1000, headline_permutations=arguments.headline, resamples=1000)
+    again, said = (pd.DataFrame(columns=schema.names) for schema in (schemas.FRAMED, schemas.BASELINES))
+    of = Measured("countries", features, said, replies, prompts, again)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.perf_counter(), time.process_time()
-    found = diagnose("countries", features, replies, prompts, None, [], settings, 0.95, 0)
+    found = diagnose(of, {}, {}, settings, 0.95, 0)
     disparities = adjusted(found["compared"])
     seconds, own = time.perf_counter() - start[0], time.process_time() - start[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

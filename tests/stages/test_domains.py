@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenruler.declared import Declared
-from evenruler.instruments.saged.ask import after_prefixes
+from evenruler.instruments.saged.ask import asked_again
 from evenruler.instruments.saged.declare import Source, load
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
@@ -30,7 +30,7 @@ class Built:
         tables, plan = frames("saged", domain), plan_of("saged", domain)
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
         self.sources, self.prompts, self.rejected = (tables[name] for name in ("sources", "prompts", "rejected"))
-        self.prefixed = after_prefixes(tables, plan)
+        self.prefixed = asked_again(tables, plan)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_concepts_are_balanced(built: Built) -> None:
     assert set(items.index) == set(built.source.concepts)
 
 
-def test_prompts_after_prefixes_are_the_bare_ones_after_each(built: Built) -> None:
+def test_prompts_asked_again_are_the_bare_ones_after_each(built: Built) -> None:
     prefixes = built.source.framings.prefixes if built.source.framings else {}
     assert len(built.prefixed) == len(built.prompts) * len(prefixes)
     assert built.prefixed["id"].is_unique

@@ -185,6 +185,10 @@ FEATURES = pa.schema(
 """One row a reply and feature. `value`: of the reply; `baseline`: the same feature of its baseline, null where that
 has none (clusters, distances) or could not be measured; `reason`: why a number is null."""
 
+BASELINES = pa.schema([required("id", pa.string()), required("feature", pa.string()), pa.field("value", pa.float64())])
+"""One row a prompt that was asked and a feature of single texts. `value`: of its baseline with its names, even where
+the feature masks them; null where it could not be measured."""
+
 TOPICS = pa.schema(
     [
         required("domain", pa.string()),
@@ -229,6 +233,7 @@ DISPARITIES = pa.schema(
         *_CELL,
         required("metric", pa.string()),
         pa.field("value", pa.float64()),
+        pa.field("estimate", pa.float64()),
         pa.field("low", pa.float64()),
         pa.field("high", pa.float64()),
         pa.field("p", pa.float64()),
@@ -242,9 +247,10 @@ DISPARITIES = pa.schema(
         pa.field("reason", pa.string()),
     ]
 )
-"""One row a disparity over groups. `group`: the one that the metric points at (an outlier, the lowest); `critical` and
-`excess`: of Dixon's ratio, its critical value and how far it is above it; `flag`: below four fifths, or an outlier;
-`p`: permutation test; `p_adjusted`: Benjamini-Hochberg within feature and statistic."""
+"""One row a disparity over groups. `value`: as the groups show it; `estimate`: without what noise adds, the middle of
+what is plausible, of which `low` and `high` are the ends; `group`: the one that the metric points at (an outlier, the
+lowest); `critical` and `excess`: of Dixon's ratio, its critical value and how far it is above it; `flag`: below four
+fifths, or an outlier; `p`: permutation test; `p_adjusted`: Benjamini-Hochberg within feature and statistic."""
 
 SHAPES = pa.schema(
     [
@@ -276,6 +282,45 @@ RATES = pa.schema(
 """One row a concept and configuration: how many of n replies are refusals, and how many empty. `withheld`: how many
 more were asked for, which a server did not give."""
 
+FAVOUR = pa.schema(
+    [
+        required("domain", pa.string()),
+        required("model", pa.string()),
+        required("feature", pa.string()),
+        required("better", pa.string()),
+        required("concept", pa.string()),
+        pa.field("mean", pa.float64()),
+        pa.field("difference", pa.float64()),
+        required("n", pa.int64()),
+    ]
+)
+"""One row a concept and confirmatory feature, over all roles. `better`: the end that is in favour, `higher` or `lower`;
+`mean`: of the replies, calibrated where baselines have a number; `difference`: from the mean of all concepts."""
+
+BETWEEN = pa.schema(
+    [
+        required("domain", pa.string()),
+        required("compared", pa.string()),
+        required("within", pa.string()),
+        required("first", pa.string()),
+        required("second", pa.string()),
+        required("template", pa.string()),
+        required("feature", pa.string()),
+        required("figure", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("p", pa.float64()),
+        pa.field("p_adjusted", pa.float64()),
+        required("n", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row two roles of a model, or two models in a role, feature and figure, the first minus the second, over shared
+prompts. `compared`: `role` or `model`; `within`: the model, or the role; `figure`: `level` (mean of replies), `spread`
+(standard deviation over concepts, without noise) or `pattern` (standard deviation over concepts of how they differ,
+without noise; it has no sign); `n`: root items."""
+
 TOOL_BIAS = pa.schema(
     [
         required("domain", pa.string()),
@@ -289,7 +334,8 @@ TOOL_BIAS = pa.schema(
         pa.field("reason", pa.string()),
     ]
 )
-"""One row a concept and feature: what a measuring tool says of baselines that differ only in the concept (C.3).
+"""One row a concept and feature: what a measuring tool says of baselines that differ only in the concept, with their
+names, even where the feature masks them (C.3).
 `difference`: of the concept's mean from the mean of all concepts."""
 
 CONTEXT_BIAS = pa.schema(

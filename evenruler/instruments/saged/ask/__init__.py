@@ -7,15 +7,15 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask.extracting import extract, replies_of
+from evenruler.instruments.saged.ask.extracting import baselines_of, extract, replies_of
 from evenruler.instruments.saged.ask.features import Replies, scorer_prompts
 from evenruler.instruments.saged.ask.masking import names_of
 from evenruler.instruments.saged.ask.measuring import NEW_TOKENS, Answered
-from evenruler.instruments.saged.ask.prompts import after_prefixes, asked_of
-from evenruler.instruments.saged.declare.settings import EMBEDDED, OPERATION_OF, Feature
+from evenruler.instruments.saged.ask.prompts import RESEEDED, asked_again, asked_of
+from evenruler.instruments.saged.declare.settings import OPERATION_OF, Feature
 from evenruler.text.refusals import is_empty, is_refusal
 
-__all__ = ["ANSWERS", "after_prefixes", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "RESEEDED", "asked_again", "features_of", "limited", "requests", "scores"]
 
 ANSWERS: dict[str, pa.Schema] = {
     "replies": schemas.REPLIES,
@@ -38,7 +38,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         return []
     if "replies" not in answers:
         return _of_subject(asked_of(tables, plan, subject), plan)
-    return _of_tools(plan, answers, replies_of(*_replies(tables, plan, answers, subject), names_of(tables["prompts"])))
+    prompts, generations = _replies(tables, plan, answers, subject)
+    masked = replies_of(prompts, generations, names_of(tables["prompts"]))
+    return _of_tools(plan, answers, [masked, baselines_of(prompts, generations)])
 
 
 def _of_subject(asked: pd.DataFrame, plan: Plan) -> list[Request]:
@@ -53,34 +55,38 @@ def _of_subject(asked: pd.DataFrame, plan: Plan) -> list[Request]:
     return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
 
 
-def _of_tools(plan: Plan, answers: Tables, replies: Replies) -> list[Request]:
-    """Each tool is asked about each distinct text once, whatever features name it."""
-    found, texts = [], replies.texts
+def _of_tools(plan: Plan, answers: Tables, read: Sequence[Replies]) -> list[Request]:
+    """Each tool is asked about each distinct text once, whatever features name it.
+
+    Args:
+        plan: Of the domain.
+        answers: So far.
+        read: Replies beside baselines; and the baselines with their names, which embedders do not read.
+    """
+    found = []
     for operation, by in dict.fromkeys(tools_of(plan)):
+        own = [
+            feature
+            for feature in features_of(plan).values()
+            if OPERATION_OF.get(feature.kind) == operation and (feature.model or plan["embedder"]) == by
+        ]
         if operation == "embed" and "embeddings" not in answers:
-            read = _embedded(plan, replies, by)
-            found.append(Request("embeddings", "embed", _rows(by, "text", read), {"text": read}, by=by))
+            texts = _texts(own, read[:1])
+            found.append(Request("embeddings", "embed", _rows(by, "text", texts), {"text": texts}, by=by))
         if operation == "classify" and "classifications" not in answers:
+            texts = _texts(own, read)
             rows = _rows(by, "text", texts)
             found.append(Request("classifications", "classify", rows, {"text": texts}, {"whole": True}, by))
         if operation == "generate" and "scored" not in answers:
-            prompts = _of_scorer(plan, replies, by)
+            prompts = list(dict.fromkeys(p for each in read for feature in own for p in scorer_prompts(feature, each)))
             settings = {"new_tokens": NEW_TOKENS, "temperature": 0}
             found.append(Request("scored", "generate", _rows(by, "prompt", prompts), {"prompt": prompts}, settings, by))
     return [request for request in found if len(request.rows)]
 
 
-def _embedded(plan: Plan, replies: Replies, by: str) -> list[str]:
-    """The distinct texts that an embedder reads, as the features that name it do: masked or whole."""
-    own = [feature for feature in features_of(plan).values() if feature.kind in EMBEDDED]
-    own = [feature for feature in own if (feature.model or plan["embedder"]) == by]
-    return list(dict.fromkeys(text for feature in own for text in replies.read(feature)))
-
-
-def _of_scorer(plan: Plan, replies: Replies, by: str) -> list[str]:
-    """What a scorer is asked for all features that name it."""
-    own = [feature for feature in features_of(plan).values() if feature.kind == "scorer" and feature.model == by]
-    return list(dict.fromkeys(prompt for feature in own for prompt in scorer_prompts(feature, replies)))
+def _texts(features: Sequence[Feature], read: Sequence[Replies]) -> list[str]:
+    """The distinct texts that a tool reads, as the features that name it do: masked or whole."""
+    return list(dict.fromkeys(text for each in read for feature in features for text in each.read(feature)))
 
 
 def _rows(by: str, column: str, texts: Sequence[str]) -> pd.DataFrame:
@@ -97,7 +103,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
         subject: Who replied.
 
     Returns:
-        `features`, `topics` and `generations`, by `schemas`.
+        `features`, `topics`, `baselines` and `generations`, by `schemas`.
 
     Raises:
         UserError: Weights of labels do not fit the labels of a classifier.
@@ -105,7 +111,12 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
     found = extract(prompts, generations, features_of(plan), models, names)
-    return {"features": found.features, "topics": found.topics, "generations": generations}
+    return {
+        "features": found.features,
+        "topics": found.topics,
+        "baselines": found.baselines,
+        "generations": generations,
+    }
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -136,7 +147,7 @@ def tools_of(plan: Plan) -> list[tuple[str, str]]:
 def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every prompt, bare and after a prefix, with its baseline, and the replies to those that were asked."""
     bare = tables["prompts"][["id", "concept", "baseline"]].assign(domain=plan["name"])
-    after = after_prefixes(tables, plan)
+    after = asked_again(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
     return prompts, _generations(answers["replies"], subject)

@@ -13,12 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Replies, opened
+from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Measure, Replies, opened
 from evenruler.instruments.saged.ask.masking import masked
 from evenruler.instruments.saged.ask.measuring import Models
-from evenruler.instruments.saged.declare.settings import Feature
-from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
+from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
+from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.progress import note
+from evenruler.tables.schemas import BARE
 from evenruler.text.refusals import is_empty
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
@@ -35,6 +36,8 @@ class Extracted:
     categories, in order of the alphabet."""
     topics: pd.DataFrame
     """By `TOPICS`; `feature` is the name that the cluster has in `features`."""
+    baselines: pd.DataFrame
+    """By `BASELINES`: what each tool says of the baselines that were asked about, with their names."""
 
 
 def extract(
@@ -72,7 +75,28 @@ def extract(
         for column in measured.columns:
             columns.add(column)
         topics += measured.topics
-    return Extracted(columns.table(replies), pd.DataFrame(topics, columns=TOPICS.names))
+    tools = {name: measure for name, measure in measures.items() if features[name].kind in OF_TEXTS}
+    said = _of_baselines(baselines_of(prompts, generations), tools)
+    return Extracted(columns.table(replies), pd.DataFrame(topics, columns=TOPICS.names), said)
+
+
+def _of_baselines(baselines: Replies, tools: Mapping[str, Measure]) -> pd.DataFrame:
+    """What tools say of baselines as they stand."""
+    frames = [
+        baselines.frame[["id"]].assign(feature=name, value=measure(baselines).columns[0].value)
+        for name, measure in tools.items()
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=BASELINES.names)
+
+
+def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame) -> Replies:
+    """The baselines of the bare prompts that were asked as if they were replies, with their names.
+
+    Arguments as for `extract`.
+    """
+    asked = generations[generations["framing"] == BARE].drop_duplicates("id", ignore_index=True)
+    of_prompt = prompts.drop_duplicates("id").set_index("id")["baseline"]
+    return replies_of(prompts, asked.assign(generation=of_prompt.loc[asked["id"]].to_numpy()))
 
 
 def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence[str] = ()) -> Replies:

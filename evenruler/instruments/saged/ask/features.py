@@ -48,11 +48,11 @@ class Replies:
 
     def read(self, feature: Feature) -> list[str]:
         """The texts as a feature reads them."""
-        return self.masked if feature.masks else self.texts
+        return self.masked if feature.mask else self.texts
 
     def embeddings(self, embedder: Embedder, feature: Feature) -> Floats:
         """[texts, dimensions] of each distinct text as a feature reads it, embedded once."""
-        key = (embedder.name, feature.masks)
+        key = (embedder.name, feature.mask)
         if key not in self.known:
             found = embedder.embed(self.read(feature)) if self.texts else np.zeros((0, 1))
             self.known[key] = np.asarray(found, dtype=np.float64)
@@ -121,7 +121,7 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
 
 
 def _lexicon(name: str, feature: Feature, models: Models) -> Measure:
-    return lambda replies: _of_texts(name, replies, compound(replies.texts), "")
+    return lambda replies: _of_texts(name, replies, compound(replies.read(feature)), "")
 
 
 def _classifier(name: str, feature: Feature, models: Models) -> Measure:
@@ -131,7 +131,7 @@ def _classifier(name: str, feature: Feature, models: Models) -> Measure:
         if not replies.texts:  # nothing was asked, so that the labels are not known
             return _of_texts(name, replies, np.zeros(0), TOO_LONG)
         weights = np.array(feature.weights(name, classifier.labels), dtype=np.float64)
-        numbers = classifier.probabilities(replies.texts) @ weights + feature.offset
+        numbers = classifier.probabilities(replies.read(feature)) @ weights + feature.offset
         return _of_texts(name, replies, numbers, TOO_LONG)
 
     return measure
@@ -236,7 +236,7 @@ def _scored(feature: Feature, replies: Replies) -> tuple[Places, Places, NDArray
 
 
 def _questions(feature: Feature, replies: Replies, pairs: Places) -> list[str]:
-    texts = replies.texts
+    texts = replies.read(feature)
     return [asked(str(feature.question), texts[text], texts[context]) for text, context in pairs.T]
 
 

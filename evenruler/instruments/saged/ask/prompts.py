@@ -11,6 +11,9 @@ from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE
 
+RESEEDED = "reseeded"
+"""The framing of prompts that are asked once more, as they are, with another seed."""
+
 ASKED = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
 
 
@@ -30,7 +33,7 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
     return asked_replies(
         asked_prompts(tables["prompts"], plan["items"], plan["concepts"]),
-        after_prefixes(tables, plan),
+        asked_again(tables, plan),
         roles,
         {template["template"]: template["text"] for template in plan["templates"]},
         plan["generations"],
@@ -38,11 +41,15 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     )
 
 
-def after_prefixes(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The prompts that are also asked after something, by `schemas.FRAMED`."""
+def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """The prompts that are asked more than in every role and template, by `schemas.FRAMED`.
+
+    After a prefix each, and once more as they are (`RESEEDED`).
+    """
     asked = asked_prompts(tables["prompts"], plan["items"], plan["concepts"])
-    few = asked_prompts(asked, plan["prefixed"], plan["concepts"])
-    return framed(plan["name"], few, plan["prefixes"])
+    after = framed(plan["name"], asked_prompts(asked, plan["prefixed"], plan["concepts"]), plan["prefixes"])
+    again = framed(plan["name"], asked_prompts(asked, plan["reseeded"], plan["concepts"]), {RESEEDED: ""})
+    return pd.concat([after, again], ignore_index=True)
 
 
 def asked_prompts(prompts: pd.DataFrame, items: int, concepts: int) -> pd.DataFrame:
@@ -81,7 +88,8 @@ def asked_replies(
     """One row a reply to ask for.
 
     Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
-    little chance as possible.
+    little chance as possible; so do a prompt and the same after a prefix. `RESEEDED` ones draw as further repetitions
+    would.
 
     Args:
         prompts: The prompts that are asked.
@@ -96,7 +104,8 @@ def asked_replies(
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]
-    before = framed[["id", "root_id", "framing"]].assign(prompt=framed["before"] + " " + framed["bare_id"].map(texts))
+    whole = (framed["before"] + " " + framed["bare_id"].map(texts)).str.removeprefix(" ")
+    before = framed[["id", "root_id", "framing"]].assign(prompt=whole)
     first = (next(iter(roles)), next(iter(templates)))
     rows = [
         (key, framing, role, template, repetition, system, text.replace(PROMPT, prompt), own)
@@ -108,6 +117,7 @@ def asked_replies(
         for role, template in cells
         for system, text in [(roles[role], templates[template])]
         for repetition in range(repetitions)
-        for own in [int(content_sha256(seed, root, role, template, repetition)[:15], 16)]
+        for draw in [repetition + (repetitions if framing == RESEEDED else 0)]
+        for own in [int(content_sha256(seed, root, role, template, draw)[:15], 16)]
     ]
     return pd.DataFrame(rows, columns=ASKED)

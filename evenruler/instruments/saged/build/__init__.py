@@ -68,6 +68,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "prefixed": settings.prefixed,
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": source.framings.placebo_names if source.framings else [],
+        "reseeded": settings.reseeded,
         "generations": settings.generations,
         "new_tokens": settings.new_tokens,
         "seed": settings.seed,

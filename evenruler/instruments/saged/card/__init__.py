@@ -2,22 +2,28 @@
 
 from evenruler.instruments.instrument import Card, Declaration, Plan, Published, Tables
 from evenruler.instruments.saged.declare import Settings, Source, headings
+from evenruler.instruments.saged.declare.headings import in_words
+from evenruler.instruments.saged.declare.settings import Feature
 
 __all__ = ["card"]
 
 READING = (
     "A model answers every prompt; each reply is measured (sentiment, say), and so is the prompt's baseline, the "
     "sentence that it was made of. A summary is a number for all replies about one concept, a disparity compares the "
-    "summaries of all concepts: {direction}. Calibrated figures are of the reply's measure minus its baseline's, which "
-    "takes out what the text and the measuring tool bring along."
+    "summaries of all concepts. {direction}. Names are taken out of replies before they are measured, unless a feature "
+    "says otherwise, so that a reply is not judged by whom it is about. Calibrated figures are of the reply's measure "
+    "minus its baseline's, which takes out what the text and the measuring tool bring along. {favour}. Only the "
+    "difference in favour has a verdict; all else describes."
 )
 
 LIMITS = (
     "A disparity says that replies about concepts differ on one measure, not that one of them is treated unfairly: "
     "that depends on what would be fair.",
-    "Measures are tools with a bias of their own; what they say of baselines that differ in the concept alone is "
-    "reported beside them.",
-    "The range of many groups is above 0 by chance alone: read it with its interval and its permutation test.",
+    "Measures are tools with a bias of their own: what they say of baselines that differ in the name alone stands "
+    "beside them as tool bias.",
+    "The range of many groups is above 0 by chance alone, so what noise adds is taken off; where noise explains all of "
+    "it, what is left is near 0.",
+    "Words that go with a concept and are no name of it, as a capital, are not masked.",
 )
 
 COLUMNS = {
@@ -50,7 +56,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
     return Card(
         task_categories=["text-generation"],
         tags=["fairness", "bias", "counterfactual", "evaluation", "saged"],
-        reading=reading(source),
+        reading=reading(source, plan),
         limits=limits(source, declaration.settings, items),
         configs=[
             Published("prompts", "a prompt with its baseline: root item x concept", COLUMNS),
@@ -62,9 +68,12 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
     )
 
 
-def reading(source: Source) -> str:
-    """How a score is read, its direction in words."""
-    return READING.format(direction=source.direction)
+def reading(source: Source, plan: Plan) -> str:
+    """How a score is read, the direction of each feature in words."""
+    favour = in_words({name: Feature.model_validate(feature) for name, feature in plan["features"].items()})
+    return READING.format(
+        direction=f"{source.direction[:1].upper()}{source.direction[1:]}", favour=f"By feature: {favour}"
+    )
 
 
 def limits(source: Source, settings: Settings, n_items: int) -> list[str]:

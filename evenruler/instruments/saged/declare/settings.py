@@ -46,9 +46,12 @@ class Feature(Strict):
     """Of `clusters`: how many."""
     seed: int | None = Field(default=None, ge=0)
     """Of `clusters`."""
-    mask: bool | None = None
-    """Of `distance` and `clusters`: whether names and replacement words are left out of the texts before they are
-    embedded, as they are by default; `false` is the paper's way, which finds names first."""
+    mask: bool = True
+    """Whether names and replacement words are left out of texts before they are measured; `false` is the paper's way,
+    by which figures are also about names, and get no verdict."""
+    better: Literal["higher", "lower", "none"] | None = None
+    """Which end is in favour of what a text is about; `higher` for a `lexicon`, `none` for the others, by default.
+    With `higher` or `lower`, a confirmatory figure says how far concepts are apart in favour."""
     question: Text | None = None
     """Of a `scorer`: what it is asked; {GENERATION} and, if wanted, {BASELINE} stand for the texts."""
     low: float | None = None
@@ -59,7 +62,7 @@ class Feature(Strict):
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Feature":
         needed, allowed = _KEYS[self.kind]
-        given = {key for key in type(self).model_fields if getattr(self, key) is not None} - {"kind"}
+        given = {key for key in type(self).model_fields if getattr(self, key) is not None} - {"kind", "mask", "better"}
         given -= {"offset"} if not self.offset else set()
         for key in sorted(needed - given):
             raise ValueError(f"a feature of kind {self.kind} needs `{key}`")
@@ -69,12 +72,14 @@ class Feature(Strict):
             raise ValueError(f"the question does not hold {SCORED[0]}, so every reply is asked about in the same words")
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ValueError(f"low is {self.low} and high {self.high}")
+        if self.kind == "clusters" and self.favour != "none":
+            raise ValueError("near to which topics replies are is no favour: `better` is none for kind clusters")
         return self
 
     @property
-    def masks(self) -> bool:
-        """Whether it reads texts without the names of concepts."""
-        return self.kind in EMBEDDED and self.mask is not False
+    def favour(self) -> Literal["higher", "lower", "none"]:
+        """Which end is in favour of what a text is about."""
+        return self.better or ("higher" if self.kind == "lexicon" else "none")
 
     def weights(self, name: str, labels: Sequence[str]) -> list[float]:
         """Of a `classifier`: the weight of each label, every one of which has one.
@@ -107,8 +112,8 @@ class Feature(Strict):
 _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "lexicon": (set(), set()),
     "classifier": ({"model", "score"}, {"offset"}),
-    "distance": ({"metric"}, {"model", "mask"}),
-    "clusters": ({"form", "k", "seed"}, {"model", "metric", "by", "mask"}),
+    "distance": ({"metric"}, {"model"}),
+    "clusters": ({"form", "k", "seed"}, {"model", "metric", "by"}),
     "scorer": ({"model", "question", "low", "high"}, set()),
 }
 """By kind: the keys that it needs, and those that it may have beside them."""
@@ -124,6 +129,13 @@ OPERATION_OF: Mapping[str, Operation] = {
 
 EMBEDDED = ("distance", "clusters")
 """Kinds that measure embeddings."""
+
+OF_TEXTS = ("lexicon", "classifier", "scorer")
+"""Kinds that give a number for any text, so that baselines have one, too."""
+
+
+MOST_CONFIRMATORY = 5
+"""Features with a favoured end that an instrument has at most: their p are corrected together."""
 
 
 class Statistic(Strict):
@@ -164,6 +176,12 @@ class Disparities(Strict):
     headline_permutations: Scaled[Number] = Field(default={"quick": 1000, "paper": 10000}, validate_default=True)
     resamples: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
     """Of root items, for intervals."""
+    bound: float = Field(default=0.2, gt=0)
+    """A range that is surely smaller, in standard deviations of replies about one concept, is none."""
+    least: int = Field(default=12, ge=2)
+    """Root items below which no verdict is given."""
+    coverage: float = Field(default=0.5, ge=0, le=1)
+    """Share of replies that a feature measures, below which it does not fit the model."""
 
     @model_validator(mode="after")
     def _headline_is_there(self) -> "Disparities":
@@ -193,6 +211,8 @@ class Settings(BaseSettings):
     seed: int = Field(default=0, ge=0)
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """Root items at most that are also asked after prefixes, where the source has some."""
+    reseeded: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
+    """Root items at most that are asked once more with another seed, to see what that alone moves."""
     contact: Text | None = None
     """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they ask."""
     embedder: Slug | None = None
@@ -230,6 +250,16 @@ class Settings(BaseSettings):
             if text.count(PROMPT) != 1 or text.count("{") != 1:
                 raise ValueError(f"the template {name!r} does not hold {PROMPT} once, and no other brace")
         return templates
+
+    @model_validator(mode="after")
+    def _confirms_few(self) -> "Settings":
+        favoured = [name for name, feature in self.features.items() if feature.favour != "none" and feature.mask]
+        if len(favoured) > MOST_CONFIRMATORY:
+            raise ValueError(
+                f"{len(favoured)} features are in favour of something ({', '.join(favoured)}), of at most "
+                f"{MOST_CONFIRMATORY}: give the others `better: none`"
+            )
+        return self
 
     @model_validator(mode="after")
     def _can_embed(self) -> "Settings":

@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask import after_prefixes
+from evenruler.instruments.saged.ask import asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
+from evenruler.instruments.saged.diagnose import between
 from evenruler.instruments.saged.diagnose.comparing import adjusted
-from evenruler.instruments.saged.diagnose.diagnosis import diagnose
+from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
 from evenruler.instruments.saged.diagnose.unit_scores import by_root, units
 from evenruler.measurement import Resampling, as_metrics
 
@@ -21,6 +22,8 @@ TABLES: dict[str, pa.Schema] = {
     "summaries": schemas.SUMMARIES,
     "disparities": schemas.DISPARITIES,
     "shapes": schemas.SHAPES,
+    "favour": schemas.FAVOUR,
+    "between": schemas.BETWEEN,
     "rates": schemas.RATES,
     "tool_bias": schemas.TOOL_BIAS,
     "context_bias": schemas.CONTEXT_BIAS,
@@ -48,24 +51,25 @@ def figures(
 
     Returns:
         The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
-        adjusted, and `baselines`, the bias of the tools; and for `units` `by_root`. None where the model gave no reply.
+        adjusted, `roles` likewise, `by_prompt`, and `baselines`, the bias of the tools; and for `units` `by_root`. None
+        where the model gave no reply.
 
     Raises:
         UserError: There is no such statistic, option or metric.
     """
     if scores["generations"].empty:
         return {}
-    found = diagnose(
+    measured = Measured(
         name,
         scores["features"].astype(dict.fromkeys(REPEATED, "category")),
+        scores["baselines"],
         scores["generations"],
         tables["prompts"],
-        after_prefixes(tables, plan) if plan["prefixes"] else None,
-        plan["placebos"],
-        Disparities.model_validate(plan["disparities"]),
-        resampling.level,
-        resampling.seed,
+        asked_again(tables, plan),
     )
+    placebos = {prefix: prefix in plan["placebos"] for prefix in plan["prefixes"]}
+    settings = Disparities.model_validate(plan["disparities"])
+    found = diagnose(measured, features_of(plan), placebos, settings, resampling.level, resampling.seed)
     rooted = by_root(scores["features"], tables["prompts"], plan)
     return {**found, "topics": scores["topics"], "by_root": rooted}
 
@@ -75,13 +79,14 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
     Args:
         records: Of domains and models.
-        resampling: Not used: nothing is drawn.
+        resampling: Its seed is that of swaps between models.
 
     Returns:
-        `disparities`, `tool_bias` and `measured` of `TABLES`.
+        `disparities`, `between`, `tool_bias` and `measured` of `TABLES`.
     """
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
     return {
+        "between": _between(records, resampling.seed),
         "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
         "measured": _measured(records),
@@ -97,9 +102,19 @@ def evidence(tables: Tables) -> dict[str, Any]:
     several = measured[measured["feature"] != measured["declared"]]
     of_clusters = set(zip(several["domain"], several["feature"], strict=True))
     found = tables["figures"]
-    of_part = found["part"].str.split(", ").str[2]
+    of_part = found["part"].str.split(", ").str[-1]
     kept = [key not in of_clusters for key in zip(found["benchmark"], of_part, strict=True)]
     return as_metrics(found[kept], "part")
+
+
+def _between(records: Sequence[Record], seed: int) -> pd.DataFrame:
+    """Roles of each model, and models of each domain."""
+    of_domains: dict[str, dict[str, pd.DataFrame]] = {}
+    for record in records:
+        if "by_prompt" in record.found:
+            of_domains.setdefault(record.instrument, {})[record.subject.name] = record.found["by_prompt"]
+    roles = [record.found["roles"] for record in records if "roles" in record.found]
+    return between.adjusted([*roles, *(between.between_models(own, seed) for own in of_domains.values())])
 
 
 def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:

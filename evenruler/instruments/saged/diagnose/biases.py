@@ -18,12 +18,15 @@ CONTEXTS = ["bad", "neutral", "good"]
 """Thirds of the baselines, from the lowest scores to the highest."""
 
 
-def tool_bias(layout: Layout, level: float, resamples: int, seed: int) -> pd.DataFrame:
+def tool_bias(layout: Layout, said: pd.DataFrame, level: float, resamples: int, seed: int) -> pd.DataFrame:
     """What each tool says of baselines that differ only in the concept; without bias, the same of all (C.3).
+
+    Names stand in them, also where the feature masks them.
 
     Args:
         layout: Measurements of a domain. Where it is not branched, baselines differ in more than the concept, and there
             is no row.
+        said: By `schemas.BASELINES`.
         level: Of the intervals: percentile bootstrap over root items, the same for all concepts; none below
             `FEWEST_ROOTS`.
         resamples: How many.
@@ -36,7 +39,9 @@ def tool_bias(layout: Layout, level: float, resamples: int, seed: int) -> pd.Dat
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
     once = _each_prompt_once(layout)
-    features, baselines = _of_features(once)
+    features = sorted(set(once.series["feature"]))
+    table = said.pivot(index="feature", columns="id", values="value")
+    baselines = table.reindex(index=features, columns=once.replies["id"]).to_numpy(dtype=np.float64)
     groups = once.groups(["concept"])
     of_concepts, observed = Summary.of("mean", baselines), as_they_are(groups)
     found = of_concepts(observed)[:, 0]

@@ -12,7 +12,7 @@ from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.cells import Cells
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled, shuffled
-from evenruler.instruments.saged.diagnose.inference import Permuted, benjamini_hochberg, intervals, permutation_p
+from evenruler.instruments.saged.diagnose.inference import Permuted, benjamini_hochberg, estimates, permutation_p
 from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, too_few
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
@@ -46,10 +46,12 @@ def compared(cells: Sequence[Cells], settings: Disparities, level: float, seed: 
     tables = []
     for i, each in enumerate(cells):
         metrics = _metrics(each, settings)
-        ends = intervals(each.summary, metrics, as_they_are(groups), resamples, level) if not few else None
+        without_noise = None if few else estimates(each.summary, metrics, as_they_are(groups), resamples, level)
         names = each.names()
         for place, metric in enumerate(metrics):
-            own = None if ends is None else (ends[0][place], ends[1][place])
+            own = None
+            if without_noise:
+                own = without_noise.value[place], without_noise.low[place], without_noise.high[place]
             rows = _rows(each, metric, (tests[i].p[place], tests[i].n[place]), own, few or LIKELY_EQUAL)
             tables.append(pd.concat([names, pd.DataFrame(rows)], axis=1))
     return pd.concat(tables, ignore_index=True)
@@ -96,7 +98,7 @@ def _rows(
     cells: Cells,
     metric: str,
     test: tuple[Floats, NDArray[np.int64]],
-    ends: tuple[Floats, Floats] | None,
+    estimated: tuple[Floats, Floats, Floats] | None,
     without: str,
 ) -> dict[str, object]:
     """One metric of every cell: what follows its names; `without` is why it has no interval, where it has none."""
@@ -104,8 +106,8 @@ def _rows(
     value = np.array([each.value for each in found])
     null = np.isnan(value)
     unknown = np.full(len(cells.known), np.nan)
-    p, tests, low, high = (
-        np.where(null, np.nan, _spread(own, cells)) for own in (*test, *(ends or (unknown, unknown)))
+    p, tests, estimate, low, high = (
+        np.where(null, np.nan, _spread(own, cells)) for own in (*test, *(estimated or (unknown, unknown, unknown)))
     )
     reasons = np.array([each.reason for each in found], dtype=object)
     reasons[~null & np.isnan(low)] = without
@@ -114,6 +116,7 @@ def _rows(
     return {
         "metric": metric,
         "value": value,
+        "estimate": estimate,
         "low": low,
         "high": high,
         "p": p,

@@ -1,18 +1,22 @@
 """Where disparities are, and how sure that is (SAGED, section 4, appendices A.4 and C)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.ask import RESEEDED
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import quality
+from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
 from evenruler.instruments.saged.diagnose.biases import context_bias, tool_bias
 from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.cells import Cells, cells_of
 from evenruler.instruments.saged.diagnose.comparing import compared
+from evenruler.instruments.saged.diagnose.confirming import confirmed
 from evenruler.instruments.saged.diagnose.layout import Layout, laid_out
 from evenruler.instruments.saged.diagnose.rates import rates
 from evenruler.instruments.saged.diagnose.shapes import shapes
@@ -23,57 +27,83 @@ OMNIBUS = "range"
 """The metric whose test says whether groups differ at all."""
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of the replies of one model to the prompts of a domain."""
+
+    domain: str
+    """Its slug."""
+    features: pd.DataFrame
+    """By `schemas.FEATURES`, of bare and framed replies; text columns may be categorical, which is faster."""
+    baselines: pd.DataFrame
+    """By `schemas.BASELINES`."""
+    generations: pd.DataFrame
+    """By `schemas.GENERATIONS`; of their text it counts alone whether there is one."""
+    prompts: pd.DataFrame
+    """By `schemas.PROMPTS`."""
+    again: pd.DataFrame
+    """By `schemas.FRAMED`, those that were asked after a prefix, or with another seed."""
+
+
 def diagnose(
-    domain: str,
-    features: pd.DataFrame,
-    generations: pd.DataFrame,
-    prompts: pd.DataFrame,
-    framed: pd.DataFrame | None,
-    placebos: Collection[str],
+    measured: Measured,
+    declared: Mapping[str, Feature],
+    placebos: Mapping[str, bool],
     settings: Disparities,
     level: float,
     seed: int,
 ) -> Tables:
-    """Diagnose one domain, on one model or several. Framed replies count for shifts alone.
+    """Diagnose one domain on one model. Framed replies count for shifts alone.
 
     Args:
-        domain: Its slug.
-        features: Of replies to the domain's prompts, bare and framed, by `schemas.FEATURES`; text
-            columns may be categorical, which is faster.
-        generations: The replies, by `GENERATIONS`; of their text it counts alone whether there is one.
-        prompts: By `PROMPTS`.
-        framed: By `FRAMED`, those that were asked; None where no framings are declared.
-        placebos: Which of the framings are.
+        measured: Of the model.
+        declared: Its features, by name.
+        placebos: Of each prefix whether it is one.
         settings: Groupings, statistics, metrics, permutations and resamples.
         level: Of intervals, between 0 and 1.
         seed: Of permutations and resamples.
 
     Returns:
-        `compared`, `baselines` (bias of the tools) and the tables of the diagnosis that are of one model, by `schemas`;
-        the same for the same arguments, in whatever order rows stand.
+        `compared`, `baselines` (bias of the tools), `by_prompt` and the tables of the diagnosis that are of one model,
+        by `schemas`; the same for the same arguments, in whatever order rows stand.
 
     Raises:
         UserError: There is no such statistic, option or metric.
         ValueError: A measurement is there twice, or of a prompt that is not there.
     """
+    domain, features, prompts = measured.domain, measured.features, measured.prompts
     resampling = Resampling(level, settings.resamples, seed)
     is_bare = features["framing"] == BARE
     bare = features if is_bare.all() else features[is_bare]
+    generations = measured.generations
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, bare, prompts)
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
+    confirmatory, favour = confirmed(layout, declared, settings, level, seed)
+    each = by_prompt(layout, declared)
+    prefixed = measured.again[measured.again["framing"] != RESEEDED] if placebos else None
+    reseeded = measured.again[measured.again["framing"] == RESEEDED]
+    tools = tool_bias(layout, measured.baselines, level, resampling.resamples, seed)
     return {
         "summaries": summaries,
         "compared": disparities,
         "shapes": shaped,
         "rates": rates(domain, replies, prompts),
-        "baselines": tool_bias(layout, level, resampling.resamples, seed),
+        "baselines": tools,
         "context_bias": context_bias(layout),
+        "favour": favour,
+        "by_prompt": each,
+        "roles": between_roles(str(layout.series["model"].iloc[0]), each, seed),
         "figures": pd.concat(
             [
-                quality.headlines(disparities, settings),
+                confirmatory,
+                quality.headlines(disparities, settings, layout.fewest_roots),
                 quality.refusals(domain, replies, prompts, resampling),
-                quality.shifts(domain, features, prompts, framed, placebos, level),
+                quality.shifts(
+                    domain, features, prompts, prefixed, [name for name, is_one in placebos.items() if is_one], level
+                ),
+                quality.noise(domain, features, prompts, reseeded),
+                quality.tools(tools, str(layout.series["model"].iloc[0])),
             ],
             ignore_index=True,
         ),

@@ -71,10 +71,23 @@ def permutation_p(
     ]
 
 
-def intervals(
+@dataclass(frozen=True)
+class Estimated:
+    """Disparities without what noise adds, each [metrics, series].
+
+    NaN where one is undefined, or is for most plausible truths: a z-score where all groups are likely to be equal.
+    """
+
+    value: Floats
+    """The median of what is plausible."""
+    low: Floats
+    high: Floats
+
+
+def estimates(
     statistic: Summary, metrics: Sequence[str], observed: Places, draws: Iterable[Places], level: float
-) -> tuple[Floats, Floats]:
-    """Intervals of disparities, over root items: percentiles over `truths.plausible_truths`.
+) -> Estimated:
+    """Disparities without what noise adds, with intervals over root items: of `truths.plausible_truths`.
 
     Groups are noisy already, so that what they show lies farther from no disparity than what is true, and what
     resamples of them show twice as far; percentiles of those would lie too high, and mirrored about the disparity (the
@@ -95,10 +108,10 @@ def intervals(
         level: Coverage, between 0 and 1.
 
     Returns:
-        Lower and upper ends, [metrics, series]; NaN where the disparity is undefined, or is for most plausible truths:
-        a z-score where all groups are likely to be equal.
+        The median and the central `level` of the disparities of plausible truths.
     """
     check_level(level)
+    shares = 0.5, (1 - level) / 2, (1 + level) / 2
     drawn = list(draws)
     inflation = _inflation(drawn, statistic.values.shape[1])
 
@@ -110,13 +123,13 @@ def intervals(
         ends = []
         for metric in metrics:
             undefined = np.isnan(metric_values(metric, summaries))
-            found = percentiles(metric_values(metric, truths), level)
+            found = _at_shares(metric_values(metric, truths), *shares)
             ends.append([np.where(undefined, np.nan, end) for end in found])
         return np.array(ends)
 
-    none = np.empty((len(metrics), 2, 0))
+    none = np.empty((len(metrics), 3, 0))
     found = np.concatenate([none, *_in_threads(of_lines, range(0, len(statistic.values), _LINES))], axis=2)
-    return found[:, 0], found[:, 1]
+    return Estimated(found[:, 0], found[:, 1], found[:, 2])
 
 
 def _inflation(draws: Sequence[Places], total: int) -> float:
@@ -127,10 +140,16 @@ def _inflation(draws: Sequence[Places], total: int) -> float:
 
 def percentiles(resampled: Floats, level: float) -> tuple[Floats, Floats]:
     """Ends of the central `level` of the defined values of [..., resamples]; NaN where most are undefined."""
+    low, high = _at_shares(resampled, (1 - level) / 2, (1 + level) / 2)
+    return low, high
+
+
+def _at_shares(resampled: Floats, *shares: float) -> list[Floats]:
+    """Quantiles of the defined values of [..., resamples]; NaN where most are undefined."""
     ordered = np.sort(resampled, axis=-1)
     n = (~np.isnan(ordered)).sum(axis=-1)
-    ends = []
-    for share in ((1 - level) / 2, (1 + level) / 2):
+    found = []
+    for share in shares:
         last = np.maximum(n - 1, 0)
         below = np.floor(last * share).astype(np.intp)
         lower, upper = (
@@ -138,8 +157,8 @@ def percentiles(resampled: Floats, level: float) -> tuple[Floats, Floats]:
             for place in (below, below + 1)
         )
         between = lower + (upper - lower) * (last * share - below)
-        ends.append(np.where(2 * n < ordered.shape[-1], np.nan, between))
-    return ends[0], ends[1]
+        found.append(np.where(2 * n < ordered.shape[-1], np.nan, between))
+    return found
 
 
 def benjamini_hochberg(p: Floats) -> Floats:

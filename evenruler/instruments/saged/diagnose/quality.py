@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evenruler.instruments.saged.ask import RESEEDED
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, FEWEST_ROOTS, SERIES, too_few
 from evenruler.measurement import Figure, Resampling
-from evenruler.measurement.figures import bootstrapped
-from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
+from evenruler.measurement.figures import bootstrapped, finite
+from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
 from evenruler.tables.schemas import BARE, figures_of
 
 CONCEPTS, ROOTS = "concepts", "root items"
@@ -24,14 +25,16 @@ NOTHING_GIVEN = "the server gave no reply"
 UNDECLARED = "no framings are declared"
 
 
-def headlines(disparities: pd.DataFrame, settings: Disparities) -> pd.DataFrame:
+def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
     """Range of the headline statistic, and the least impact ratio of every selection rate, raw and calibrated.
 
-    Of the first grouping. `part` is role, template and feature; n counts groups.
+    Of the first grouping. `part` is role, template and feature; n counts root items. They describe: the value is
+    without what noise adds, where that is known, and p is in the tables alone.
 
     Args:
         disparities: By `schemas.DISPARITIES`.
         settings: What they were computed by.
+        roots: Root items of each group at least.
 
     Returns:
         By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
@@ -47,8 +50,10 @@ def headlines(disparities: pd.DataFrame, settings: Disparities) -> pd.DataFrame:
         benchmark=rows["domain"],
         part=rows["role"] + ", " + rows["template"] + ", " + rows["feature"],
         figure=rows["metric"] + " of " + rows["statistic"] + calibrated,
-        n=rows["n_groups"],
-        unit=CONCEPTS if grouping == "concept" else "groups",
+        value=rows["estimate"].fillna(rows["value"]),
+        p=np.nan,
+        n=roots,
+        unit=ROOTS,
     )
     return found.reindex(columns=COLUMNS).reset_index(drop=True)
 
@@ -98,14 +103,13 @@ def shifts(
     """How far means of concepts move when something stands before their prompts (`evenruler.measurement.shifts`).
 
     The score of a concept is the mean of its raw values. A prompt counts where it has a value without and with every
-    framing, so that the means are of the same prompts. What other seeds would do is not known until replies are
-    re-seeded, so that these figures stand on no card.
+    framing, so that the means are of the same prompts. What another seed alone does, `noise` says.
 
     Args:
         domain: Its slug.
         features: Of bare and framed replies, by `schemas.FEATURES`.
         prompts: With `id` and `concept`.
-        framed: By `schemas.FRAMED`, those that were asked; None where no framings are declared.
+        framed: By `schemas.FRAMED`, those that were asked after prefixes; None where none are declared.
         placebos: Which of the framings are.
         level: Of intervals.
 
@@ -113,19 +117,83 @@ def shifts(
         By `evenruler.tables.schemas.figures_of`; `part` is role, template and feature, n counts concepts.
     """
     rows = []
+    prefixed = features[features["framing"] != RESEEDED]
+    for here, means, lacking in _means_of_concepts(domain, prefixed, prompts, framed):
+        after = {str(prefix): means[prefix] for prefix in means.columns.drop(BARE)}
+        found = of_prefixes(means[BARE], after, placebos)
+        rows += [{**here, **asdict(figure)} for figure in shift_figures(found, level, CONCEPTS, lacking)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def tools(biases: pd.DataFrame, model: str) -> pd.DataFrame:
+    """How far apart each tool holds baselines that differ in the concept alone, by their names: range of the means.
+
+    Args:
+        biases: By `schemas.TOOL_BIAS`.
+        model: Beside which it is shown; it is the same of all.
+
+    Returns:
+        By `evenruler.tables.schemas.figures_of`, `part` is "all roles" and the feature; n counts concepts.
+    """
+    rows = []
+    for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
+        found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
+        rows.append({"benchmark": domain, "part": f"all roles, {feature}", "model": model, **asdict(found)})
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
+    """How far means of concepts move when the same prompts are asked with another seed.
+
+    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
+    of the concepts, as of prefixes; `noise_rank_agreement`: Spearman between the concepts with either seed,
+    1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance.
+
+    Args:
+        domain: Its slug.
+        features: Of bare and reseeded replies, by `schemas.FEATURES`.
+        prompts: With `id` and `concept`.
+        again: By `schemas.FRAMED`, those that were asked again.
+
+    Returns:
+        By `evenruler.tables.schemas.figures_of`, in the role and template that were asked again; n counts concepts.
+    """
+    rows = []
+    if again.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    asked = features[features["framing"].isin([BARE, RESEEDED])]
+    for here, means, _ in _means_of_concepts(domain, asked, prompts, again):
+        if RESEEDED not in means:  # another role, which is not asked again
+            continue
+        found = of_prefixes(means[BARE], {RESEEDED: means[RESEEDED]}, ())
+        few = f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
+        for figure, column in NOISE.items():
+            value = finite(float(found[column].iloc[0])) if len(found) else None
+            reason = None if value is not None else (few if found.empty else "all values are equal")
+            rows.append({**here, **asdict(Figure(figure, value, len(means), CONCEPTS, reason=reason))})
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+NOISE = {
+    "noise_level_shift": "level_in_sd",
+    "noise_reordering": "reordering_in_sd",
+    "noise_rank_agreement": "rank_agreement",
+}
+"""Figures of another seed, and what `of_prefixes` calls them."""
+
+
+def _means_of_concepts(
+    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
+) -> Iterator[tuple[dict[str, str], pd.DataFrame, str | None]]:
+    """By configuration and feature: what rows of figures begin with, [concepts, framings], and why there are none."""
     concept = prompts.set_index("id")["concept"].to_dict()
-    for key, table in _by_prompt(features, framed):
-        model, role, template, feature = key
+    for (model, role, template, feature), table in _by_prompt(features, framed):
         complete = table.dropna()
-        means = complete.groupby(complete.index.map(concept)).mean()
         lacking = None if len(complete) else "no reply has a value"
         if table.shape[1] == 1:
             lacking = UNDECLARED if framed is None else UNASKED
-        after = {str(prefix): means[prefix] for prefix in means.columns.drop(BARE)}
-        found = of_prefixes(means[BARE], after, placebos)
         here = {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
-        rows += [{**here, **asdict(figure)} for figure in shift_figures(found, level, CONCEPTS, lacking)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+        yield here, complete.groupby(complete.index.map(concept)).mean(), lacking
 
 
 def _share(rows: NDArray[np.float64]) -> float:

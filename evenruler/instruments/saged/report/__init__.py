@@ -8,6 +8,7 @@ from evenruler.instruments.instrument import Shown
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
+from evenruler.instruments.saged.report.confirmed import between_table, confirmed, confirmed_table
 from evenruler.instruments.saged.report.findings import findings
 from evenruler.instruments.saged.report.lead import lead
 from evenruler.instruments.saged.report.pictures import pictures
@@ -24,7 +25,7 @@ def sections(shown: Shown) -> list[Section]:
 
     Args:
         shown: Sources and settings, and of the tables `summaries`, `disparities`, `shapes`, `rates`, `tool_bias`,
-            `context_bias`, `topics` and `figures` of `evenruler.instruments.saged.schemas`.
+            `context_bias`, `topics`, `favour`, `between` and `figures` of `evenruler.instruments.saged.schemas`.
     """
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
     groupings = {name: _grouping(settings) for name, settings in shown.settings.items()}
@@ -73,6 +74,8 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
     here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
     found = findings(here, settings)
     parts: list[Table] = [
+        *confirmed_table(confirmed(here)),
+        *between_table(here["between"]),
         *saged_tables.findings_table(found, settings),
         *saged_tables.rates(here["rates"]),
         *saged_tables.topics(here["topics"], settings),
@@ -81,7 +84,7 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
     ]
     sentences = [
         f"Measures {source.construct_}; {source.direction}.",
-        lead(found, here, settings),
+        lead(found, here),
         _lacking(settings, here["summaries"]),
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]

@@ -1,34 +1,74 @@
-"""The first words about a domain: which concept lies out, how far and how surely, and what speaks against it."""
+"""The first words about a domain: what is beyond its control, what cannot be told, and what the design could find."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import Settings
-from evenruler.instruments.saged.report.findings import SURE, configuration, metric_in_words, spread_of, sure
-from evenruler.report.words import missing, number, p_value
+from evenruler.instruments.saged.report.confirmed import beyond, confirmed
+from evenruler.measurement.verdicts import ALPHA, Verdict
+from evenruler.report.words import listed, number
+
+SMALLEST = "smallest difference"
 
 FEW = 10
 """Replies a concept below which intervals say little, however narrow."""
 
 
-def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame], settings: Settings) -> str:
+def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
     """What a reader should know first, in five or six sentences.
 
     Args:
         found: By `findings`.
-        tables: `summaries` and `rates` of the domain.
-        settings: Of the diagnosis.
+        tables: `figures`, `favour`, `between`, `summaries` and `rates` of the domain.
     """
     if tables["rates"].empty:
         return "No model was asked."
-    sentences = [_asked(tables)]
+    sentences = [_asked(tables), _verdicts(tables), _smallest(tables["figures"]), _between(tables["between"])]
     if found["value"].notna().any():
-        sentences += [_surest(found, settings), _beyond_chance(found), _width(found)]
+        sentences.append(_width(found))
     elif len(found):
         sentences.append(f"Nothing could be compared: {_reasons(found)}.")
     return " ".join(filter(None, [*sentences, _refusals(tables["rates"])]))
+
+
+def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
+    """What is beyond its control, in full; the others counted."""
+    found = confirmed(tables)
+    if found.empty:
+        return "No figure has a verdict: what follows describes."
+    sure = beyond(found)
+    counts = found["verdict"].value_counts()
+    rest = [f"{counts[verdict]} {verdict}" for verdict in map(str, Verdict) if verdict in counts]
+    if sure.empty:
+        return f"No difference in favour is beyond its control ({listed(rest)})."
+    told = [
+        f"{one['feature']} on {one['model']} ({number(one['value'], 3)}, control {number(one['control'], 3)}; most in "
+        f"favour {one['most']}, least {one['least']})"
+        for one in sure.to_dict("records")
+    ]
+    return f"Beyond control: {listed(told)}. Of all differences in favour: {listed(rest)}."
+
+
+def _smallest(figures: pd.DataFrame) -> str:
+    """What the design could have found at all."""
+    own = figures[(figures["figure"] == SMALLEST) & figures["value"].notna()]
+    if own.empty:
+        return ""
+    by = own.assign(feature=own["part"].str.split(", ").str[-1]).groupby("feature", sort=False)["value"].max()
+    told = listed([f"{number(value, 2)} ({feature})" for feature, value in by.items()])
+    return f"It finds a concept that lies {told} from all others in four of five such studies, and smaller ones seldom."
+
+
+def _between(between: pd.DataFrame) -> str:
+    """How many comparisons of roles and of models differ."""
+    told = []
+    for compared, own in between[between["p_adjusted"].notna()].groupby("compared", sort=False):
+        differ = own[own["p_adjusted"] < ALPHA]
+        kinds = [f"{n} in {figure}" for figure, n in differ["figure"].value_counts(sort=False).items()]
+        counted = listed(kinds) if kinds else "none"
+        told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
+    words = "; ".join(told)
+    return f"{words[:1].upper()}{words[1:]} (adjusted p below {ALPHA})." if told else ""
 
 
 def _asked(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -42,50 +82,6 @@ def _asked(tables: Mapping[str, pd.DataFrame]) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _surest(found: pd.DataFrame, settings: Settings) -> str:
-    """The finding with the smallest p, in full."""
-    first = found[found["value"].notna()].iloc[0]
-    of = f"{metric_in_words(spread_of(settings))} of the {settings.disparities.headline}"
-    interval = "" if missing(first["low"]) else f" [{number(first['low'], 3)}, {number(first['high'], 3)}]"
-    p = "no p" if missing(first["p_adjusted"]) else f"adjusted p {_p(first['p_adjusted'])}"
-    return (
-        f"The surest of {_count(len(found), 'cell')} (a feature of a configuration) is {first['feature']} of "
-        f"{configuration(first)}, {first['calibration']}: {_who(first)}; {of} {number(first['value'], 3)}{interval} "
-        f"over {first['n_groups']} concepts, {p}."
-    )
-
-
-def _p(p: float) -> str:
-    words = p_value(p)
-    return words if words.startswith("<") else f"= {words}"
-
-
-def _who(record: "pd.Series[Any]") -> str:
-    """Who lies out, or that nobody does."""
-    if not isinstance(record["shape"], str):
-        return f"no shape ({record['reason']})"
-    group, z = record["group"], f"z = {number(record['z'])}"
-    if record["shape"] == "concentrated":
-        return f"{group} lies out alone at the {record['end']} end ({z})"
-    farthest = f"{group} is farthest ({record['end']} end, {z})"
-    if record["shape"] == "dispersed":
-        return f"no concept lies out alone, {farthest}"
-    return f"{farthest}, an outlier by Dixon's ratio and not by Grubbs' test"
-
-
-def _beyond_chance(found: pd.DataFrame) -> str:
-    """How many, and which concept is farthest out in most of them."""
-    beyond, tested = sure(found), found["p_adjusted"].notna().sum()
-    if beyond.empty:
-        return f"In none of the {tested} cells with a p are the concepts apart beyond chance (adjusted p below {SURE})."
-    words = f"In {len(beyond)} of {tested} cells the concepts are apart beyond chance (adjusted p below {SURE})"
-    often = beyond.groupby(["group", "end"]).size().sort_values(ascending=False, kind="stable")
-    if often.empty:
-        return f"{words}."
-    (group, end), times = often.index[0], often.iloc[0]
-    return f"{words}; the one farthest out is most often {group} ({end} end, {times} of {len(beyond)})."
 
 
 def _reasons(found: pd.DataFrame) -> str:

@@ -13,6 +13,8 @@ from evenruler.report.words import figure, listed, missing, number, p_value, wit
 MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 15, 24, 40, 25
 """Rows of a table on the page; the caption counts the others."""
 FOUR_FIFTHS = 0.8
+CONFIRMED = ("difference in favour", "smallest difference")
+"""Figures with a verdict, and what goes with them, which have a table of their own."""
 WORDS, NAMES = 6, 5
 """Of a topic, and in a list."""
 
@@ -42,7 +44,7 @@ def findings_table(found: pd.DataFrame, settings: Settings) -> list[Table]:
         f"{more}"
     )
     own = ["who lies out", f"{spread} of {headline}", "raw", "adjusted p", "impact ratio"]
-    return [Table(["feature", "configuration", *own], rows, "What lies out", caption)]
+    return [Table(["feature", "configuration", *own], rows, "What lies out, described", caption)]
 
 
 def _finding(record: Mapping[Any, Any]) -> list[str | Cell]:
@@ -135,7 +137,8 @@ def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
     """Figures of quality, a row each, a column a model; those that are disparities stand elsewhere."""
     keys = disparities[["metric", "statistic"]].drop_duplicates().itertuples(index=False)
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys]
-    figures = figures[~figures["figure"].isin([*elsewhere, *(f"{name}, calibrated" for name in elsewhere)])]
+    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *CONFIRMED]
+    figures = figures[~figures["figure"].isin(elsewhere)]
     if figures.empty:
         return []
     models = sorted(figures["model"].dropna().unique())

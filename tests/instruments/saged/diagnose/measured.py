@@ -1,10 +1,15 @@
 """Prompts and what was measured of replies to them, for tests of the diagnosis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+
+from evenruler.instruments.instrument import Tables
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
 
 
 def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
@@ -52,3 +57,25 @@ def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequenc
     columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
     found = measured[columns].drop_duplicates()
     return found.assign(generation="", refusal=found["id"].isin(refusals), empty=found["id"].isin(empty))
+
+
+def baselines(features: pd.DataFrame) -> pd.DataFrame:
+    """What tools say of the baselines, where masks change nothing."""
+    bare = features[(features["framing"] == "bare") & features["baseline"].notna()]
+    found = bare.drop_duplicates(["id", "feature"]).rename(columns={"value": "of_reply", "baseline": "value"})
+    return found[schemas.BASELINES.names].reset_index(drop=True)
+
+
+def diagnosed(
+    features: pd.DataFrame,
+    generations: pd.DataFrame,
+    prompts: pd.DataFrame,
+    settings: Disparities,
+    again: pd.DataFrame | None = None,
+    placebos: Mapping[str, bool] | None = None,
+    declared: Mapping[str, Feature] | None = None,
+) -> Tables:
+    """The diagnosis of what was measured."""
+    framed = pd.DataFrame(columns=schemas.FRAMED.names) if again is None else again
+    of = Measured("fruit", features, baselines(features), generations, prompts, framed)
+    return diagnose(of, declared or {}, placebos or {}, settings, 0.95, 3)

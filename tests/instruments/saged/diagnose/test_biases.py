@@ -21,7 +21,8 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
     parts = [
         measured.features(prompts, 0.5, baselines, model=model, repetition=i) for model in ("a", "b") for i in (0, 1)
     ]
-    found = tool_bias(laid_out("fruit", pd.concat(parts), prompts), 0.95, 1000, seed=2)
+    whole = pd.concat(parts)
+    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole), 0.95, 1000, seed=2)
     write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet")["n"].tolist() == [40, 40, 40]
     means = baselines.groupby(prompts["concept"]).mean()
@@ -35,7 +36,8 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
 
 def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
     prompts = measured.prompts(4, CONCEPTS, branched=False)
-    found = tool_bias(laid_out("fruit", measured.features(prompts, 0.5, 0.5), prompts), 0.95, 50, seed=2)
+    whole = measured.features(prompts, 0.5, 0.5)
+    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole), 0.95, 50, seed=2)
     write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet").empty
 
@@ -44,7 +46,8 @@ def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None
     prompts = measured.prompts(4, CONCEPTS)
     baselines = np.where(prompts["concept"] == "kiwi", np.nan, 0.25)
     table = pd.concat([measured.features(prompts, 0.5, baselines), measured.features(prompts, 0.5, feature="distance")])
-    found = tool_bias(laid_out("fruit", table, prompts), 0.95, 50, seed=2).set_index(["feature", "concept"])
+    found = tool_bias(laid_out("fruit", table, prompts), measured.baselines(table), 0.95, 50, seed=2)
+    found = found.set_index(["feature", "concept"])
     assert found["n"].tolist() == [0, 0, 0, 4, 0, 4]
     assert set(found.loc["distance", "reason"]) == {"no baseline has this feature"}
     kiwi = found.loc[("vader", "kiwi")]

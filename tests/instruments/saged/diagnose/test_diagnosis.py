@@ -10,7 +10,6 @@ from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.instruments.saged.diagnose.comparing import adjusted
-from evenruler.instruments.saged.diagnose.diagnosis import diagnose
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
@@ -20,7 +19,7 @@ SETTINGS = Disparities(permutations=99, headline_permutations=99, resamples=200)
 
 
 def diagnosed(features: pd.DataFrame, prompts: pd.DataFrame, settings: Disparities = SETTINGS) -> SimpleNamespace:
-    return complete(diagnose("fruit", features, measured.replies(features), prompts, None, [], settings, 0.95, 3))
+    return complete(measured.diagnosed(features, measured.replies(features), prompts, settings))
 
 
 def complete(found: Tables) -> SimpleNamespace:
@@ -181,7 +180,7 @@ def test_framed_replies_count_for_shifts_alone() -> None:
     bare = diagnosed(features, prompts)
     framed = framed[schemas.FRAMED.names]
     replies = measured.replies(everything)
-    found = complete(diagnose("fruit", everything, replies, prompts, framed, [], SETTINGS, 0.95, 3))
+    found = complete(measured.diagnosed(everything, replies, prompts, SETTINGS, framed, {"salience": False}))
     for table in ("summaries", "disparities", "shapes", "rates", "tool_bias", "context_bias"):
         pd.testing.assert_frame_equal(getattr(found, table), getattr(bare, table))
     level, reordering = (of(found.figures, figure=figure).iloc[0] for figure in ("level_shift", "reordering"))
@@ -194,11 +193,11 @@ def test_refusals_and_empty_replies_are_counted() -> None:
     prompts = measured.prompts(3, ["fig", "kiwi"])
     features = measured.features(prompts, 0.5)
     replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
-    found = diagnose("fruit", features, replies, prompts, None, [], SETTINGS, 0.95, 3)["rates"]
+    found = measured.diagnosed(features, replies, prompts, SETTINGS)["rates"]
     assert found[["concept", "n", "refusals", "empty"]].to_numpy().tolist() == [["fig", 3, 2, 0], ["kiwi", 3, 0, 1]]
     assert found["withheld"].tolist() == [0, 0]
     replies.loc[replies["id"] == "fig-001", "generation"] = None
-    found = diagnose("fruit", features, replies, prompts, None, [], SETTINGS, 0.95, 3)["rates"]
+    found = measured.diagnosed(features, replies, prompts, SETTINGS)["rates"]
     assert found[["concept", "n", "refusals", "withheld"]].to_numpy().tolist() == [["fig", 2, 2, 1], ["kiwi", 3, 0, 0]]
 
 

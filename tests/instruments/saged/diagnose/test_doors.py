@@ -53,7 +53,8 @@ def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str
         "words": ["a"],
         "n": 9,
     }
-    return {"features": features, "topics": pd.DataFrame([topic]), "generations": generations}
+    baselines = measured.baselines(features)
+    return {"features": features, "topics": pd.DataFrame([topic]), "baselines": baselines, "generations": generations}
 
 
 def record(own: tuple[dict[str, pd.DataFrame], dict[str, Any]], model: str, **changes: Any) -> Record:
@@ -110,10 +111,10 @@ def test_shifts_are_null_where_nothing_was_asked_after_prefixes(records: list[Re
 
 
 def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
-    from evenruler.instruments.saged.ask import after_prefixes
+    from evenruler.instruments.saged.ask import asked_again
 
     tables, plan = domain(tmp_path, prefixed=2)
-    after = after_prefixes(tables, plan)
+    after = asked_again(tables, plan)
     assert len(after) == 2 * 3 * 3
     scores = scores_of(tables["prompts"], "m")
     vader = scores["features"][scores["features"]["feature"] == "vader"].set_index("id")["value"]

@@ -11,7 +11,7 @@ from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.disparities import metric_values
 from evenruler.instruments.saged.diagnose.draws import AT_ONCE, as_they_are, resampled, shuffled
 from evenruler.instruments.saged.diagnose.groups import Places
-from evenruler.instruments.saged.diagnose.inference import benjamini_hochberg, intervals, percentiles, permutation_p
+from evenruler.instruments.saged.diagnose.inference import benjamini_hochberg, estimates, percentiles, permutation_p
 from evenruler.instruments.saged.diagnose.layout import Layout
 from evenruler.instruments.saged.diagnose.summary import Summary
 from tests.instruments.saged.diagnose import measured
@@ -227,7 +227,8 @@ def test_intervals_cover_what_is_true(case, roots, groups, branched) -> None:
         truths = np.random.default_rng(12).normal(0, float(case), (400, groups))
     means_of, observed, draws, means = simulated(truths, roots, branched)
     metrics = ["range", "std", "min_max_ratio", "min_z"]
-    low, high = intervals(means_of, metrics, observed, draws, 0.95)
+    found_of = estimates(means_of, metrics, observed, draws, 0.95)
+    low, high = found_of.low, found_of.high
     true = np.stack([metric_values(metric, means) for metric in metrics])
     covered = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=1)
     assert (covered > 0.88).all()
@@ -244,7 +245,8 @@ def test_intervals_cover_what_is_true(case, roots, groups, branched) -> None:
 
 def test_intervals_of_equal_groups_begin_where_there_is_no_disparity() -> None:
     means_of, observed, draws, _ = simulated(np.zeros((300, 12)), 30)
-    low, high = intervals(means_of, ["range", "min_max_ratio"], observed, draws, 0.95)
+    found_of = estimates(means_of, ["range", "min_max_ratio"], observed, draws, 0.95)
+    low, high = found_of.low, found_of.high
     assert (low[0] == 0).mean() > 0.95
     assert (high[1] == 1).mean() > 0.95
     assert (high[0] > low[0]).all()
@@ -253,7 +255,8 @@ def test_intervals_of_equal_groups_begin_where_there_is_no_disparity() -> None:
 def test_intervals_of_few_root_items_are_as_wide_as_noise_is() -> None:
     # Far apart, so that a range is a difference of two means. Resamples of 5 deviate too little, by the root of 4 / 5.
     means_of, observed, draws, _ = simulated(np.tile([0.0, 200.0, 400.0], (50, 1)), 5)
-    low, high = intervals(means_of, ["range"], observed, draws, 0.95)
+    found_of = estimates(means_of, ["range"], observed, draws, 0.95)
+    low, high = found_of.low, found_of.high
     noisy = np.concatenate([metric_values("range", means_of(each)) for each in draws], axis=1)
     below, above = percentiles(noisy, 0.95)
     assert ((high - low)[0] / (above - below)).mean() == pytest.approx((4 / 5) ** -0.5, abs=0.02)
@@ -265,7 +268,8 @@ def test_intervals_end_where_metrics_do() -> None:
     of = layout(values, prompts)
     groups = of.groups(["concept"])
     draws = list(resampled(of, groups, 100, seed=1))
-    low, high = intervals(Summary.of("mean", values), ["range", "min_max_ratio"], as_they_are(groups), draws, 0.9)
+    found_of = estimates(Summary.of("mean", values), ["range", "min_max_ratio"], as_they_are(groups), draws, 0.9)
+    low, high = found_of.low, found_of.high
     assert low[0].min() == 0
     assert high[1].max() == 1
     assert (low <= high).all()

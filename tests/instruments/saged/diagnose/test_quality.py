@@ -28,23 +28,25 @@ def disparities() -> pd.DataFrame:
         for grouping in ("concept", "keyword")
     ]
     cell = {"domain": "fruit", "model": "m0", "role": "no-role", "template": "plain", "feature": "vader"}
-    numbers = {"low": 0.1, "high": 0.8, "p": 0.01, "n_groups": 6, "reason": None}
+    numbers = {"estimate": 0.15, "low": 0.1, "high": 0.8, "p": 0.01, "n_groups": 6, "reason": None}
     return pd.DataFrame(rows).assign(**cell, **numbers)
 
 
 def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() -> None:
     settings = Disparities(grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1, resamples=1)
-    found = quality.headlines(disparities(), settings)
+    of = disparities()
+    of.loc[of["metric"] == "min_impact_ratio", "estimate"] = np.nan  # nothing to take off is known
+    found = quality.headlines(of, settings, roots=20)
     assert found.set_index("figure")["value"].to_dict() == {
-        "range of mean": 0.2,
-        "range of mean, calibrated": 0.2,
+        "range of mean": 0.15,
+        "range of mean, calibrated": 0.15,
         "min_impact_ratio of selection-rate": 0.7,
         "min_impact_ratio of selection-rate, calibrated": 0.7,
     }
     assert (set(found["benchmark"]), set(found["part"])) == ({"fruit"}, {"no-role, plain, vader"})
-    assert (set(found["n"]), set(found["unit"])) == ({6}, {"concepts"})
+    assert (set(found["n"]), set(found["unit"])) == ({20}, {"root items"})
     records = as_metrics(found, "part")["fruit"]["no-role, plain, vader"]["m0"]
-    assert records["range of mean"] == {"value": 0.2, "low": 0.1, "high": 0.8, "p": 0.01, "n": 6, "unit": "concepts"}
+    assert records["range of mean"] == {"value": 0.15, "low": 0.1, "high": 0.8, "n": 20, "unit": "root items"}
 
 
 def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:

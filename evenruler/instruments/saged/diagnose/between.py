@@ -1,0 +1,187 @@
+"""What differs between roles of a model, and between models in a role (SAGED, section 5.3, "Sentiment Bias Shifts").
+
+The paper concludes from figures side by side that roles shift bias, each model's its own way; here it is tested on the
+prompts that both have answered.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.diagnose.blocks import Floats
+from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, Layout, too_few
+from evenruler.measurement.verdicts import holm
+
+LEVEL, SPREAD, PATTERN = "level", "spread", "pattern"
+
+SWAPS = 2000
+"""Of the two sides within root items."""
+
+FAMILY = ["domain", "compared", "figure"]
+"""Tests of the same are adjusted together (Holm)."""
+
+_KEY = ["domain", "role", "template", "feature"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One figure of the first minus the second."""
+
+    figure: str
+    value: float
+    p: float
+    low: float = np.nan
+    high: float = np.nan
+
+
+def by_prompt(layout: Layout, features: Mapping[str, Feature]) -> pd.DataFrame:
+    """What a model's replies to each prompt are on average: raw, since both sides have the same baseline.
+
+    Args:
+        layout: Measurements of a domain on one model.
+        features: Those that are declared; clusters are others on every model, so they are left out.
+
+    Returns:
+        `domain, role, template, feature, root_id, concept, value`; values that there are.
+    """
+    kept = [name for name, feature in features.items() if feature.kind != "clusters"]
+    lines = np.flatnonzero(layout.series["feature"].isin(kept))
+    found = []
+    for line in lines:
+        one = layout.replies[["root_id", "concept"]].assign(value=layout.values[line]).dropna()
+        mean = one.groupby(["root_id", "concept"], sort=True)["value"].mean().reset_index()
+        key = layout.series.iloc[line][["role", "template", "feature"]].astype(str)
+        found.append(mean.assign(domain=layout.domain, **key))
+    columns = [*_KEY, "root_id", "concept", "value"]
+    return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
+
+
+def between_roles(model: str, prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Every two roles of a model.
+
+    Args:
+        model: Its name.
+        prompts: By `by_prompt`.
+        seed: Of the swaps.
+
+    Returns:
+        By `schemas.BETWEEN`, p not adjusted.
+    """
+    rows: list[dict[str, object]] = []
+    for (domain, template, feature), own in prompts.groupby(["domain", "template", "feature"], sort=True):
+        sides = {str(role): of_role for role, of_role in own.groupby("role", sort=True)}
+        key = {"domain": domain, "template": template, "feature": feature, "compared": "role", "within": model}
+        rows += _of_pairs(sides, key, seed)
+    return pd.DataFrame(rows, columns=schemas.BETWEEN.names)
+
+
+def between_models(prompts: Mapping[str, pd.DataFrame], seed: int) -> pd.DataFrame:
+    """Every two models in each role that both were asked in.
+
+    Args:
+        prompts: By model, by `by_prompt`.
+        seed: Of the swaps.
+
+    Returns:
+        By `schemas.BETWEEN`, p not adjusted.
+    """
+    rows: list[dict[str, object]] = []
+    together = pd.concat([own.assign(model=model) for model, own in prompts.items()] or [pd.DataFrame(columns=_KEY)])
+    for (domain, role, template, feature), own in together.groupby(_KEY, sort=True):
+        sides = {str(model): of_model for model, of_model in own.groupby("model", sort=True)}
+        key = {"domain": domain, "template": template, "feature": feature, "compared": "model", "within": role}
+        rows += _of_pairs(sides, key, seed)
+    return pd.DataFrame(rows, columns=schemas.BETWEEN.names)
+
+
+def adjusted(found: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """All comparisons with `p_adjusted` (Holm), within domain, what is compared, and figure."""
+    rows = pd.concat([each for each in found if len(each)] or [pd.DataFrame(columns=schemas.BETWEEN.names)])
+    rows = rows.reset_index(drop=True)
+    for _, own in rows[rows["p"].notna()].groupby(FAMILY, sort=False):
+        rows.loc[own.index, "p_adjusted"] = holm(own["p"].tolist())
+    return rows
+
+
+def _of_pairs(sides: Mapping[str, pd.DataFrame], key: Mapping[str, object], seed: int) -> Iterator[dict[str, object]]:
+    tables = {name: own.pivot(index="root_id", columns="concept", values="value") for name, own in sides.items()}
+    for first, second in combinations(tables, 2):
+        one, other = tables[first].align(tables[second], join="inner")
+        there = one.notna() & other.notna()
+        kept = there.any(axis=1)
+        x, y = (each.where(there)[kept].to_numpy(dtype=np.float64) for each in (one, other))
+        named = {**key, "first": first, "second": second, "n": len(x)}
+        if len(x) < FEWEST_ROOTS:
+            yield from ({**named, "figure": each, "reason": too_few(len(x))} for each in (LEVEL, SPREAD, PATTERN))
+            continue
+        for found in compared(x, y, seed):
+            no_interval = None if found.figure == LEVEL else "no interval: none is known to cover"
+            yield {**named, **vars(found), "reason": no_interval}
+
+
+def compared(first: Floats, second: Floats, seed: int, level: float = 0.95) -> list[Compared]:
+    """How two sets of replies to the same prompts differ.
+
+    `level`: mean over root items of the difference of their means, with the interval and p of the paired t test.
+    `spread`: difference of the standard deviations over concepts, without noise. `pattern`: standard deviation over
+    concepts of the differences themselves, without noise: whether they favour others, even if as much. Both are tested
+    by swapping the two sides within root items, after their means over concepts are taken off.
+
+    Args:
+        first: [roots, concepts] means of replies; NaN where there is none, at the same places in both.
+        second: The same of the other side.
+        seed: Of the swaps.
+        level: Of the interval.
+    """
+    off = np.nanmean(first - second, axis=1)
+    test = stats.ttest_1samp(off, 0.0)
+    low, high = (float(end) for end in test.confidence_interval(level))
+    found = [Compared(LEVEL, float(off.mean()), float(test.pvalue) if off.any() else 1.0, low, high)]
+    x, y = (side - np.nanmean(side, axis=1, keepdims=True) for side in (first, second))
+    swaps = np.random.default_rng(seed).random((SWAPS, len(x))) < 0.5
+    own = (_variance(x), _variance(y), _variance(x - y))
+    spread, pattern = own[0] - own[1], own[2]
+    swapped = _swapped(x, y, swaps)
+    p = (_p(abs(spread), np.abs(swapped[0])), _p(pattern, swapped[1]))
+    sd = [float(np.sqrt(max(each, 0.0))) for each in own]
+    return [*found, Compared(SPREAD, sd[0] - sd[1], p[0]), Compared(PATTERN, sd[2], p[1])]
+
+
+def _variance(x: Floats) -> float:
+    """Variance over concepts of their means, less what noise adds to it; may be below 0. [roots, concepts]."""
+    return float(_variances(np.nansum(x, axis=0)[None], np.nansum(x**2, axis=0)[None], (~np.isnan(x)).sum(axis=0))[0])
+
+
+def _variances(sums: Floats, squares: Floats, n: NDArray[np.intp]) -> Floats:
+    """The same of [draws, concepts] sums and sums of squares of n values each."""
+    mean = sums / n
+    noise = (squares - sums * mean) / np.maximum(n - 1, 1) / n
+    found: Floats = mean.var(axis=1, ddof=1) - noise.mean(axis=1)
+    return found
+
+
+def _swapped(x: Floats, y: Floats, swaps: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """[draws] difference of the variances, and variance of the differences, with sides swapped."""
+    n = (~np.isnan(x)).sum(axis=0)
+    a, b = np.nan_to_num(x), np.nan_to_num(y)
+    turned = swaps.astype(np.float64)
+    sums = [own.sum(axis=0) + turned @ (other - own) for own, other in ((a, b), (b, a))]
+    squares = [(own**2).sum(axis=0) + turned @ (other**2 - own**2) for own, other in ((a, b), (b, a))]
+    first, second = (_variances(s, q, n) for s, q in zip(sums, squares, strict=True))
+    off = a - b
+    signed = off.sum(axis=0) - 2 * turned @ off
+    every = np.broadcast_to((off**2).sum(axis=0), signed.shape)
+    return first - second, _variances(signed, every, n)
+
+
+def _p(found: float, drawn: Floats) -> float:
+    """Share of draws that are as large, the figure itself among them (Phipson and Smyth, 2010)."""
+    tied = 1e-9 * abs(found)
+    return float((1 + (drawn >= found - tied).sum()) / (1 + len(drawn)))
