@@ -1,7 +1,9 @@
 """Power, against formulas where there are any, and against the test that ships where there are none."""
 
 import math
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +62,19 @@ def test_designs_that_ship() -> None:
     assert smallest_difference(75, 21, 1) == pytest.approx(0.477, abs=0.01)
     assert power(75, 21, 1, 0.3) == pytest.approx(0.317, abs=0.015)
     assert power(75, 21, 1, 0.3, OF_THREE) == pytest.approx(0.187, abs=0.015)
+
+
+def test_the_table_of_the_documents_is_what_is_said() -> None:
+    text = (Path(__file__).parents[4] / "docs/saged.md").read_text()
+    rows = re.findall(r"^\| (\d+) x (\d+) x (\d+)[^|]*\|(.*)\|$", text, flags=re.M)
+    assert len(rows) == 10
+    for roots, concepts, replies, cells in rows:
+        said = [
+            smallest_difference(int(roots), int(concepts), int(replies), alpha, pattern=pattern)
+            for alpha in (OF_THREE, 0.05)
+            for pattern in ("one", "spread")
+        ]
+        assert [float(cell) for cell in cells.split("|")] == pytest.approx(said, rel=0.02)
 
 
 def test_what_is_smallest_is_found_in_four_fifths() -> None:
