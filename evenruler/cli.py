@@ -168,6 +168,23 @@ def find(
 
 
 @app.command()
+def plan(
+    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
+    difference: Annotated[
+        list[float] | None,
+        typer.Option(min=0.01, metavar="SD", help="In SD of a reply; may be repeated. .2, .3, .5 and .8 by default."),
+    ] = None,
+) -> None:
+    """Say how small a difference between concepts a domain can detect, and how many root items a wanted one takes."""
+    from evenruler.declared import Declared
+    from evenruler.instruments.saged import planning
+
+    repository.enter()
+    for line in planning.plan(Path(), domain, Declared(), difference or planning.WANTED):
+        typer.echo(line)
+
+
+@app.command()
 def evolve(
     name: Annotated[str, typer.Argument(help="An instrument of the family probes that evolves.")],
 ) -> None:

@@ -115,6 +115,7 @@ def test_a_mistake_is_one_line_and_removes_nothing(repository, monkeypatch, caps
             ("publish", "pairs-doctor", "--to", "you/doctor"),
             "no benchmark 'pairs-doctor'; did you mean 'pairs-doctors'?",
         ),
+        (("plan", "doctors"), "'doctors' is of the family pairs, and plans are of saged; there is none\n"),
     ],
 )
 def test_mistakes_are_one_line_and_status_two(repository, monkeypatch, capsys, words, message) -> None:
@@ -182,6 +183,7 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
         ("finetune", "tiny"),
         ("refresh", "fruit"),
         ("find", "fruit"),
+        ("plan", "fruit"),
         ("evolve", "bred"),
         ("publish", "pairs-doctors", "--to", "you/doctors"),
         ("rebuilt",),
@@ -196,6 +198,15 @@ def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys, words)
     said = "error: no params.yaml here or above; run this in a clone of Even Ruler, or `git clone` it first\n"
     assert run(monkeypatch, capsys, *words) == (2, "", said)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_domain_is_planned_for_differences_that_are_asked_for(monkeypatch, capsys) -> None:
+    monkeypatch.chdir(ROOT / "docs")
+    status, out, err = run(monkeypatch, capsys, "plan", "countries", "--difference", "0.5", "--difference", "1")
+    assert (status, err) == (0, "")
+    head, half, one, end = out.splitlines()[6:10]
+    assert head == "    SD  2 replies  4 replies  8 replies  3 concepts  12 concepts"
+    assert (half.split()[:2], one.split()[:2], end) == (["0.5", "41"], ["1", "12"], "")
 
 
 def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:

@@ -1,0 +1,181 @@
+"""What is said of a domain's design, from its declaration alone and from rows that were built."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.declared import Declared
+from evenruler.errors import UserError
+from evenruler.instruments.saged.planning import WANTED, plan
+from evenruler.instruments.saged.planning.design import Design, design_of
+from tests.instruments.saged.domains import SOURCE, settings
+
+ROOT = Path(__file__).parents[4]
+
+
+def declare(root: Path, **changed: Any) -> None:
+    folder = root / "data/sources/saged"
+    folder.mkdir(parents=True)
+    kept = {key: value for key, value in {**SOURCE, **changed}.items() if value is not None}
+    YAML().dump(kept, folder / "fruit.yaml")
+
+
+def params(root: Path, **fruit: Any) -> Declared:
+    found = {
+        "active": {"scale": "quick"},
+        "instruments": {
+            "fruit": {"family": "saged", **fruit},
+            "nuts": {"family": "saged"},
+            "prices": {"family": "probes"},
+            "hair": {"family": "framing"},
+        },
+    }
+    YAML().dump(found, root / "params.yaml")
+    return Declared(root / "params.yaml")
+
+
+def build(root: Path, roots: int, concepts: int, *, branched: bool = True, without: tuple[int, int] = (-1, -1)) -> None:
+    """Rows of a benchmark; `without` is a root item and a concept that it was rejected for."""
+    rows = [
+        {
+            "concept": f"c{concept}",
+            "root_id": f"r{root:02d}" if branched else f"r{root:02d}c{concept}",
+            "root_concept": "c0" if branched else f"c{concept}",
+        }
+        for root in range(roots)
+        for concept in range(concepts)
+        if (root, concept) != without
+    ]
+    folder = root / "benchmarks/saged-fruit/prompts"
+    folder.mkdir(parents=True)
+    pd.DataFrame(rows).to_parquet(folder / "test-00000-of-00001.parquet")
+
+
+def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
+    declare(tmp_path)
+    found = design_of(tmp_path, "fruit", settings(items=20, generations=3, roles={"no-role": "", "cook": "You cook."}))
+    assert found == Design(
+        roots=5,
+        concepts=3,
+        roles=2,
+        templates=1,
+        generations=3,
+        branched=True,
+        of_roots=5,
+        of_concepts=3,
+        built=False,
+        asked=True,
+    )
+    assert found.replies == 6
+
+
+def test_items_of_every_root_stand_for_all_concepts(tmp_path) -> None:
+    both = {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}, {"apple": {"pear": "apple"}, "fig": {"pear": "fig"}}
+    declare(
+        tmp_path, branch={"roots": ["apple", "pear"], "replacements": dict(zip(("apple", "pear"), both, strict=True))}
+    )
+    found = design_of(tmp_path, "fruit", settings(items=4))
+    assert (found.roots, found.of_roots, found.concepts) == (8, 10, 3)
+
+
+def test_without_branches_items_are_those_of_a_concept(tmp_path) -> None:
+    declare(tmp_path, branch=None)
+    found = design_of(tmp_path, "fruit", settings(items=4, concepts=2))
+    assert (found.roots, found.of_roots, found.concepts, found.of_concepts, found.branched) == (4, 5, 2, 3, False)
+
+
+def test_rows_that_are_built_count_as_they_are_asked(tmp_path) -> None:
+    build(tmp_path, 30, 8)
+    found = design_of(tmp_path, "fruit", settings(items=12, concepts=6, asked=False))
+    assert (found.roots, found.concepts, found.of_roots, found.of_concepts) == (12, 6, 30, 8)
+    assert (found.built, found.branched, found.asked) == (True, True, False)
+
+
+def test_a_concept_that_lacks_a_root_item_has_the_fewest(tmp_path) -> None:
+    build(tmp_path, 10, 4, without=(3, 2))
+    found = design_of(tmp_path, "fruit", settings(items=10, concepts=4))
+    assert (found.roots, found.of_roots) == (9, 9)
+
+
+def test_rows_of_a_domain_that_is_not_branched(tmp_path) -> None:
+    build(tmp_path, 9, 3, branched=False)
+    found = design_of(tmp_path, "fruit", settings(items=7, concepts=3))
+    assert (found.roots, found.of_roots, found.branched) == (7, 9, False)
+
+
+@pytest.mark.parametrize("concepts", [0, 1])
+def test_a_concept_has_others_to_be_compared_with(tmp_path, concepts) -> None:
+    build(tmp_path, 9, max(1, concepts))
+    if not concepts:
+        path = tmp_path / "benchmarks/saged-fruit/prompts/test-00000-of-00001.parquet"
+        pd.read_parquet(path).head(0).to_parquet(path)
+    with pytest.raises(UserError, match="nothing to compare it with"):
+        design_of(tmp_path, "fruit", settings())
+
+
+def test_what_is_said(tmp_path) -> None:
+    build(tmp_path, 30, 8)
+    found = list(plan(tmp_path, "fruit", params(tmp_path, items=20, concepts=6), WANTED))
+    assert found[0] == (
+        "fruit, scale quick: 20 of 30 root items x 6 of 8 concepts x 1 reply to a prompt (1 role x 1 template x 1"
+    )
+    assert " ".join(found[2:4]).startswith("Found in 80% of studies: a difference of 1.02 SD of a reply, where one")
+    head = found.index("    SD  1 reply  2 replies  4 replies  3 concepts  12 concepts")
+    table = [[float(word.replace(",", "")) for word in line.split()] for line in found[head + 1 : head + 5]]
+    assert [row[0] for row in table] == list(WANTED)
+    assert table[2][1:] == pytest.approx([81, 41, 21, 82, 81], abs=3)
+    assert table[0][1:] == pytest.approx([488, 244, 123, 489, 506], rel=0.02)
+    told = " ".join(line.strip() for line in found)
+    assert "under instruments.fruit in params.yaml. 30 root items are built" in told
+    assert max(map(len, found)) <= 110
+
+
+def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) -> None:
+    declare(tmp_path, branch=None)
+    found = list(plan(tmp_path, "fruit", params(tmp_path, asked=False), [1.0]))
+    told = " ".join(line.strip() for line in found)
+    assert "5 items of each concept x 3 concepts x 1 reply to a prompt" in told
+    assert "as declared, for it is not built yet: there may be fewer; nobody is asked at this scale" in told
+    assert "Below 6 root items nothing is told from chance: no difference can be detected." in told
+    assert "How many items of each concept a difference takes" in told
+    assert found[found.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts") + 1].split()[0] == "1"
+
+
+def test_a_domain_goes_by_the_name_of_its_benchmark_too(tmp_path) -> None:
+    build(tmp_path, 10, 3)
+    declared = params(tmp_path)
+    assert list(plan(tmp_path, "saged-fruit", declared, [0.5])) == list(plan(tmp_path, "fruit", declared, [0.5]))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fruits", "no domain 'fruits'; did you mean 'fruit'?"),
+        ("hair", "'hair' is of the family framing, and plans are of saged; known: fruit, nuts"),
+        (
+            "prices",
+            "'prices' is of the family probes, and plans are of saged; how many templates and words a reliability "
+            "takes is drawn in the report, data/report/index.html",
+        ),
+    ],
+)
+def test_names_of_no_domain(tmp_path, name, said) -> None:
+    declared = params(tmp_path)
+    with pytest.raises(UserError) as error:
+        list(plan(tmp_path, name, declared))
+    assert str(error.value) == f"{declared.path}: instruments: {said}"
+
+
+def test_a_domain_without_a_source(tmp_path) -> None:
+    declare(tmp_path)
+    with pytest.raises(UserError, match="no source for the domain 'nuts'"):
+        list(plan(tmp_path, "nuts", params(tmp_path)))
+
+
+def test_the_domain_that_ships() -> None:
+    found = list(plan(ROOT, "countries", Declared(ROOT / "params.yaml"), [0.5]))
+    assert found[0].startswith("countries, scale quick: 20 of 75 root items x 6 of 21 concepts x 2 replies to a prompt")
+    assert "0.72 SD" in found[2]
