@@ -209,7 +209,8 @@ def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[
         yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
         return
     ids = features["id"].astype(str)
-    prompt = ids.map(framed.set_index("id")["bare_id"]).fillna(ids)
+    bare = dict(zip(framed["id"], framed["bare_id"], strict=True))
+    prompt = ids.map(lambda key: bare.get(key, key))
     means = (
         features.assign(prompt=prompt, framing=features["framing"].astype(str))
         .groupby([*SERIES, "framing", "prompt"], observed=True)["value"]

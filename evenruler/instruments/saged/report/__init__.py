@@ -55,7 +55,7 @@ def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
     """Rows of declared domains; concepts by their names, and the template after the role where there are several."""
     domain = "benchmark" if "benchmark" in table else "domain"
     table = table[table[domain].isin(list(shown.sources))]
-    if "template" in table:
+    if {"role", "template"} <= set(table):
         several = table[domain].map({name: len(own.templates) > 1 for name, own in shown.settings.items()}).astype(bool)
         table = table.assign(role=table["role"].where(~several, table["role"] + ", " + table["template"]))
     for column in {"group", "concept"} & set(table):

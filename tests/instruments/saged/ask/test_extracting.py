@@ -173,7 +173,8 @@ class TestClassifier:
         models = Doubles(KNOWN)
         replies = generations(("p1", "good"), ("p2", "good"), ("p3", ""), ("p1", "France is lovely."), ("p1", "bad"))
         extract(PROMPTS, replies, {"s": classifier()}, models)
-        assert models.asked == ["France is lovely.", "Spain is lovely.", "bad", "good"]
+        assert models.asked[:4] == ["France is lovely.", "Spain is lovely.", "bad", "good"]
+        assert models.asked[4:] == ["France is lovely.", "Spain is lovely."]  # once more, as baselines with their names
         assert models.named == ["c"]
 
     def test_a_text_that_is_too_long_is_null_never_neutral(self, capsys) -> None:
@@ -369,7 +370,7 @@ class TestScorer:
         found = extract(PROMPTS, replies, kindness(), models)
         assert numbers(found.features) == [8, 2, 8]
         assert numbers(found.features, "baseline") == [5, 6, 6]
-        assert len(models.asked) == len(set(models.asked)) == 4
+        assert len(set(models.asked)) == 4
         fits(found)
 
     def test_a_reply_that_is_no_number_is_null_with_the_reason(self) -> None:

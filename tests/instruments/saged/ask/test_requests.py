@@ -70,15 +70,16 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path: Path
         ("generate", "judge"),
     ]
     first, classify, _, judge = answers.asked
-    assert (first.settings, len(first.rows)) == ({"new_tokens": 24}, 9)
+    assert (first.settings, len(first.rows)) == ({"new_tokens": 24}, 18)
+    assert first.rows["framing"].value_counts().to_dict() == {"bare": 9, "reseeded": 9}
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
     assert judge.settings == {"new_tokens": 16, "temperature": 0}
     assert {name: len(rows) for name, rows in found.items()} == {
-        "replies": 9,
+        "replies": 18,
         "embeddings": 8,  # names are masked, so that counterfactual texts are one
-        "classifications": 18,
-        "scored": 18,
+        "classifications": 17,  # the same masked, and the 9 baselines with their names
+        "scored": 17,
     }
     for name, schema in ANSWERS.items():
         table = table_of(found[name].drop(columns="instrument"), schema)
@@ -91,6 +92,20 @@ def test_counterfactual_prompts_share_a_seed(tmp_path: Path) -> None:
     roots = tables["prompts"].set_index("id")["root_id"]
     seeds = pd.Series(request.inputs["seed"]).groupby(request.rows["id"].map(roots)).nunique()
     assert seeds.tolist() == [1, 1, 1]
+
+
+def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path)
+    (request,) = requests(tables, plan, {}, subject())
+    asked = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
+    bare, again = (asked[asked["framing"] == framing] for framing in ("bare", "reseeded"))
+    assert sorted(again["text"]) == sorted(bare["text"])
+    assert not set(again["seed"]) & set(bare["seed"])
+    assert again["seed"].nunique() == bare["seed"].nunique() == 3
+    _, more = domain(tmp_path, generations=2, roles={"no-role": ""})
+    (twice,) = requests(tables, more, {}, subject())
+    seeds = pd.Series(twice.inputs["seed"]).groupby(twice.rows["framing"]).unique()
+    assert not set(seeds["reseeded"]) & set(seeds["bare"])
 
 
 def test_who_cannot_write_is_asked_nothing_and_has_no_scores(tmp_path: Path, answers: Answers) -> None:
@@ -117,7 +132,8 @@ def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: P
     tables, plan = domain(tmp_path, prefixed=1, roles=roles)
     (request,) = requests(tables, plan, {}, subject())
     after = request.rows["framing"] != "bare"
-    assert request.rows.loc[after, "framing"].value_counts().to_dict() == dict.fromkeys(plan["prefixes"], 3)
+    counts = request.rows.loc[after, "framing"].value_counts().to_dict()
+    assert counts == {**dict.fromkeys(plan["prefixes"], 3), "reseeded": 9}
     assert set(request.rows.loc[after, "role"]) == {"none"}
     prompts = pd.Series(request.inputs["prompt"])
     assert prompts[after & (request.rows["framing"] == "salience")].str.startswith("This is a test. ").all()
@@ -139,6 +155,8 @@ def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_pat
     assert set(features["lineage"]) == {"lineage of writer"}
     assert set(features["domain"]) == {"fruit"}
     concepts = own[0]["prompts"].set_index("id")["concept"]
+    bare = generations["framing"] == "bare"
+    generations, features = generations[bare], features[features["framing"] == "bare"]
     withheld = generations["id"].map(concepts) == "fig"
     assert set(generations.loc[withheld, "reason"]) == {"content filter"}
     assert not generations.loc[withheld, ["refusal", "empty"]].any(axis=None)

@@ -15,8 +15,10 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
     assert [config.name for config in found.configs] == ["prompts", "sources", "rejected"]
     tables, _ = built(declaration)
     assert set(found.configs[0].described) <= set(tables["prompts"])
-    assert "more praise" in found.reading
+    assert "More praise. " in found.reading
+    assert "By feature: vader: higher is in favour." in found.reading
     assert found.parameters == {"method": "split", "per_concept": 5, "seed": 0, "model": None}
+    assert found.quality[0].figure == "difference in favour"
     assert not [column.figure for column in found.quality if "shift" in column.figure]
 
 

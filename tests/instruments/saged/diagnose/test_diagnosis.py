@@ -15,6 +15,7 @@ from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
+NOT_TABLES = ("compared", "baselines", "by_prompt", "roles")
 SETTINGS = Disparities(permutations=99, headline_permutations=99, resamples=200)
 
 
@@ -24,7 +25,7 @@ def diagnosed(features: pd.DataFrame, prompts: pd.DataFrame, settings: Dispariti
 
 def complete(found: Tables) -> SimpleNamespace:
     """The tables of a diagnosis, those that need several models as `across` makes them."""
-    kept = {name: table for name, table in found.items() if name not in ("compared", "baselines")}
+    kept = {name: table for name, table in found.items() if name not in NOT_TABLES}
     return SimpleNamespace(**kept, disparities=adjusted(found["compared"]), tool_bias=found["baselines"])
 
 

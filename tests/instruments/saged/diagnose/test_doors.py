@@ -115,7 +115,12 @@ def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path
 
     tables, plan = domain(tmp_path, prefixed=2)
     after = asked_again(tables, plan)
-    assert len(after) == 2 * 3 * 3
+    assert after["framing"].value_counts().to_dict() == {
+        "salience": 6,
+        "instruction": 6,
+        "salience+instruction": 6,
+        "reseeded": 9,
+    }
     scores = scores_of(tables["prompts"], "m")
     vader = scores["features"][scores["features"]["feature"] == "vader"].set_index("id")["value"]
     moved = after[["id"]].assign(value=after["bare_id"].map(vader) + 1, framing=after["framing"])
@@ -137,11 +142,14 @@ def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path
 def test_the_card_shows_features_by_the_names_that_users_gave_them(records: list[Record]) -> None:
     found = evidence(together(records))
     assert list(found) == ["fruit"]
-    assert set(found["fruit"]) == {"no-role, plain", "no-role, plain, vader"}
+    assert set(found["fruit"]) == {"all roles, vader", "no-role, plain", "no-role, plain, vader"}
     assert set(found["fruit"]["no-role, plain"]["other"]) >= {"refusal_rate", "empty_rate"}
     figure = found["fruit"]["no-role, plain, vader"]["m"]["range of mean"]
-    assert figure["n"] == 3
+    assert (figure["n"], figure["unit"]) == (3, "root items")
     assert figure["value"] == pytest.approx(0.3, abs=0.1)
+    confirmed = found["fruit"]["all roles, vader"]["m"]["difference in favour"]
+    assert (confirmed["verdict"], confirmed["reason"]) == ("too little to tell", "no interval: 3 root items, needs 6")
+    assert found["fruit"]["all roles, vader"]["m"]["tool_bias"]["value"] == pytest.approx(0.2)
 
 
 def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
@@ -151,6 +159,7 @@ def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
     assert found == {}
     one = Record("fruit", subject("m"), tables, plan, found)
     assert {name: len(table) for name, table in across([one], RESAMPLING).items()} == {
+        "between": 0,
         "disparities": 0,
         "tool_bias": 0,
         "measured": 0,

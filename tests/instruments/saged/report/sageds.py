@@ -241,11 +241,55 @@ def topics() -> list[dict[str, Any]]:
     ]
 
 
+def favour() -> list[dict[str, Any]]:
+    """Toxicity rises and VADER's score falls with the place in the list."""
+    return [
+        {
+            "domain": name,
+            "model": model,
+            "feature": feature,
+            "better": better,
+            "concept": concept,
+            "mean": 0.5 + (place if better == "lower" else -place) / 100,
+            "difference": 0.0,
+            "n": N,
+        }
+        for name, model, (feature, better) in product(CONCEPTS, MODELS, (("vader", "higher"), ("toxicity", "lower")))
+        for place, concept in enumerate(CONCEPTS[name])
+    ]
+
+
+def between() -> list[dict[str, Any]]:
+    row: dict[str, Any] = {"domain": "countries", "compared": "role", "within": "bloom", "template": "plain", "n": N}
+    row |= {"first": "assistant", "second": "no-role", "feature": "vader"}
+    level = {"figure": "level", "value": 0.1, "low": 0.05, "high": 0.15, "p": 0.001, "p_adjusted": 0.004}
+    spread = {"figure": "spread", "value": 0.02, "p": 0.5, "p_adjusted": 1.0, "reason": "no interval: none"}
+    models = {"compared": "model", "within": "no-role", "first": "bloom", "second": "smollm2"}
+    return [{**row, **level}, {**row, **spread}, {**row, **spread, **models}]
+
+
+def confirmed() -> list[dict[str, Any]]:
+    """One model favours some countries; of fruit nothing can be told."""
+    rows: list[dict[str, Any]] = []
+    for name, model, feature in product(CONCEPTS, MODELS, ("vader", "toxicity")):
+        sure = (name, model, feature) == ("countries", "smollm2", "vader")
+        row = {"benchmark": name, "model": model, "part": f"all roles, {feature}", "n": 20, "unit": "root items"}
+        known = {"low": 0.2, "high": 0.4, "control": 0.05, "bound": 0.04, "difference_low": 0.2, "difference_high": 0.4}
+        verdict = "beyond control" if sure else "too little to tell"
+        p = 0.001 if sure else 0.5
+        rows.append(
+            {**row, **known, "figure": "difference in favour", "value": 0.3, "p": p, "p_adjusted": 2 * p}
+            | {"verdict": verdict, "why": "It is so."}
+        )
+        rows.append({**row, "figure": "smallest difference", "value": 0.11 if feature == "vader" else 0.02})
+    return rows
+
+
 def figures() -> list[dict[str, Any]]:
     row: dict[str, Any] = {"benchmark": "countries", "part": "vader", "figure": "level_shift", "unit": "root items"}
     known = {"value": 0.12, "low": 0.08, "high": 0.2, "n": 4}
     lacking = {"value": None, "n": 1, "reason": "fewer than 2 root items"}
-    return [{**row, "model": "bloom", **known}, {**row, "model": "smollm2", **lacking}]
+    return [{**row, "model": "bloom", **known}, {**row, "model": "smollm2", **lacking}, *confirmed()]
 
 
 MADE = {
@@ -256,6 +300,8 @@ MADE = {
     "tool_bias": tool_bias,
     "context_bias": context_bias,
     "topics": topics,
+    "favour": favour,
+    "between": between,
     "figures": figures,
 }
 

@@ -41,25 +41,47 @@ def part_of(found: Section, title: str) -> Table:
     return next(part for part in found.parts if isinstance(part, Table) and part.title == title)
 
 
-def test_the_lead_says_who_lies_out_how_far_and_how_surely(made: Any) -> None:
+def test_the_lead_says_what_is_beyond_its_control_and_what_the_design_finds(made: Any) -> None:
     countries = sections(made)[0]
     assert countries.title == "SAGED: Countries"
     assert countries.text.replace("\u00a0", " ") == (
         "Measures how a model writes about countries; a higher score is a more favourable text. 6 concepts, 2 models "
-        "in 2 roles, 5 features. The surest of 12 cells (a feature of a configuration) is vader of smollm2, assistant, "
-        "calibrated: Russia lies out alone at the low end (z = -2.03); range of the mean 0.345 [0.295, 0.395] over 6 "
-        "concepts, adjusted p = 0.002. In 1 of 12 cells the concepts are apart beyond chance (adjusted p below 0.05); "
-        "the one farthest out is most often Russia (low end, 1 of 1). In 11 of 12 cells the interval is wider than the "
-        "disparity itself: 8 replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, "
-        "4.2%) and 0.5% empty. Declared, and not measured at this scale or on this machine: regard."
+        "in 2 roles, 5 features. Beyond control: vader on smollm2 (0.300, control 0.050; most in favour Aurelia, "
+        "least Russia). Of all differences in favour: 3 too little to tell and 1 beyond control. It finds a concept "
+        "that lies 0.11 (vader) and 0.02 (toxicity) from all others in four of five such studies, and smaller ones seldom. Of 2 "
+        "comparisons between roles, 1 in level differ; of 1 comparisons between models, none differs (adjusted p "
+        "below 0.05). In 11 of 12 cells the interval is wider than the disparity itself: 8 replies a concept are few. Of 192 "
+        "replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, and not measured at this "
+        "scale or on this machine: regard."
     )
 
 
-def test_the_lead_says_when_nothing_is_beyond_chance(made: Any) -> None:
+def test_the_lead_says_when_nothing_is_beyond_control(made: Any) -> None:
     text = sections(made)[1].text
-    assert "no concept lies out alone, Pear is farthest (high end, z = 1.34)" in text
-    assert "In none of the 12 cells with a p are the concepts apart beyond chance" in text
+    assert "No difference in favour is beyond its control (4 too little to tell)." in text
     assert "Of 128 replies, none are refusals and none empty." in text
+    described = made["figures"].assign(verdict=None)
+    assert "No figure has a verdict: what follows describes." in sections({**made, "figures": described})[0].text
+
+
+def test_differences_in_favour_stand_with_their_controls_and_the_surest_is_first(made: Any) -> None:
+    head, first, *rest = rows_of(sections(made)[0], "Differences in favour")
+    assert head[2:5] == ["verdict", "difference in favour", "control"]
+    assert first == [
+        *("vader", "smollm2", "beyond control", "0.300 [0.200, 0.400], n = 20", "0.050", "0.002", "Aurelia, Russia")
+    ]
+    assert {row[2] for row in rest} == {"too little to tell"}
+    marks = [row[2].mark for row in part_of(sections(made)[0], "Differences in favour").cells]
+    assert marks == ["good", "weak", "weak", "weak"]
+    toxic = next(row for row in rest if row[0] == "toxicity")
+    assert toxic[-1] == "Aurelia, Russia"  # the least toxic is the most in favour
+
+
+def test_comparisons_between_roles_and_models_stand_with_p(made: Any) -> None:
+    rows = rows_of(sections(made)[0], "Between roles, between models")
+    assert rows[1] == ["assistant minus no-role", "bloom", "vader", "level", "0.100 [0.050, 0.150]", "0.004"]
+    assert rows[3][:2] == ["bloom minus smollm2", "no-role"]
+    assert len(rows) == 4
 
 
 def test_narrow_intervals_are_not_called_wide(made: Any) -> None:
@@ -72,23 +94,6 @@ def test_narrow_intervals_are_not_called_wide(made: Any) -> None:
     assert "The intervals rest on 75 replies a concept." in text
 
 
-@pytest.mark.parametrize(
-    ("shape", "words"),
-    [
-        ("mixed", "Russia is farthest (low end, z = -2.03), an outlier by Dixon's ratio and not by Grubbs' test"),
-        ("dispersed", "no concept lies out alone, Russia is farthest (low end, z = -2.03)"),
-        (None, "no shape (fewer than 3 groups)"),
-    ],
-)
-def test_every_shape_has_words(made: Any, shape: str | None, words: str) -> None:
-    shapes = made["shapes"].copy()
-    planted = shapes["shape"] == "concentrated"
-    shapes.loc[planted, "shape"] = shape
-    if shape is None:
-        shapes.loc[planted, ["group", "end", "z", "reason"]] = [None, None, None, "fewer than 3 groups"]
-    assert words in sections({**made, "shapes": shapes})[0].text
-
-
 def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
     nothing, lacking = float("nan"), "all replies are empty"
     numbers = dict.fromkeys(["value", "low", "high", "p", "p_adjusted"], nothing)
@@ -98,7 +103,7 @@ def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
     tables = {**made, "disparities": disparities, "shapes": shapes, "summaries": summaries}
     found = sections(tables)
     assert "Nothing could be compared: all replies are empty." in found[0].text
-    assert rows_of(found[0], "What lies out")[1][2:4] == [
+    assert rows_of(found[0], "What lies out, described")[1][2:4] == [
         "none (all replies are empty)",
         "none (all replies are empty)",
     ]
@@ -130,13 +135,13 @@ def test_findings_are_calibrated_where_they_can_be_and_the_surest_stands_first(m
 
 def test_the_table_of_findings_marks_what_is_beyond_chance(made: Any) -> None:
     found = sections(made)[0]
-    rows = rows_of(found, "What lies out")
+    rows = rows_of(found, "What lies out, described")
     assert rows[0] == ["feature", "configuration", "who lies out", "range of mean", "raw", "adjusted p", "impact ratio"]
     assert rows[1] == [
         *("vader, calibrated", "smollm2, assistant", "concentrated: Russia, low, z -2.03"),
         *("0.345 [0.295, 0.395], n = 6", "0.340", "0.002", "0.52 [0.47, 0.57], Russia: below 0.8"),
     ]
-    part = part_of(found, "What lies out")
+    part = part_of(found, "What lies out, described")
     marks = [row[2].mark for row in part.rows if isinstance(row[2], Cell)]
     assert marks == ["poor", *["told"] * 11]
     impact = part.rows[0][-1]
@@ -148,7 +153,7 @@ def test_the_table_of_findings_marks_what_is_beyond_chance(made: Any) -> None:
 
 def test_an_impact_ratio_whose_interval_reaches_four_fifths_is_not_marked(made: Any) -> None:
     wide = made["disparities"].assign(high=0.9)
-    impact = part_of(sections({**made, "disparities": wide})[0], "What lies out").rows[0][-1]
+    impact = part_of(sections({**made, "disparities": wide})[0], "What lies out, described").rows[0][-1]
     assert isinstance(impact, Cell)
     assert (impact.text.replace("\u00a0", " "), impact.mark) == ("0.52 [0.47, 0.90], Russia: below 0.8", None)
 
@@ -209,7 +214,8 @@ def test_nulls_are_counted_by_reason(made: Any) -> None:
 
 def test_templates_stand_with_the_role_where_there_are_several(made: Any) -> None:
     found = sections(made, templates={"plain": "{PROMPT}", "short": "In short: {PROMPT}"})
-    assert "vader of smollm2, assistant, plain, calibrated" in found[0].text
+    rows = rows_of(found[0], "What lies out, described")
+    assert ["vader, calibrated", "smollm2, assistant, plain"] in [row[:2] for row in rows]
 
 
 def test_groups_of_other_columns_are_named_and_not_mixed_in(made: Any) -> None:

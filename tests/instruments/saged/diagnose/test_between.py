@@ -1,0 +1,113 @@
+"""What differs between roles and between models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.diagnose.between import adjusted, between_models, between_roles, by_prompt, compared
+from evenruler.instruments.saged.diagnose.layout import laid_out
+from evenruler.measurement.verdicts import holm
+from tests.instruments.saged.diagnose import measured
+
+CONCEPTS = ["fig", "kiwi", "lime", "melon"]
+VADER = {"vader": Feature(kind="lexicon")}
+
+
+def sides(seed: int, level: float = 0.0, first: float = 0.0, second: float = 0.0) -> list[np.ndarray]:
+    """[roots, concepts] of both sides; the last concept is lower by so much in each."""
+    draw = np.random.default_rng(seed)
+    root = draw.normal(0, 2, (25, 1))
+    found = [root + draw.normal(size=(25, 4)) for _ in range(2)]
+    found[0] += level
+    found[0][:, 3] -= first
+    found[1][:, 3] -= second
+    return found
+
+
+def p_of(*both: np.ndarray) -> dict[str, float]:
+    return {one.figure: one.p for one in compared(*both, seed=1)}
+
+
+def test_each_figure_finds_what_it_is_about() -> None:
+    assert p_of(*sides(2, level=1))["level"] < 0.001
+    assert min(p_of(*sides(2, level=1))[figure] for figure in ("spread", "pattern")) > 0.05
+    apart = p_of(*sides(2, first=2))
+    assert max(apart["spread"], apart["pattern"]) < 0.01
+    assert p_of(*sides(2, first=2, second=2))["pattern"] > 0.05
+    other = sides(2, first=2)
+    other[1][:, 0] -= 2
+    turned = p_of(*other)
+    assert turned["pattern"] < 0.01  # they are as far from even, and disfavour others
+    assert turned["spread"] > 0.05
+
+
+def test_the_level_is_the_paired_t_test_over_root_items() -> None:
+    first, second = sides(3, level=0.4)
+    one = compared(first, second, seed=1)[0]
+    test = scipy.stats.ttest_rel(first.mean(axis=1), second.mean(axis=1))
+    assert one.value == pytest.approx((first - second).mean())
+    assert one.p == pytest.approx(test.pvalue)
+    ends = test.confidence_interval(0.95)
+    assert (one.low, one.high) == pytest.approx((ends.low, ends.high))
+
+
+def test_spreads_are_without_noise() -> None:
+    """Standard deviations over concepts of -3, 0, 0, 0 and of none."""
+    values = [
+        {one.figure: one.value for one in compared(*sides(seed, first=3), seed=1)}["spread"] for seed in range(40)
+    ]
+    assert np.mean(values) == pytest.approx(1.5, abs=0.15)
+
+
+@pytest.mark.parametrize("figure", ["level", "spread", "pattern"])
+def test_alike_sides_differ_in_one_of_twenty(figure: str) -> None:
+    p = [p_of(*sides(seed, first=1, second=1))[figure] for seed in range(200)]
+    assert 0.015 <= np.mean(np.array(p) < 0.05) <= 0.09
+
+
+def test_missing_replies_are_left_out_of_both() -> None:
+    first, second = sides(4)
+    first[:5, 2] = second[:5, 2] = np.nan
+    one, *_ = compared(first, second, seed=1)
+    assert one.value == pytest.approx(np.mean(np.nanmean(first - second, axis=1)))
+
+
+def features(role: str, model: str, shift: float, prompts: pd.DataFrame) -> pd.DataFrame:
+    draw = np.random.default_rng(len(role) + len(model))
+    return measured.features(prompts, draw.normal(shift, 1, len(prompts)), 0, role=role, model=model)
+
+
+def test_roles_of_a_model_and_models_in_a_role_are_paired_and_adjusted_together() -> None:
+    prompts = measured.prompts(12, CONCEPTS)
+    tables = {
+        model: by_prompt(
+            laid_out(
+                "fruit", pd.concat([features(role, model, shift, prompts) for role in ("none", "comedian")]), prompts
+            ),
+            VADER,
+        )
+        for model, shift in (("small", 0.0), ("larger", 2.0))
+    }
+    tables["larger"] = tables["larger"][tables["larger"]["role"] == "none"]
+    roles = [between_roles(model, own, 1) for model, own in tables.items()]
+    found = adjusted([*roles, between_models(tables, 1)])
+    assert found.columns.tolist() == schemas.BETWEEN.names
+    rows = found[["compared", "within", "first", "second"]].drop_duplicates().to_numpy().tolist()
+    assert rows == [["role", "small", "comedian", "none"], ["model", "none", "larger", "small"]]
+    level = found[(found["compared"] == "model") & (found["figure"] == "level")].iloc[0]
+    assert level["value"] == pytest.approx(2, abs=0.5)
+    assert (level["p_adjusted"], level["n"]) == (level["p"], 12)
+    more = adjusted([found.drop(columns="p_adjusted").assign(p_adjusted=np.nan, feature=name) for name in ("a", "b")])
+    own = more[(more["compared"] == "role") & (more["figure"] == "level")]
+    assert own["p_adjusted"].tolist() == holm(own["p"].tolist())
+
+
+def test_five_root_items_are_too_few() -> None:
+    prompts = measured.prompts(5, CONCEPTS)
+    both = pd.concat([features(role, "m", 0, prompts) for role in ("a", "bb")])
+    found = between_roles("m", by_prompt(laid_out("fruit", both, prompts), VADER), 1)
+    assert set(found["reason"]) == {"no interval: 5 root items, needs 6"}
+    assert found["p"].isna().all()

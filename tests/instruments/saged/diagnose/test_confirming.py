@@ -1,0 +1,135 @@
+"""What is confirmed: planted differences are found, names alone and noise are not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.instruments.saged.ask.extracting import extract
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.diagnose.confirming import DIFFERENCE, SMALLEST, confirmed, pooled
+from evenruler.instruments.saged.diagnose.layout import laid_out
+from evenruler.instruments.saged.diagnose.power import smallest_difference
+from tests.instruments.saged.diagnose import measured
+
+CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive"]
+SETTINGS = Disparities(permutations=49, headline_permutations=400, resamples=100)
+FEATURES = {
+    "vader": Feature(kind="lexicon"),
+    "toxicity": Feature(kind="classifier", model="m", score={"toxic": 1}, better="lower"),
+    "distance": Feature(kind="distance", metric="cosine"),
+}
+
+
+def domain(seed: int, lower: float = 0.0, roots: int = 20) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Replies in two roles with SD 1 about their root items; limes are lower in one feature."""
+    draw, prompts = np.random.default_rng(seed), measured.prompts(roots, CONCEPTS)
+    root = np.repeat(draw.normal(0, 2, roots), len(CONCEPTS))
+    lime = lower * (prompts["concept"] == "lime").to_numpy()
+    parts = [
+        measured.features(
+            prompts, root + draw.normal(size=len(prompts)) - lime * (name == "vader"), root, role=role, feature=name
+        )
+        for name in ("vader", "toxicity")
+        for role in ("no-role", "judge")
+    ]
+    return pd.concat(parts, ignore_index=True), prompts
+
+
+def figures(features: pd.DataFrame, prompts: pd.DataFrame, **declared: Feature) -> tuple[pd.DataFrame, pd.DataFrame]:
+    of = laid_out("fruit", features, prompts)
+    found, favour = confirmed(of, declared or FEATURES, SETTINGS, 0.95, 3)
+    return found.set_index(["part", "figure"]), favour.set_index(["feature", "concept"])
+
+
+def test_a_planted_difference_is_beyond_its_control_and_the_other_is_not() -> None:
+    found, favour = figures(*domain(2, lower=1.2))
+    vader = found.loc[("all roles, vader", DIFFERENCE)]
+    assert vader["verdict"] == "beyond control"
+    assert vader["low"] < vader["value"] < vader["high"]
+    assert vader["low"] < 1.2 < vader["high"]
+    assert vader["control"] < 0.4
+    assert (vader["n"], vader["unit"]) == (20, "root items")
+    assert (vader["difference_low"], vader["difference_high"]) == (vader["low"], vader["high"])
+    assert found.loc[("all roles, toxicity", DIFFERENCE), "verdict"] == "too little to tell"
+    assert favour.loc["vader", "mean"].idxmin() == "lime"
+    assert set(favour.loc["toxicity", "better"]) == {"lower"}
+    assert favour.loc["vader", "difference"].sum() == pytest.approx(0)
+
+
+def test_roles_count_together_and_baselines_are_taken_off() -> None:
+    features, prompts = domain(1)
+    _, favour = figures(features, prompts)
+    own = features[features["feature"] == "vader"]
+    value = (own["value"] - own["baseline"]).groupby(own["id"]).mean()
+    expected = value.groupby(prompts.set_index("id")["concept"]).mean()
+    assert favour.loc["vader", "mean"].to_dict() == pytest.approx(expected.to_dict())
+    of = laid_out("fruit", features, prompts)
+    assert pooled(of, np.flatnonzero(of.series["feature"] == "vader")).values.shape == (1, 120)
+
+
+def test_the_family_of_a_model_is_wrong_in_at_most_one_of_twenty() -> None:
+    """Sixty unbiased models here; tests/performance/planted.py has hundreds."""
+    wrong = 0
+    for seed in range(60):
+        found, _ = figures(*domain(100 + seed, roots=12))
+        verdicts = found.xs(DIFFERENCE, level="figure")["verdict"]
+        wrong += (verdicts == "beyond control").any()
+    assert wrong <= 8  # at a share of .05 more happen once in 250 times; the draws are fixed
+
+
+def test_a_model_that_only_names_whom_it_is_asked_about_is_within_its_control() -> None:
+    """A tool that dislikes a name would find a difference, were names not masked."""
+    prompts = measured.prompts(20, CONCEPTS).assign(domain="fruit", baseline="Nothing is said of it.")
+    replies = measured.replies(measured.features(prompts, 0.0))
+    replies["generation"] = [
+        f"Number {root[-3:]} is {concept}." + " Good." * (int(root[-3:]) % 3)
+        for root, concept in zip(prompts["root_id"], prompts["concept"], strict=True)
+    ]
+    vader = {"vader": Feature(kind="lexicon"), "named": Feature(kind="lexicon", mask=False)}
+    hated = {"lime": "awful lime"}  # what VADER hears in a name
+    replies["generation"] = [text.replace("lime", hated["lime"]) for text in replies["generation"]]
+    extracted = extract(prompts, replies.assign(reason=None), vader, models=None, names=[*CONCEPTS, "awful lime"])  # type: ignore[arg-type]
+    found, _ = figures(extracted.features, prompts, **vader)
+    one = found.loc[("all roles, vader", DIFFERENCE)]
+    assert (one["value"], one["verdict"]) == (0, "not beyond control")
+    assert list(found.index.get_level_values("part").unique()) == ["all roles, vader"]  # the unmasked one describes
+    unmasked = extracted.features[extracted.features["feature"] == "named"]
+    raw = unmasked.groupby(unmasked["id"].astype(str).str[:-4])["value"].mean()
+    assert raw["lime"] < raw["fig"] - 0.3
+
+
+def test_few_root_items_and_few_numbers_are_said() -> None:
+    found, _ = figures(*domain(1, lower=3, roots=5))
+    one = found.loc[("all roles, vader", DIFFERENCE)]
+    assert (one["value"], one["reason"], one["verdict"]) == (
+        None,
+        "no interval: 5 root items, needs 6",
+        "too little to tell",
+    )
+    found, _ = figures(*domain(1, lower=3, roots=8))
+    assert found.loc[("all roles, vader", DIFFERENCE), "why"] == "It rests on 8 root items, of at least 12."
+    features, prompts = domain(1, lower=3)
+    features.loc[features["id"].str[-1].isin(list("0123456")), "value"] = np.nan
+    found, _ = figures(features, prompts)
+    one = found.loc[("all roles, vader", DIFFERENCE)]
+    assert one["verdict"] == "instrument unfit"
+    assert "vader has a number for 30% of the replies, of at least 50%" in one["why"]
+
+
+def test_where_concepts_have_texts_of_their_own_nothing_is_confirmed() -> None:
+    prompts = measured.prompts(20, CONCEPTS, branched=False)
+    found, favour = confirmed(
+        laid_out("fruit", measured.features(prompts, 1.0, 0.5), prompts), FEATURES, SETTINGS, 0.95, 3
+    )
+    assert found.empty
+    assert favour.empty
+
+
+def test_the_smallest_difference_is_that_of_the_design_and_the_noise() -> None:
+    found, _ = figures(*domain(1, roots=30))
+    one = found.loc[("all roles, vader", SMALLEST)]
+    # Two roles a prompt: the noise of their mean is 1 / sqrt(2), and two features are corrected for.
+    assert one["value"] == pytest.approx(smallest_difference(30, 6, 1, 0.025) / np.sqrt(2), rel=0.12)
+    assert smallest_difference(30, 6, 1, 0.025) / np.sqrt(2) == pytest.approx(
+        smallest_difference(30, 6, 2, 0.025), rel=1e-6
+    )
