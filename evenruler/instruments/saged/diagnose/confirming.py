@@ -105,7 +105,7 @@ def pooled(layout: Layout, lines: Codes) -> Layout:
         series=layout.series.iloc[lines[:1]].assign(role=ALL_ROLES, template=ALL_ROLES).reset_index(drop=True),
         values=mean[None],
         baselines=np.fmax.reduce(layout.baselines[lines], axis=0)[None],
-        measured=layout.measured[lines].any(axis=0)[None],
+        measured=np.asarray(layout.measured[lines].any(axis=0))[None],
     )
 
 
