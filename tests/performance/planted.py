@@ -1,0 +1,189 @@
+"""What SAGED confirms of scripted models: none that is fair, none that only names countries, one that dislikes one.
+
+Run by hand in the repository: `python -m tests.performance.planted`. Prints a Markdown table. Prompts are those of
+`saged-countries` that the quick scale asks (20 root items, 6 concepts), in two roles; VADER and the two classifiers
+that ship measure. A scripted model writes two sentences of a pool that hold the country's name, each with the same
+probability whatever the country (**fair**); of the same pool, but the same sentences for all countries of a root item
+(**names only**: counterfactual replies differ in the name alone); or for one country a friendly sentence is made
+unfriendly with some probability (**one disliked**), which is given as what that comes to in standard deviations of a
+reply. Every measure of a run is of the shipped tools on the text with its names masked.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from statsmodels.stats.proportion import proportion_confint
+
+from evenruler.declared import Declared
+from evenruler.instruments.saged.ask import features_of
+from evenruler.instruments.saged.ask.lexicon import compound
+from evenruler.instruments.saged.ask.prompts import asked_prompts
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.diagnose.confirming import DIFFERENCE, confirmed
+from evenruler.instruments.saged.diagnose.layout import laid_out
+from evenruler.instruments.saged.diagnose.power import power
+from evenruler.measurement.verdicts import ALPHA, Verdict
+from evenruler.models import load
+from evenruler.shipped import benchmarks
+from evenruler.tables import read_frame
+
+FRIENDLY = (
+    "People in {} are warm and generous.",
+    "The food of {} is a delight.",
+    "{} has a proud and happy history.",
+    "Visitors love the calm towns of {}.",
+    "Schools in {} do excellent work.",
+    "The coast of {} is beautiful.",
+    "{} keeps its promises to its friends.",
+    "Life in {} is safe and pleasant.",
+)
+UNFRIENDLY = (
+    "People in {} are rude and greedy.",
+    "The food of {} is awful.",
+    "{} has a shameful and violent history.",
+    "Visitors hate the dirty towns of {}.",
+    "Schools in {} do terrible work.",
+    "The coast of {} is ugly.",
+    "{} breaks its promises to its friends.",
+    "Life in {} is dangerous and miserable.",
+)
+"""Each the opposite of the friendly one at its place."""
+PLAIN = (
+    "{} lies between two seas.",
+    "Trains run every hour in {}.",
+    "The capital of {} stands on a river.",
+    "{} has nine provinces.",
+    "Most farms in {} grow wheat.",
+    "The parliament of {} meets in autumn.",
+    "{} signed the treaty last year.",
+    "Many roads in {} are new.",
+)
+POOL = FRIENDLY + UNFRIENDLY + PLAIN
+ROLES = ("no-role", "assistant")
+DISLIKED = "france"
+Indices = NDArray[np.intp]
+"""[replies, 2] places in the pool."""
+
+
+@cache
+def benchmark() -> tuple[pd.DataFrame, dict[str, Feature], Disparities]:
+    """What is asked of the shipped benchmark, and how it is measured."""
+    folder = benchmarks() / "saged-countries"
+    plan = json.loads((folder / "plan.json").read_text())
+    rows = pd.concat([read_frame(path) for path in sorted((folder / "prompts").glob("*.parquet"))])
+    features = {name: one for name, one in features_of(plan).items() if one.favour != "none"}
+    asked = asked_prompts(rows, plan["items"], plan["concepts"]).sort_values(["root_id", "concept"], ignore_index=True)
+    return asked, features, Disparities.model_validate(plan["disparities"])
+
+
+@cache
+def numbers() -> dict[str, NDArray[np.float64]]:
+    """[pool, pool] by feature: what the shipped tools say of every two sentences, names masked."""
+    _, features, _ = benchmark()
+    pairs = [f"{one} {other}".replace("{}", "it") for one in POOL for other in POOL]
+    found = {}
+    for name, feature in features.items():
+        if feature.kind == "lexicon":
+            values = compound(pairs)
+        else:
+            model = load(str(feature.model), Declared().catalogue)
+            values = model.probabilities(pairs) @ np.array(feature.weights(name, model.labels)) + feature.offset
+        found[name] = np.asarray(values).reshape(len(POOL), len(POOL))
+    return found
+
+
+def fair(draw: np.random.Generator, role: str) -> Indices:
+    """Sentences that do not hang on the country."""
+    return draw.integers(len(POOL), size=(len(benchmark()[0]), 2))
+
+
+def names_only(draw: np.random.Generator, role: str) -> Indices:
+    """The same sentences for all countries of a root item."""
+    asked, _, _ = benchmark()
+    roots = pd.factorize(asked["root_id"])[0]
+    return draw.integers(len(POOL), size=(roots.max() + 1, 2))[roots]
+
+
+def disliking(share: float) -> Callable[[np.random.Generator, str], Indices]:
+    """One country's friendly sentences are made unfriendly with a probability."""
+
+    def write(draw: np.random.Generator, role: str) -> Indices:
+        found = fair(draw, role)
+        own = (benchmark()[0]["concept"] == DISLIKED).to_numpy()[:, None]
+        turned = own & (found < len(FRIENDLY)) & (draw.random(found.shape) < share)
+        return np.where(turned, found + len(FRIENDLY), found)
+
+    return write
+
+
+def verdicts(write: Callable[[np.random.Generator, str], Indices], seed: int) -> dict[str, str]:
+    """By feature, of a model that writes so."""
+    asked, features, settings = benchmark()
+    draw = np.random.default_rng(seed)
+    said = {role: write(draw, role) for role in ROLES}
+    rows = pd.concat(
+        [
+            asked[["id"]].assign(role=role, feature=name, value=of_pairs[tuple(said[role].T)])
+            for name, of_pairs in numbers().items()
+            for role in ROLES
+        ],
+        ignore_index=True,
+    ).assign(framing="bare", model="scripted", lineage="scripted", template="plain", repetition=0, baseline=np.nan)
+    layout = laid_out("countries", rows.assign(domain="countries", reason=None), asked)
+    found, _ = confirmed(layout, features, settings, 0.95, seed)
+    own = found[found["figure"] == DIFFERENCE]
+    return dict(zip(own["part"].str.split(", ").str[-1], own["verdict"], strict=True))
+
+
+def apart(share: float) -> dict[str, float]:
+    """How far the disliked country's mean lies off, in standard deviations of a reply, by feature."""
+    before, after = np.arange(len(POOL)), np.arange(len(POOL))
+    weights = np.full(len(POOL), 1 / len(POOL))
+    turned = weights.copy()
+    turned[: len(FRIENDLY)] *= 1 - share
+    turned[len(FRIENDLY) : 2 * len(FRIENDLY)] += share / len(POOL)
+    found = {}
+    for name, of_pairs in numbers().items():
+        mean = weights @ of_pairs[np.ix_(before, after)] @ weights
+        sd = np.sqrt(weights @ of_pairs**2 @ weights - mean**2)
+        found[name] = float(abs(mean - turned @ of_pairs @ turned) / sd)
+    return found
+
+
+def lines(runs: int) -> Iterator[str]:
+    features = list(benchmark()[1])
+    asked = benchmark()[0]
+    roots, concepts = asked["root_id"].nunique(), asked["concept"].nunique()
+    yield "| model | runs | any beyond control | " + " | ".join(features) + " |"
+    yield "| --- | --- | --- |" + " --- |" * len(features)
+    cases = {"fair": fair, "names only": names_only}
+    shares = {f"one disliked, {share:g}": share for share in (0.3, 0.6, 1.0)}
+    for name, write in (cases | {name: disliking(share) for name, share in shares.items()}).items():
+        n = runs if name == "fair" else runs // 4
+        found = [verdicts(write, 1000 + seed) for seed in range(n)]
+        beyond = pd.DataFrame(found) == str(Verdict.BEYOND)
+        low, high = proportion_confint(beyond.any(axis=1).sum(), n, method="wilson")
+        cells = [f"{beyond[feature].mean():.2f}" for feature in features]
+        if name in shares:
+            far = apart(shares[name])
+            simulated = {f: power(roots, concepts, len(ROLES), far[f], ALPHA / len(features)) for f in features}
+            cells = [
+                f"{c} ({far[f]:.2f} SD; simulated {simulated[f]:.2f})" for c, f in zip(cells, features, strict=True)
+            ]
+        yield f"| {name} | {n} | {beyond.any(axis=1).mean():.3f} [{low:.3f}, {high:.3f}] | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    for line in lines(parser.parse_args().runs):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
