@@ -64,13 +64,13 @@ class Workplace:
     """A folder with one domain of this repository and the scripted model."""
 
     def __init__(self, folder: Path, domain: str, scale: str = "quick", **settings: Any) -> None:
-        """Declare them; the settings are of all domains."""
+        """Declare them; the settings are of all domains, of which nothing is asked again unless they say so."""
         self.folder, self.domain, self.scale = folder, domain, scale
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(ROOT / "data/sources/saged", folder / "data/sources/saged")
         declared = tiny_declaration({MODEL: Path("nowhere")})
         declared["instruments"] = {domain: {"family": "saged"}}
-        declared["families"]["saged"] |= settings
+        declared["families"]["saged"] |= {"reseeded": 0} | settings
         self._dump(folder / "params.yaml", declared)
 
     def copied(self, folder: Path) -> "Workplace":

@@ -30,7 +30,9 @@ class Built:
         tables, plan = frames("saged", domain), plan_of("saged", domain)
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
         self.sources, self.prompts, self.rejected = (tables[name] for name in ("sources", "prompts", "rejected"))
-        self.prefixed = asked_again(tables, plan)
+        again = asked_again(tables, plan)
+        self.prefixed = again[again["framing"] != "reseeded"]
+        self.reseeded = again[again["framing"] == "reseeded"]
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +132,7 @@ def test_concepts_are_balanced(built: Built) -> None:
 def test_prompts_asked_again_are_the_bare_ones_after_each(built: Built) -> None:
     prefixes = built.source.framings.prefixes if built.source.framings else {}
     assert len(built.prefixed) == len(built.prompts) * len(prefixes)
+    assert set(built.reseeded["bare_id"]) == set(built.prompts["id"])
     assert built.prefixed["id"].is_unique
     for framing, before in prefixes.items():
         own = built.prefixed[built.prefixed["framing"] == framing]

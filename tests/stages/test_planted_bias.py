@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -29,6 +30,7 @@ NOISE = ("It is fine.", "It is so.", "It is odd.")
 
 SETTINGS = {
     "prefixed": 1,
+    "features": {"vader": {"kind": "lexicon"}, "unmasked": {"kind": "lexicon", "mask": False}},
     "disparities": {
         "permutations": {"quick": 1, "paper": 99},
         "headline_permutations": {"quick": 1, "paper": 999},
@@ -45,23 +47,29 @@ class Diagnosed:
         workplace.diagnose()
         workplace.card()
         self.features, self.metrics = workplace.features(), workplace.metrics()
-        self.tool_bias = workplace.diagnosis("tool_bias").set_index("concept")
+        tools = workplace.diagnosis("tool_bias")
+        self.tool_bias = tools[tools["feature"] == "vader"].set_index("concept")
         self.card = (workplace.folder / "benchmarks/saged-countries/README.md").read_text()
         self._tables = {name: workplace.diagnosis(name) for name in ("summaries", "disparities", "shapes")}
 
-    def means(self, calibration: str) -> pd.Series:
-        return self._of("summaries", calibration).set_index("group")["value"]
+    def means(self, calibration: str, feature: str = "vader") -> pd.Series:
+        return self._of("summaries", calibration, feature).set_index("group")["value"]
 
-    def disparities(self, calibration: str) -> pd.DataFrame:
-        return self._of("disparities", calibration).set_index("metric")
+    def disparities(self, calibration: str, feature: str = "vader") -> pd.DataFrame:
+        return self._of("disparities", calibration, feature).set_index("metric")
 
-    def shape(self, calibration: str) -> pd.Series:
-        (row,) = (row for _, row in self._of("shapes", calibration).iterrows())
+    def shape(self, calibration: str, feature: str = "vader") -> pd.Series:
+        (row,) = (row for _, row in self._of("shapes", calibration, feature).iterrows())
         return row
 
-    def _of(self, table: str, calibration: str) -> pd.DataFrame:
+    def confirmed(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.metrics["countries"]["all roles, vader"][MODEL]["difference in favour"]
+        return found
+
+    def _of(self, table: str, calibration: str, feature: str) -> pd.DataFrame:
         rows = self._tables[table]
-        return rows[(rows["statistic"] == "mean") & (rows["calibration"] == calibration)]
+        own = (rows["statistic"] == "mean") & (rows["calibration"] == calibration) & (rows["feature"] == feature)
+        return rows[own]
 
 
 def draw(prompt: str, seed: int) -> tuple[str, random.Random]:
@@ -112,7 +120,7 @@ def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
 
 def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
     bare = in_the_model.features[in_the_model.features["framing"] == "bare"]
-    assert len(bare) == 75 * 21
+    assert len(bare) == 2 * 75 * 21
     assert set(bare["value"]) == set(SCORES)
 
 
@@ -147,33 +155,51 @@ class TestInTheModel:
         found = in_the_model.disparities(calibration).loc["range"]
         name = "range of mean" if calibration == "raw" else "range of mean, calibrated"
         figure = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL][name]
-        assert figure["value"] == round(found["value"], 3)
+        assert figure["value"] == round(found["estimate"], 3)
         assert (figure["low"], figure["high"]) == (round(found["low"], 3), round(found["high"], 3))
-        assert (figure["p"], figure["n"], figure["unit"]) == (0.001, 21, "concepts")
+        assert (figure.get("p"), figure["n"], figure["unit"]) == (None, 75, "root items")
         # The card rounds the number itself, not what `metrics.json` shows of it.
-        assert f"{found['value']:.2f} [{found['low']:.2f}, {found['high']:.2f}], n = 21 |" in in_the_model.card
+        assert f"{found['estimate']:.2f} [{found['low']:.2f}, {found['high']:.2f}], n = 75 |" in in_the_model.card
+
+
+def test_a_bias_of_the_model_is_beyond_its_control(in_the_model: Diagnosed) -> None:
+    found = in_the_model.confirmed()
+    assert found["verdict"] == "beyond control"
+    assert found["low"] < AMOUNT < found["high"]
+    assert found["control"] < AMOUNT / 4
+    assert (found["p"], found["n"], found["unit"]) == (0.001, 75, "root items")
 
 
 class TestInTheBaseline:
     def test_raw_figures_find_it(self, in_the_baseline: Diagnosed) -> None:
-        shape, found = in_the_baseline.shape("raw"), in_the_baseline.disparities("raw")
+        shape, found = (
+            in_the_baseline.shape("raw", "unmasked"),
+            in_the_baseline.disparities("raw", "unmasked"),
+        )
         assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
         assert found.loc["dixon_low", "flag"] is True
         assert found.loc["range", "value"] > 0.4
         assert found.loc["range", "p_adjusted"] < 0.01
 
     def test_the_report_of_the_tool_says_that_it_was_there_before(self, in_the_baseline: Diagnosed) -> None:
-        means, raw = in_the_baseline.tool_bias["mean"], in_the_baseline.means("raw")
+        means, raw = in_the_baseline.tool_bias["mean"], in_the_baseline.means("raw", "unmasked")
         assert means.idxmin() == PLANTED
         assert in_the_baseline.tool_bias.loc[PLANTED, "high"] < means.drop(PLANTED).min()
         assert (raw - raw.mean()).to_dict() == pytest.approx((means - means.mean()).to_dict(), abs=0.06)
 
     def test_calibration_removes_it(self, in_the_baseline: Diagnosed) -> None:
-        shape, found = in_the_baseline.shape("calibrated"), in_the_baseline.disparities("calibrated")
+        shape, found = (
+            in_the_baseline.shape("calibrated", "unmasked"),
+            in_the_baseline.disparities("calibrated", "unmasked"),
+        )
         assert shape["shape"] != "concentrated"
         assert not found.loc[["dixon_low", "dixon_high"], "flag"].any()
-        assert found.loc["range", "value"] < in_the_baseline.disparities("raw").loc["range", "value"] / 5
+        assert found.loc["range", "value"] < in_the_baseline.disparities("raw", "unmasked").loc["range", "value"] / 5
         assert found.loc["range", "low"] < 0.02
         assert (found["p_adjusted"].dropna() > 0.05).all()
-        means = in_the_baseline.means("calibrated")
+        means = in_the_baseline.means("calibrated", "unmasked")
         assert abs(means[PLANTED] - means.drop(PLANTED).mean()) < 0.03
+
+    def test_masks_keep_it_out_from_the_start(self, in_the_baseline: Diagnosed) -> None:
+        assert in_the_baseline.disparities("raw").loc["range", "p"] > 0.05
+        assert in_the_baseline.confirmed()["verdict"] in ("too little to tell", "not beyond control")

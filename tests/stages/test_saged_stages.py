@@ -226,7 +226,7 @@ class TestNullWithAReason:
         assert figures["range of mean, calibrated"] == {
             "value": None,
             "n": 0,
-            "unit": "concepts",
+            "unit": "root items",
             "reason": "no baseline has this feature",
         }
 
@@ -288,9 +288,8 @@ class TestNullWithAReason:
         workplace.declare()
         workplace.build()
         workplace.ask(lambda prompt, seed: " \n")
-        asked = (
-            "scripted: 96 replies, 31 embeddings, 96 classifications; 223 of them asked of models\n"  # names are masked
-        )
+        # Names are masked; baselines with their names are classified, too.
+        asked = "scripted: 96 replies, 31 embeddings, 127 classifications; 254 of them asked of models\n"
         assert asked in workplace.said.getvalue()
         workplace.diagnose()
         for feature in ("vader", "mood", "distance"):
@@ -311,7 +310,7 @@ class TestNullWithAReason:
         assert set(disparities["n_permutations"]) == {0}
         assert workplace.diagnosis("tool_bias").query("feature == 'vader'")["mean"].notna().all()
         figure = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]["range of mean"]
-        assert figure == {"value": None, "n": 0, "unit": "concepts", "reason": "no value"}
+        assert figure == {"value": None, "n": 0, "unit": "root items", "reason": "no value"}
         workplace.card()
         card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()
         assert "| none (no value) | none (no baseline has this feature) | none (no value) |" in card

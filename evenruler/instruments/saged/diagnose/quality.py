@@ -52,7 +52,7 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
         figure=rows["metric"] + " of " + rows["statistic"] + calibrated,
         value=rows["estimate"].fillna(rows["value"]),
         p=np.nan,
-        n=roots,
+        n=np.where(rows["value"].notna(), roots, 0),
         unit=ROOTS,
     )
     return found.reindex(columns=COLUMNS).reset_index(drop=True)
