@@ -8,7 +8,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, FEWEST_ROOTS, SERIES, too_few
+from evenruler.instruments.saged.diagnose.layout import (
+    CALIBRATED,
+    CONFIGURATION,
+    FEWEST_ROOTS,
+    SERIES,
+    numbered,
+    too_few,
+)
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import bootstrapped
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
@@ -136,18 +143,20 @@ def _share(rows: NDArray[np.float64]) -> float:
 
 def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
     """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column."""
+    series, _ = numbered(features, SERIES)
     if framed is None or framed.empty:
-        series = features[SERIES].drop_duplicates().astype(str).sort_values(SERIES)
         yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
         return
-    ids = features["id"].astype(str)
-    prompt = ids.map(framed.set_index("id")["bare_id"]).fillna(ids)
-    means = (
-        features.assign(prompt=prompt, framing=features["framing"].astype(str))
-        .groupby([*SERIES, "framing", "prompt"], observed=True)["value"]
-        .mean()
-        .reset_index()
-    )
+    bare_id = framed.set_index("id")["bare_id"]
+    means = pd.concat(_means(features[features["feature"] == name], bare_id) for name in series["feature"].unique())
     for key, own in means.groupby(SERIES, observed=True, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
+
+
+def _means(features: pd.DataFrame, bare_id: pd.Series) -> pd.DataFrame:
+    """Of one feature, by configuration, framing and prompt; `bare_id` is the prompt of a framed one."""
+    words = dict.fromkeys([*SERIES, "framing", "id"], str)
+    own = features[[*SERIES, "framing", "id", "value"]].astype(words)
+    own["prompt"] = own["id"].map(bare_id).fillna(own["id"])
+    return own.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
