@@ -31,6 +31,7 @@ def tables(many: int, all_baselines: bool) -> tuple[pd.DataFrame, pd.DataFrame, 
             "concept": [f"country-{concept}" for concept in items["of"]],
             "keyword": "word",
             "section": "",
+            "source_tag": "",
             "root_id": [f"{root:04d}" for root in items["root"]],
         }
     )

@@ -1,6 +1,7 @@
 """Where disparities are, and how sure that is (SAGED, section 4, appendices A.4 and C)."""
 
 from collections.abc import Collection, Iterable
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -85,8 +86,8 @@ def _disparities(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities and shapes of every grouping."""
     summaries, disparities, shaped = [], [], []
-    for columns in settings.grouping:
-        cells = list(cells_of(layout, layout.groups(columns), settings.statistics))
+    for columns, part in product(settings.grouping, layout.parts()):
+        cells = list(cells_of(part, part.groups(columns), settings.statistics))
         summaries += [each.table() for each in cells]
         found = compared(cells, settings, level, seed)
         disparities.append(found)

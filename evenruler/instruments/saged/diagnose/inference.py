@@ -15,7 +15,7 @@ from evenruler.instruments.saged.diagnose.summary import Summary, in_parts
 from evenruler.instruments.saged.diagnose.truths import plausible_truths
 from evenruler.measurement.checks import check_level
 
-SMALLER_IS_MORE = frozenset({"min_max_ratio", "min_impact_ratio", "min_z"})
+SMALLER_IS_MORE = frozenset({"min_max_ratio", "min_impact_ratio", "min_z", "min_z_population"})
 """Metrics of which a smaller value is a larger disparity; of all others a larger one."""
 
 _TIED = 1e-9

@@ -4,7 +4,7 @@ Shuffling labels of groups, or drawing root items anew, then is the same for all
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ CONFIGURATION = ["model", "role", "template"]
 
 SERIES = [*CONFIGURATION, "feature"]
 """What one row of numbers is of."""
+
+_SERIES = 256
+"""Series of a part."""
 
 _AT_ONCE = 1_000_000
 """Rows that are looked at at a time."""
@@ -66,6 +69,19 @@ class Layout:
     measured: NDArray[np.bool_]
     """[series, replies] whether there is a measurement, null or not."""
 
+    def parts(self) -> "list[Layout]":
+        """The same replies with some series at a time, as many as a model in five roles has of 45 features.
+
+        What is made of a part, as calibrated numbers and pairs, would be several times as large of all at once. Draws
+        hang on the seed alone, so that they are the same for all parts.
+        """
+        cuts = [slice(begin, begin + _SERIES) for begin in range(0, len(self.series), _SERIES)]
+        return [self._only(lines) for lines in cuts] or [self]
+
+    def _only(self, lines: slice) -> "Layout":
+        numbers = {name: getattr(self, name)[lines] for name in ("values", "baselines", "measured")}
+        return replace(self, series=self.series.iloc[lines].reset_index(drop=True), **numbers)
+
     def numbers(self, calibration: str) -> Floats:
         """The values (`raw`), or those minus their baselines (`calibrated`, section 3.3)."""
         return self.values if calibration == RAW else self.values - self.baselines
@@ -103,7 +119,7 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
     Args:
         domain: Its slug.
         features: By `schemas.FEATURES`, of replies to these prompts; in any order.
-        prompts: With `id`, `concept`, `keyword`, `section` and `root_id`.
+        prompts: With `id`, `concept`, `keyword`, `section`, `source_tag` and `root_id`.
 
     Raises:
         ValueError: A measurement is there twice, or of a prompt that is not there.
@@ -121,7 +137,7 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
         measured[at], values[at], baselines[at] = True, value[rows], baseline[rows]
     if np.count_nonzero(measured) != len(features):
         raise ValueError(f"{domain}: {len(features) - np.count_nonzero(measured)} measurements are there twice")
-    columns = ["id", "concept", "keyword", "section", "root_id"]
+    columns = ["id", "concept", "keyword", "section", "source_tag", "root_id"]
     replies = replies.merge(prompts[columns].astype(str), on="id", how="left", validate="many_to_one")
     return Layout(domain, replies, series, values, baselines, measured)
 

@@ -14,7 +14,7 @@ def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.Da
         for root in range(roots)
         for concept in concepts
     ]
-    found = pd.DataFrame(rows).assign(keyword="word", section="")
+    found = pd.DataFrame(rows).assign(keyword="word", section="", source_tag="article")
     return found.assign(root_id=found["root_id"].fillna(found["id"]))
 
 
