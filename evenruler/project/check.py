@@ -135,6 +135,7 @@ def _check_commits(params: Params, path: Path, used: list[str]) -> None:
         what = f"the commit of {', '.join(pages)} is to be given"
         remedy = f"look it up there, and write its 40 hex digits as the `revision` of {next(iter(lacking))}"
         remedy += f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
+        remedy += ", or take out what names it"
         raise UserError(what, where=f"{path}: models", remedy=remedy)
 
 

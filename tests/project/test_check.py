@@ -419,7 +419,7 @@ class TestCommits:
         before = path.read_bytes()
         assert error_of(check, tmp_path) == (
             f"{path}: models: the commit of tiny (https://huggingface.co/org/tiny/commits/main) is to be given; "
-            "look it up there, and write its 40 hex digits as the `revision` of tiny"
+            "look it up there, and write its 40 hex digits as the `revision` of tiny, or take out what names it"
         )
         assert path.read_bytes() == before
 
@@ -427,7 +427,7 @@ class TestCommits:
         told.put(tmp_path, self.ASKED, self.NAMED)
         said = error_of(check, tmp_path)
         assert "tiny (https://huggingface.co/org/tiny/commits/main), parked (https://huggingface.co/org/parked/" in said
-        assert said.endswith("as the `revision` of tiny, and so on for all 2")
+        assert said.endswith("as the `revision` of tiny, and so on for all 2, or take out what names it")
 
     def test_of_nobody_that_is_not_in_use(self, tmp_path) -> None:
         told.put(tmp_path, self.IDLE)
