@@ -38,6 +38,9 @@ class SamplingSettings(Strict):
 HOSTED: Final = ("chat", "completions")
 """Kinds that a server answers for."""
 
+TO_BE_GIVEN: Final = "to be given"
+"""The `revision` of an entry on the Hub whose commit nobody here could look up."""
+
 UNTRAINED: Final = ("causal", "masked", "nli")
 """Kinds of which a model with random weights can be made."""
 
@@ -55,7 +58,8 @@ class ModelEntry(Strict):
     `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it; `untrained:NAME`, another entry, whose
     architecture is made small and given random weights."""
     revision: Text | None = None
-    """The commit of a Hub repository; of an endpoint, whatever tells its versions apart, as a date."""
+    """The commit of a Hub repository, or `to be given`: `evenruler check` then asks for it once the model is in use; of
+    an endpoint, whatever tells its versions apart, as a date."""
     sha256: Text | None = None
     """Checksum of the (joined) file of a package."""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -132,7 +136,7 @@ class ModelEntry(Strict):
             raise ValueError("`intervention` belongs to models that answer whether a premise entails a hypothesis")
         if self.kind == "encoder" and self.lineage is None:
             raise ValueError("lineage is missing, the name that all models on this encoder share")
-        if scheme == "hub" and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
+        if scheme == "hub" and not (self.lacks_commit or re.fullmatch("[0-9a-f]{40}", self.revision or "")):
             raise ValueError(f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits")
         if scheme == "package" and self.is_file and self.sha256 is None:
             raise ValueError("sha256 is missing, a file of a package is pinned by its checksum")
@@ -166,6 +170,11 @@ class ModelEntry(Strict):
     def continues(self) -> bool:
         """Whether it can be asked to continue a text as it stands."""
         return self.kind != "chat"
+
+    @property
+    def lacks_commit(self) -> bool:
+        """Whether the commit of its Hub repository is still to be given."""
+        return self.scheme == "hub" and self.revision == TO_BE_GIVEN
 
     @property
     def scheme(self) -> str:

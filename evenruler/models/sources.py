@@ -99,6 +99,8 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
     from huggingface_hub import snapshot_download
 
     repo = entry.locations[0][1]
+    if entry.lacks_commit:
+        raise UserError(f"the commit of {repo} is to be given", where=where, remedy="run `evenruler check`")
     with talking_about(repo, revision=entry.revision, where=where):
         return Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
 

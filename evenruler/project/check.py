@@ -110,6 +110,7 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
         _check_keys(family, shared or {}, path)
     active = in_use(found, path, scale, params.version)
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
+    _check_commits(params, path, used)
     _check_files(root, params, used)
     _check_adapters(root, params, used)
     for name in params.benchmarks:
@@ -124,6 +125,18 @@ def _check_keys(family: str, shared: dict[str, Any], path: Path) -> None:
         if key not in known:
             where = f"{path}: families.{family}.{key}"
             raise UserError(f"unknown key {key!r}; {nearest(key, known)}", where=where, remedy="rename or remove it")
+
+
+def _check_commits(params: Params, path: Path, used: list[str]) -> None:
+    """What is in use on the Hub is pinned."""
+    lacking = {name: params.models[name] for name in used if params.models[name].lacks_commit}
+    if lacking:
+        pages = [f"{name} (https://huggingface.co/{own.locations[0][1]}/commits/main)" for name, own in lacking.items()]
+        what = f"the commit of {', '.join(pages)} is to be given"
+        remedy = f"look it up there, and write its 40 hex digits as the `revision` of {next(iter(lacking))}"
+        remedy += f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
+        remedy += ", or take out what names it"
+        raise UserError(what, where=f"{path}: models", remedy=remedy)
 
 
 def _check_files(root: Path, params: Params, used: list[str]) -> None:

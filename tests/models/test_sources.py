@@ -330,6 +330,12 @@ class TestHub:
         assert "*.safetensors" in hub["allow_patterns"]
         assert not any("bin" in pattern or "gguf" in pattern for pattern in hub["allow_patterns"])
 
+    def test_a_commit_that_is_to_be_given_is_not_looked_for(self, hub, store, error_of) -> None:
+        open_entry = entry(source="hub:org/tiny", revision="to be given")
+        said = error_of(sources.locate, "tiny", open_entry, store)
+        assert said.endswith("the commit of org/tiny is to be given; run `evenruler check`")
+        assert "repo" not in hub
+
     @pytest.mark.parametrize(
         ("error", "status", "said"),
         [

@@ -407,6 +407,33 @@ class TestFilesOfModels:
         assert check(tmp_path)[-1] == CHECKED
 
 
+class TestCommits:
+    """A commit that is to be given is asked for once its model is in use."""
+
+    ASKED = ('source: "local:weights/tiny"', 'source: "hub:org/tiny", revision: to be given')
+    NAMED = ('source: "local:weights/parked"', 'source: "hub:org/parked", revision: to be given')
+    IDLE = ('source: "local:weights/big"', 'source: "hub:org/big", revision: to be given')
+
+    def test_of_one_model(self, tmp_path, error_of) -> None:
+        path = told.put(tmp_path, self.ASKED)
+        before = path.read_bytes()
+        assert error_of(check, tmp_path) == (
+            f"{path}: models: the commit of tiny (https://huggingface.co/org/tiny/commits/main) is to be given; "
+            "look it up there, and write its 40 hex digits as the `revision` of tiny, or take out what names it"
+        )
+        assert path.read_bytes() == before
+
+    def test_of_several_in_one_line(self, tmp_path, error_of) -> None:
+        told.put(tmp_path, self.ASKED, self.NAMED)
+        said = error_of(check, tmp_path)
+        assert "tiny (https://huggingface.co/org/tiny/commits/main), parked (https://huggingface.co/org/parked/" in said
+        assert said.endswith("as the `revision` of tiny, and so on for all 2, or take out what names it")
+
+    def test_of_nobody_that_is_not_in_use(self, tmp_path) -> None:
+        told.put(tmp_path, self.IDLE)
+        assert check(tmp_path)[-1] == CHECKED
+
+
 class TestAdapters:
     """Of an encoder that an instrument names."""
 

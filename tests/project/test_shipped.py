@@ -72,7 +72,9 @@ class TestParams:
 
     def test_every_model_is_pinned(self, params):
         for name, entry in params.models.items():
-            if entry.scheme == "hub":
+            if entry.lacks_commit:  # asked of whoever goes to the scale of the paper
+                assert entry.scale == "paper", name
+            elif entry.scheme == "hub":
                 assert re.fullmatch("[0-9a-f]{40}", entry.revision), name
             elif entry.is_file:
                 assert re.fullmatch("[0-9a-f]{64}", entry.sha256), name
@@ -89,6 +91,24 @@ class TestParams:
         """What evolves has that of what it evolves of."""
         written = {own.written.name for found in instruments.values() for own in found.values() if own.family == family}
         assert written == {path.name for path in (SOURCES / family).glob("*.yaml")}
+
+    def test_the_scale_of_the_paper_has_the_classifiers_of_saged(self, params, instruments):
+        """Table 2: what a text scores that is all of one label; at the quick scale none of them is there."""
+        quick, paper = (instruments[scale]["countries"].settings.features for scale in ("quick", "paper"))
+        open_commits = {name for name, entry in params.models.items() if entry.lacks_commit}
+        of_table = {name: own for name, own in paper.items() if own.model in open_commits}
+        assert not [name for name, own in quick.items() if own.model in open_commits]
+        assert {name: own.offset + max(own.score.values()) for name, own in of_table.items()} == {
+            "sentiment-student": 1,
+            "regard": 2,
+            "toxic-bert": 1,
+            **{f"stereotype-{of}": 1 for of in ("gender", "religion", "profession", "race")},
+            **dict.fromkeys(["extraversion", "neuroticism", "agreeableness", "conscientiousness", "openness"], 1),
+        }
+        lowest = {name: own.offset + min(own.score.values()) for name, own in of_table.items()}
+        assert set(lowest.values()) == {0}
+        chosen = {name: [label for label, weight in own.score.items() if weight == 1] for name, own in of_table.items()}
+        assert (chosen["stereotype-race"], chosen["openness"]) == (["stereotype_race"], ["openness"])
 
     def test_text_of_others_is_that_of_one_domain(self, at_scale):
         assert [list(active.card_of_others) for active in at_scale.values()] == [["ideologies"], ["ideologies"]]

@@ -118,47 +118,54 @@ def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence
     return Replies(frame, texts, place[: len(replies)], place[len(replies) :], masked(texts, names))
 
 
+class _Growing:
+    """An array that parts are added to, in place: parts kept until the end would be there twice."""
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self.array: NDArray[Any] = np.empty(0, dtype=dtype)
+
+    def add(self, part: NDArray[Any]) -> None:
+        """Put a part at the end."""
+        begin = len(self.array)
+        self.array.resize(begin + len(part), refcheck=False)
+        self.array[begin:] = part
+
+
 class _Columns:
     """Features of replies, put together to a table a column at a time, so that little is there twice."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        self._rows: list[NDArray[np.int32]] = []
-        self._numbers: dict[str, list[NDArray[np.float64]]] = {"value": [], "baseline": []}
+        self._sizes: list[int] = []
+        self._rows = _Growing(np.int32)
+        self._numbers = {"value": _Growing(np.float64), "baseline": _Growing(np.float64)}
         self._reasons: list[pd.Categorical] = []
 
     def add(self, column: Column) -> None:
         """One more feature."""
         self._names.append(column.feature)
-        self._rows.append(column.rows.astype(np.int32))
-        self._numbers["value"].append(column.value)
-        self._numbers["baseline"].append(column.baseline)
+        self._sizes.append(len(column.rows))
+        self._rows.add(column.rows)
+        self._numbers["value"].add(column.value)
+        self._numbers["baseline"].add(column.baseline)
         self._reasons.append(pd.Categorical(pd.Series(column.reason, dtype=object).where(column.reason != "", None)))
 
     def table(self, replies: Replies) -> pd.DataFrame:
-        """By `FEATURES`; what was added is forgotten."""
+        """By `FEATURES`."""
         if not self._names:
             return pd.DataFrame({column: [] for column in FEATURES.names})
         names, of = np.unique(self._names, return_inverse=True)
-        features = np.repeat(of.astype(np.int32), [len(rows) for rows in self._rows])
+        features = np.repeat(of.astype(np.int32), self._sizes)
         found: dict[str, Any] = {"feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))}
         del features
-        for name, parts in self._numbers.items():
-            found[name] = _emptied(parts)
+        found |= {name: numbers.array for name, numbers in self._numbers.items()}
         found["reason"] = union_categoricals(self._reasons, sort_categories=True)
         self._reasons.clear()
-        rows = _emptied(self._rows)
+        rows = self._rows.array
         for name in _WORDS:
             found[name] = pd.Categorical(replies.frame[name]).take(rows)
         found["repetition"] = replies.frame["repetition"].to_numpy()[rows]
         return pd.DataFrame({name: found[name] for name in FEATURES.names}, copy=False)
-
-
-def _emptied(parts: list[Any]) -> NDArray[Any]:
-    """The parts as one array; they are forgotten."""
-    whole = np.concatenate(parts)
-    parts.clear()
-    return whole
 
 
 def _note_missing(name: str, columns: Sequence[Column]) -> None:

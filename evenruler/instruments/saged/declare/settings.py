@@ -151,7 +151,9 @@ class Statistic(Strict):
 class Disparities(Strict):
     """How figures of groups are compared, and how sure that is."""
 
-    grouping: list[list[Literal["concept", "keyword", "section"]]] = Field(default=[["concept"]], min_length=1)
+    grouping: list[list[Literal["concept", "keyword", "section", "source_tag"]]] = Field(
+        default=[["concept"]], min_length=1
+    )
     """Each a way to group: the values of these columns, crossed; always within domain, model, role and template."""
     statistics: dict[Slug, Statistic] = Field(
         default={

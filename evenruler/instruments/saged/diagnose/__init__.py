@@ -67,9 +67,15 @@ def figures(
         tables["prompts"],
         asked_again(tables, plan),
     )
-    placebos = {prefix: prefix in plan["placebos"] for prefix in plan["prefixes"]}
-    settings = Disparities.model_validate(plan["disparities"])
-    found = diagnose(measured, features_of(plan), placebos, settings, resampling.level, resampling.seed)
+    found = diagnose(
+        measured,
+        features_of(plan),
+        plan["prefixes"],
+        plan["placebos"],
+        Disparities.model_validate(plan["disparities"]),
+        resampling.level,
+        resampling.seed,
+    )
     rooted = by_root(scores["features"], tables["prompts"], plan)
     return {**found, "topics": scores["topics"], "by_root": rooted}
 

@@ -12,7 +12,7 @@ from evenruler.instruments.saged.diagnose.blocks import Floats, means, ratio
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled
 from evenruler.instruments.saged.diagnose.inference import percentiles
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, FEWEST_ROOTS, NO_BASELINE, RAW, SERIES, Layout
-from evenruler.instruments.saged.diagnose.summary import Summary
+from evenruler.instruments.saged.diagnose.summary import Summary, in_parts
 
 CONTEXTS = ["bad", "neutral", "good"]
 """Thirds of the baselines, from the lowest scores to the highest."""
@@ -114,11 +114,11 @@ def _of_features(layout: Layout) -> tuple[list[str], Floats]:
     return [str(feature) for feature in lines], np.stack(baselines)
 
 
-def _thirds(layout: Layout) -> NDArray[np.int64]:
+def _thirds(layout: Layout) -> NDArray[np.int8]:
     """[series, replies] the third of each reply's baseline, 0 to 2; -1 where it has none."""
     once = _each_prompt_once(layout)
     features, baselines = _of_features(once)
-    thirds = np.full(baselines.shape, -1, dtype=np.int64)
+    thirds = np.full(baselines.shape, -1, dtype=np.int8)
     for line, scores in enumerate(baselines):
         there = ~np.isnan(scores)
         share = (rankdata(scores[there]) - 0.5) / max(there.sum(), 1)
@@ -129,6 +129,8 @@ def _thirds(layout: Layout) -> NDArray[np.int64]:
 
 def _means_where(numbers: Floats, which: NDArray[np.bool_]) -> dict[str, NDArray[np.generic]]:
     """Mean and n of each series over the replies that are meant and have a number."""
-    counted = which & ~np.isnan(numbers)
-    n = counted.sum(axis=1)
-    return {"mean": ratio(np.where(counted, numbers, 0).sum(axis=1), n), "n": n}
+    sums, n = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
+    for lines in in_parts(len(numbers)):
+        counted = which[lines] & ~np.isnan(numbers[lines])
+        sums[lines], n[lines] = np.where(counted, numbers[lines], 0).sum(axis=1), counted.sum(axis=1)
+    return {"mean": ratio(sums, n.astype(np.float64)), "n": n}

@@ -15,7 +15,7 @@ from evenruler.instruments.saged.diagnose.draws import as_they_are
 from evenruler.instruments.saged.diagnose.groups import Codes, gathered
 from evenruler.instruments.saged.diagnose.layout import CALIBRATED, NO_BASELINE, RAW, Groups, Layout
 from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, reason
-from evenruler.instruments.saged.diagnose.summary import Summary
+from evenruler.instruments.saged.diagnose.summary import Summary, in_parts
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,11 @@ def _cells(
     shape = len(layout.values), len(groups.names)
     values, n = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     reasons = np.full(shape, reason(statistic.kind, nothing, nothing, **statistic.options), dtype=object)
-    found = summary(places)
+    found = summary.observed(places)
     values[known], n[known], reasons[known] = found[:, 0], summary.n(places)[:, 0], summary.reasons(found, places)[:, 0]
     if compares or calibration == CALIBRATED:
         reasons[np.isnan(layout.baselines).all(axis=1)] = NO_BASELINE
-    measured = (gathered(layout.measured, places) == 1).sum(axis=-1)[:, 0]
+    measured = np.empty(shape, dtype=np.int64)
+    for lines in in_parts(len(measured)):
+        measured[lines] = (gathered(layout.measured[lines], places) == 1).sum(axis=-1)[:, 0]
     return Cells(layout, groups, name, calibration, values, n, measured - n, reasons, known, summary)

@@ -1,7 +1,8 @@
 """Where disparities are, and how sure that is (SAGED, section 4, appendices A.4 and C)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,8 @@ class Measured:
 def diagnose(
     measured: Measured,
     declared: Mapping[str, Feature],
-    placebos: Mapping[str, bool],
+    prefixes: Collection[str],
+    placebos: Collection[str],
     settings: Disparities,
     level: float,
     seed: int,
@@ -58,7 +60,8 @@ def diagnose(
     Args:
         measured: Of the model.
         declared: Its features, by name.
-        placebos: Of each prefix whether it is one.
+        prefixes: The names of those that are declared.
+        placebos: Which of them are.
         settings: Groupings, statistics, metrics, permutations and resamples.
         level: Of intervals, between 0 and 1.
         seed: Of permutations and resamples.
@@ -78,10 +81,11 @@ def diagnose(
     generations = measured.generations
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, bare, prompts)
+    model = str(layout.series["model"].iloc[0])
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
     confirmatory, favour = confirmed(layout, declared, settings, level, seed)
     each = by_prompt(layout, declared)
-    prefixed = measured.again[measured.again["framing"] != RESEEDED] if placebos else None
+    prefixed = measured.again[measured.again["framing"] != RESEEDED] if prefixes else None
     reseeded = measured.again[measured.again["framing"] == RESEEDED]
     tools = tool_bias(layout, measured.baselines, level, resampling.resamples, seed)
     return {
@@ -93,17 +97,15 @@ def diagnose(
         "context_bias": context_bias(layout),
         "favour": favour,
         "by_prompt": each,
-        "roles": between_roles(str(layout.series["model"].iloc[0]), each, seed),
+        "roles": between_roles(model, each, seed),
         "figures": pd.concat(
             [
                 confirmatory,
                 quality.headlines(disparities, settings, layout.fewest_roots),
                 quality.refusals(domain, replies, prompts, resampling),
-                quality.shifts(
-                    domain, features, prompts, prefixed, [name for name, is_one in placebos.items() if is_one], level
-                ),
+                quality.shifts(domain, features, prompts, prefixed, placebos, level),
                 quality.noise(domain, features, prompts, reseeded),
-                quality.tools(tools, str(layout.series["model"].iloc[0])),
+                quality.tools(tools, model),
             ],
             ignore_index=True,
         ),
@@ -115,8 +117,8 @@ def _disparities(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities and shapes of every grouping."""
     summaries, disparities, shaped = [], [], []
-    for columns in settings.grouping:
-        cells = list(cells_of(layout, layout.groups(columns), settings.statistics))
+    for columns, part in product(settings.grouping, layout.parts()):
+        cells = list(cells_of(part, part.groups(columns), settings.statistics))
         summaries += [each.table() for each in cells]
         found = compared(cells, settings, level, seed)
         disparities.append(found)

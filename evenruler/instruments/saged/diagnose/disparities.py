@@ -11,14 +11,13 @@ import pandas as pd
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats, count, deviations, extremes, means, ratio
 from evenruler.instruments.saged.diagnose.dixon import CRITICAL, MOST, dixon_ratios
+from evenruler.instruments.saged.diagnose.summaries import OWN
 
 FOUR_FIFTHS = 0.8
 """An impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)."""
 
 USES_SELECTION_RATE = frozenset({"min_impact_ratio"})
 """Metrics that only mean something of selection rates."""
-
-_BESIDE = ("summary", "n", "n_missing", "reason", "statistic")
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,16 @@ def min_z(summaries: Floats) -> Floats:
     return _z(summaries, extremes(summaries)[0])
 
 
+def max_z_population(summaries: Floats) -> Floats:
+    """`max_z` by the standard deviation with ddof 0, as the authors' code computes it and table 1 prints it."""
+    return _of_population(max_z(summaries), summaries)
+
+
+def min_z_population(summaries: Floats) -> Floats:
+    """`min_z` by the standard deviation with ddof 0."""
+    return _of_population(min_z(summaries), summaries)
+
+
 def dixon_high(summaries: Floats) -> Floats:
     """Dixon's ratio of the highest summary, 0 to 1 (`dixon`)."""
     return dixon_ratios(summaries, "high")
@@ -104,18 +113,23 @@ METRICS: Mapping[str, Callable[[Floats], Floats]] = {
     "std": std,
     "max_z": max_z,
     "min_z": min_z,
+    "max_z_population": max_z_population,
+    "min_z_population": min_z_population,
     "dixon_high": dixon_high,
     "dixon_low": dixon_low,
     "relative_to_mean": relative_to_mean,
 }
 """By the name that users write: float64[..., groups] -> float64[...]."""
 
-_FEWEST = {"max_z": 3, "min_z": 3, "dixon_high": 3, "dixon_low": 3}
+_Z = ("max_z", "min_z", "max_z_population", "min_z_population")
+_FEWEST = dict.fromkeys([*_Z, "dixon_high", "dixon_low"], 3)
 END_OF: Mapping[str, Literal["high", "low"]] = {
     "min_max_ratio": "low",
     "min_impact_ratio": "low",
     "max_z": "high",
     "min_z": "low",
+    "max_z_population": "high",
+    "min_z_population": "low",
     "dixon_high": "high",
     "dixon_low": "low",
 }
@@ -148,7 +162,7 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
         summary: What `summarise` gives, of one cell (the groups that are compared): one row a group, its figure in
             `summary`.
         metric: A name of `METRICS`: range, min_max_ratio, min_impact_ratio (of selection rates), std, max_z, min_z,
-            dixon_high, dixon_low, relative_to_mean.
+            max_z_population, min_z_population, dixon_high, dixon_low, relative_to_mean.
         names: The columns that name a group; those in which rows differ by default. More than one are joined by "+".
 
     Returns:
@@ -156,11 +170,14 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
         that lie equally far out, the first is named.
 
     Raises:
-        UserError: No such metric, no column `summary`, or no such name.
+        UserError: No such metric, no column `summary`, no such name, or an impact ratio of what `summarise` says is no
+            selection rate (`kind`); a table of your own without that column is taken at its word.
     """
     for column in ("summary", *(names or ())):
         if column not in summary:
             raise UserError(f"the summaries have no column {column!r}", remedy="give what `summarise` returns")
+    if metric in USES_SELECTION_RATE and "kind" in summary:
+        _require_rates(metric, summary["kind"])
     numbers = summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan)
     return disparity_of(metric, numbers, _names(summary, names))
 
@@ -189,8 +206,21 @@ def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparit
     return Disparity(value, n, group, end)
 
 
+def _require_rates(metric: str, kinds: pd.Series) -> None:
+    others = sorted({str(kind) for kind in kinds} - {"selection_rate"})
+    if others:
+        what = f"{metric} is of selection rates, and these are summaries of kind {', '.join(others)}"
+        raise UserError(what, remedy="ask min_max_ratio, or summarise by selection_rate")
+
+
 def _z(summaries: Floats, outermost: Floats) -> Floats:
     return ratio(outermost - means(summaries), std(summaries))
+
+
+def _of_population(z: Floats, summaries: Floats) -> Floats:
+    """A z-score with the standard deviation of ddof 0 in place of ddof 1."""
+    n = count(summaries)
+    return z * np.sqrt(ratio(n, n - 1))
 
 
 def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high", "low"] | None]:
@@ -207,7 +237,7 @@ def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high
 def _names(summary: pd.DataFrame, columns: Sequence[str] | None) -> list[str]:
     """Of each group, from its columns."""
     if columns is None:
-        every = [column for column in summary.columns if column not in _BESIDE]
+        every = [column for column in summary.columns if column not in OWN]
         columns = [column for column in every if summary[column].nunique() > 1] or every
     return ["+".join(str(summary[column].iloc[place]) for column in columns) for place in range(len(summary))]
 
@@ -218,7 +248,7 @@ def _reason(metric: str, numbers: Floats, n: int) -> str:
         return f"{n or 'no'} group{'' if n == 1 else 's'} with a summary, needs {fewest}"
     if metric.startswith("dixon"):
         return f"{n} groups: critical values go to {MOST}"
-    if metric.endswith("_z"):
+    if metric in _Z:
         return "all summaries are equal"
     if metric == "relative_to_mean":
         return "the mean of the summaries is 0"

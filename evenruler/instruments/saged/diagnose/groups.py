@@ -10,12 +10,12 @@ from evenruler.instruments.saged.diagnose.blocks import Floats
 
 Codes = NDArray[np.intp]
 
-Places = NDArray[np.intp]
+Places = NDArray[np.int32]
 """[draws, groups, most] the rows of each group, for some ways to draw groups; one beyond the last row where a group is
 smaller than the largest."""
 
 
-def placed(rows: Codes, sizes: Codes, total: int) -> Places:
+def placed(rows: NDArray[np.integer[Any]], sizes: Codes, total: int) -> Places:
     """Rows of groups that follow each other, as an array of places.
 
     Args:
@@ -23,7 +23,7 @@ def placed(rows: Codes, sizes: Codes, total: int) -> Places:
         sizes: [draws, groups] how many rows each has.
         total: How many rows there are to choose from.
     """
-    found = np.full((*sizes.shape, int(sizes.max(initial=0))), total, dtype=np.intp)
+    found = np.full((*sizes.shape, int(sizes.max(initial=0))), total, dtype=np.int32)
     found[np.arange(found.shape[-1]) < sizes[..., None]] = rows
     return found
 

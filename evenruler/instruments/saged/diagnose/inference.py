@@ -11,18 +11,15 @@ from numpy.typing import NDArray
 from evenruler.instruments.saged.diagnose.blocks import Floats
 from evenruler.instruments.saged.diagnose.disparities import metric_values
 from evenruler.instruments.saged.diagnose.groups import Places
-from evenruler.instruments.saged.diagnose.summary import Summary
+from evenruler.instruments.saged.diagnose.summary import Summary, in_parts
 from evenruler.instruments.saged.diagnose.truths import plausible_truths
 from evenruler.measurement.checks import check_level
 
-SMALLER_IS_MORE = frozenset({"min_max_ratio", "min_impact_ratio", "min_z"})
+SMALLER_IS_MORE = frozenset({"min_max_ratio", "min_impact_ratio", "min_z", "min_z_population"})
 """Metrics of which a smaller value is a larger disparity; of all others a larger one."""
 
 _TIED = 1e-9
 """Sums in another order differ in their last bits: what differs by so little beside itself is equal."""
-
-_LINES = 64
-"""Series that are worked on at a time, so that a block stays near the processor."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +112,7 @@ def estimates(
     drawn = list(draws)
     inflation = _inflation(drawn, statistic.values.shape[1])
 
-    def of_lines(begin: int) -> Floats:
-        lines = slice(begin, begin + _LINES)
+    def of_lines(lines: slice) -> Floats:
         summaries = statistic(observed, lines)[:, 0]
         resampled = np.concatenate([statistic(each, lines).transpose(2, 1, 0) for each in drawn], axis=1)
         truths = plausible_truths(summaries.T, resampled, inflation).transpose(2, 1, 0)
@@ -128,14 +124,17 @@ def estimates(
         return np.array(ends)
 
     none = np.empty((len(metrics), 3, 0))
-    found = np.concatenate([none, *_in_threads(of_lines, range(0, len(statistic.values), _LINES))], axis=2)
+    found = np.concatenate([none, *_in_threads(of_lines, in_parts(len(statistic.values)))], axis=2)
     return Estimated(found[:, 0], found[:, 1], found[:, 2])
 
 
 def _inflation(draws: Sequence[Places], total: int) -> float:
     """One over the standard deviation of how often a root item is drawn: the root of 1 - 1 / n, of n of them."""
-    times = np.stack([np.bincount(one.ravel(), minlength=total)[:total] for each in draws for one in each])
-    return float(1 / np.sqrt((times * (times - 2)).mean() + 1))
+    deviation, n = 0, 0
+    for one in (one for each in draws for one in each):
+        times = np.bincount(one.ravel(), minlength=total)[:total]
+        deviation, n = deviation + int((times * (times - 2)).sum()), n + total
+    return float(1 / np.sqrt(deviation / n + 1))
 
 
 def percentiles(resampled: Floats, level: float) -> tuple[Floats, Floats]:
@@ -181,15 +180,15 @@ def benjamini_hochberg(p: Floats) -> Floats:
 def _disparities(statistic: Summary, metrics: Sequence[str], draws: Places) -> Floats:
     """[metrics, series, draws] the metrics of every draw."""
 
-    def of_lines(begin: int) -> Floats:
-        summaries = statistic(draws, slice(begin, begin + _LINES))
+    def of_lines(lines: slice) -> Floats:
+        summaries = statistic(draws, lines)
         return np.stack([metric_values(metric, summaries) for metric in metrics])
 
     none = np.empty((len(metrics), 0, len(draws)))
-    return np.concatenate([none, *_in_threads(of_lines, range(0, len(statistic.values), _LINES))], axis=1)
+    return np.concatenate([none, *_in_threads(of_lines, in_parts(len(statistic.values)))], axis=1)
 
 
-def _in_threads(work: Callable[[int], Floats], begins: Sequence[int]) -> list[Floats]:
+def _in_threads(work: Callable[[slice], Floats], parts: Iterable[slice]) -> list[Floats]:
     """As many at a time as there are processors; numpy lets others work while it does."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(work, begins))
+        return list(pool.map(work, parts))

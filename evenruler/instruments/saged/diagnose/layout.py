@@ -3,8 +3,9 @@
 Shuffling labels of groups, or drawing root items anew, then is the same for all rows at once.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,12 @@ CONFIGURATION = ["model", "role", "template"]
 
 SERIES = [*CONFIGURATION, "feature"]
 """What one row of numbers is of."""
+
+_SERIES = 256
+"""Series of a part."""
+
+_AT_ONCE = 1_000_000
+"""Rows that are looked at at a time."""
 
 RAW, CALIBRATED = "raw", "calibrated"
 
@@ -62,6 +69,19 @@ class Layout:
     measured: NDArray[np.bool_]
     """[series, replies] whether there is a measurement, null or not."""
 
+    def parts(self) -> "list[Layout]":
+        """The same replies with some series at a time, as many as a model in five roles has of 45 features.
+
+        What is made of a part, as calibrated numbers and pairs, would be several times as large of all at once. Draws
+        hang on the seed alone, so that they are the same for all parts.
+        """
+        cuts = [slice(begin, begin + _SERIES) for begin in range(0, len(self.series), _SERIES)]
+        return [self._only(lines) for lines in cuts] or [self]
+
+    def _only(self, lines: slice) -> "Layout":
+        numbers = {name: getattr(self, name)[lines] for name in ("values", "baselines", "measured")}
+        return replace(self, series=self.series.iloc[lines].reset_index(drop=True), **numbers)
+
     def numbers(self, calibration: str) -> Floats:
         """The values (`raw`), or those minus their baselines (`calibrated`, section 3.3)."""
         return self.values if calibration == RAW else self.values - self.baselines
@@ -99,36 +119,63 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
     Args:
         domain: Its slug.
         features: By `schemas.FEATURES`, of replies to these prompts; in any order.
-        prompts: With `id`, `concept`, `keyword`, `section` and `root_id`.
+        prompts: With `id`, `concept`, `keyword`, `section`, `source_tag` and `root_id`.
 
     Raises:
         ValueError: A measurement is there twice, or of a prompt that is not there.
     """
-    replies, reply = _numbered(features, ["id", "repetition"])
-    series, line = _numbered(features, SERIES)
+    replies, reply = numbered(features, ["id", "repetition"])
+    series, line = numbered(features, SERIES)
     unknown = sorted(set(replies["id"]) - set(prompts["id"]))
     if unknown:
         raise ValueError(f"{domain}: {len(unknown)} prompts that were measured are not there, as {unknown[0]}")
     shape = len(series), len(replies)
     values, baselines, measured = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    measured[line, reply] = True
+    value, baseline = (np.asarray(features[name], dtype=np.float64) for name in ("value", "baseline"))
+    for rows in _blocks(len(features)):
+        at = line[rows], reply[rows]
+        measured[at], values[at], baselines[at] = True, value[rows], baseline[rows]
     if np.count_nonzero(measured) != len(features):
         raise ValueError(f"{domain}: {len(features) - np.count_nonzero(measured)} measurements are there twice")
-    values[line, reply] = features["value"]
-    baselines[line, reply] = features["baseline"]
-    columns = ["id", "concept", "keyword", "section", "root_id"]
+    columns = ["id", "concept", "keyword", "section", "source_tag", "root_id"]
     replies = replies.merge(prompts[columns].astype(str), on="id", how="left", validate="many_to_one")
     return Layout(domain, replies, series, values, baselines, measured)
 
 
-def _numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
-    """The different values of columns, sorted, and for each row the number of its own."""
-    number = frame.groupby(names, observed=True, sort=False).ngroup().to_numpy()
-    first = np.empty(number.max(initial=-1) + 1, dtype=np.intp)
-    first[number[::-1]] = np.arange(len(number))[::-1]  # the last that is written stays, which is the first row
-    found = frame[names].iloc[first]
-    found = found.astype({name: str for name in names if name != "repetition"}).reset_index(drop=True)
-    ordered = found.sort_values(names)
-    place = np.empty(len(ordered), dtype=np.int32)
-    place[ordered.index] = np.arange(len(ordered))
-    return ordered.reset_index(drop=True), place[number]
+def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
+    """The different values of columns, sorted, and for each row the number of its own.
+
+    Of a million replies with 45 features, grouping by pandas takes as much memory as all else together.
+
+    Args:
+        frame: With no null in these columns.
+        names: Columns of text, fastest as categories, and `repetition`.
+    """
+    ranks, values = zip(*(_ranked(frame[name]) for name in names), strict=True)
+    sizes = tuple(len(own) for own in values)
+    number, there = np.empty(len(frame), dtype=np.int32), np.zeros(sizes, dtype=bool).ravel()
+    for rows in _blocks(len(frame)):
+        number[rows] = np.ravel_multi_index([rank(rows) for rank in ranks], sizes)
+        there[number[rows]] = True
+    place = np.cumsum(there, dtype=np.int32) - 1
+    for rows in _blocks(len(frame)):
+        number[rows] = place[number[rows]]
+    found = zip(values, np.nonzero(there.reshape(sizes)), strict=True)
+    table = pd.DataFrame({name: own[at] for name, (own, at) in zip(names, found, strict=True)})
+    return table.astype({name: str for name in names if name != "repetition"}), number
+
+
+def _ranked(column: pd.Series) -> tuple[Callable[[slice], NDArray[np.intp]], NDArray[Any]]:
+    """What gives of some rows the place of each in the sorted values of a column, and these."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        named, codes = column.cat.categories.to_numpy(dtype=object), column.cat.codes.to_numpy()
+        rank = np.argsort(np.argsort(named))
+        return lambda rows: rank[codes[rows]], np.sort(named)
+    kept = column.to_numpy(dtype=None if column.name == "repetition" else object)
+    values = np.sort(pd.unique(kept))
+    return lambda rows: np.searchsorted(values, kept[rows]), values
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    """Some rows at a time: arithmetic on places of all would take as much memory as the numbers."""
+    return (slice(begin, begin + _AT_ONCE) for begin in range(0, rows, _AT_ONCE))

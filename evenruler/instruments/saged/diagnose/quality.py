@@ -1,6 +1,6 @@
 """Figures of a domain on every model: headline disparities, refusals, and shifts under prefixes."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.saged.ask import RESEEDED
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.layout import CALIBRATED, CONFIGURATION, FEWEST_ROOTS, SERIES, too_few
+from evenruler.instruments.saged.diagnose.layout import (
+    CALIBRATED,
+    CONFIGURATION,
+    FEWEST_ROOTS,
+    SERIES,
+    numbered,
+    too_few,
+)
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import bootstrapped, finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
@@ -117,8 +124,7 @@ def shifts(
         By `evenruler.tables.schemas.figures_of`; `part` is role, template and feature, n counts concepts.
     """
     rows = []
-    prefixed = features[features["framing"] != RESEEDED]
-    for here, means, lacking in _means_of_concepts(domain, prefixed, prompts, framed):
+    for here, means, lacking in _means_of_concepts(domain, features, prompts, framed):
         after = {str(prefix): means[prefix] for prefix in means.columns.drop(BARE)}
         found = of_prefixes(means[BARE], after, placebos)
         rows += [{**here, **asdict(figure)} for figure in shift_figures(found, level, CONCEPTS, lacking)]
@@ -161,8 +167,7 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
     rows = []
     if again.empty:
         return pd.DataFrame(columns=COLUMNS)
-    asked = features[features["framing"].isin([BARE, RESEEDED])]
-    for here, means, _ in _means_of_concepts(domain, asked, prompts, again):
+    for here, means, _ in _means_of_concepts(domain, features, prompts, again):
         if RESEEDED not in means:  # another role, which is not asked again
             continue
         found = of_prefixes(means[BARE], {RESEEDED: means[RESEEDED]}, ())
@@ -203,20 +208,27 @@ def _share(rows: NDArray[np.float64]) -> float:
 
 
 def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
-    """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column."""
+    """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column.
+
+    Of those framings alone that `framed` has.
+    """
+    series, _ = numbered(features, SERIES)
     if framed is None or framed.empty:
-        series = features[SERIES].drop_duplicates().astype(str).sort_values(SERIES)
         yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
         return
-    ids = features["id"].astype(str)
-    bare = dict(zip(framed["id"], framed["bare_id"], strict=True))
-    prompt = ids.map(lambda key: bare.get(key, key))
-    means = (
-        features.assign(prompt=prompt, framing=features["framing"].astype(str))
-        .groupby([*SERIES, "framing", "prompt"], observed=True)["value"]
-        .mean()
-        .reset_index()
+    bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
+    kept = features["framing"].isin([BARE, *framed["framing"].unique()])
+    means = pd.concat(
+        _means(features[kept & (features["feature"] == name)], bare_id) for name in series["feature"].unique()
     )
     for key, own in means.groupby(SERIES, observed=True, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
+
+
+def _means(features: pd.DataFrame, bare_id: Mapping[str, str]) -> pd.DataFrame:
+    """Of one feature, by configuration, framing and prompt; `bare_id` is the prompt of a framed one."""
+    words = dict.fromkeys([*SERIES, "framing", "id"], str)
+    own = features[[*SERIES, "framing", "id", "value"]].astype(words)
+    own["prompt"] = own["id"].map(lambda key: bare_id.get(key, key))
+    return own.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()

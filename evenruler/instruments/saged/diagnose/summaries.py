@@ -12,6 +12,9 @@ from evenruler.instruments.saged.diagnose.groups import Codes, Places, by_size
 from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE
 from evenruler.instruments.saged.diagnose.summary import Summary
 
+OWN = ("summary", "n", "n_missing", "reason", "kind", "statistic")
+"""Columns of the result beside those that make groups."""
+
 
 def summarise(
     frame: pd.DataFrame,
@@ -40,11 +43,12 @@ def summarise(
 
     Returns:
         Sorted by `by`: these columns, `summary` (float64, NaN where undefined), `n` numbers that it is of (pairs where
-        it compares with baselines), `n_missing` rows left out, `reason` why it is undefined, else None.
+        it compares with baselines), `n_missing` rows left out, `reason` why it is undefined, else None, and `kind`, the
+        statistic.
 
     Raises:
-        UserError: No such statistic, option or column, a row without a group, an infinite number, or a statistic that
-            compares with baselines asked of calibrated values.
+        UserError: No such statistic, option or column, a column to group by that is named as one of the result, a row
+            without a group, an infinite number, or a statistic that compares with baselines asked of calibrated values.
     """
     found = summarise_each(frame, by, {statistic: (statistic, options)}, cell=cell, calibrated=calibrated)
     return found.drop(columns="statistic")
@@ -89,7 +93,7 @@ def summarise_each(
                 _fill(found[name], groups[chosen], summary, places)
     for columns in found.values():
         columns["reason"] = pd.Series(columns["reason"], dtype=object)  # else it becomes text, and None NaN
-    tables = [table.assign(**columns, statistic=name) for name, columns in found.items()]
+    tables = [table.assign(**columns, kind=statistics[name][0], statistic=name) for name, columns in found.items()]
     joined: pd.DataFrame = pd.concat(tables or [table], ignore_index=True)
     return joined
 
@@ -145,6 +149,9 @@ def _check(frame: pd.DataFrame, by: list[str], cell: list[str], kinds: Sequence[
         raise UserError(what, remedy="ask it of raw values")
     if not by:
         raise UserError("no column to group by", remedy="name one or more, as concept")
+    for column in by:
+        if column in OWN:
+            raise UserError(f"the result has a column {column!r} of its own", remedy="call yours something else")
     needed = [*by, "value", *(["baseline"] if calibrated or compares else [])]
     for column in needed:
         if column not in frame:

@@ -1,6 +1,6 @@
 """One statistic of many series of numbers, for any groups: as they are, permuted, or resampled."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,16 @@ from evenruler.instruments.saged.diagnose.statistics import (
 EVERY = slice(None)
 """All series."""
 
+_LINES = 64
+"""Series that are worked on at a time, so that a block stays near the processor."""
+
 _AT_ONCE = 50_000
 """Numbers that a statistic is asked for at a time, so that they stay near the processor."""
+
+
+def in_parts(series: int) -> Iterator[slice]:
+    """Some series at a time: all at once would be as large again as what was measured."""
+    return (slice(begin, begin + _LINES) for begin in range(0, series, _LINES))
 
 
 @dataclass(frozen=True)
@@ -79,9 +87,17 @@ class Summary:
             found[:, begin : begin + step] = self.statistic(gathered(values, part), beside, **options)
         return found
 
+    def observed(self, places: Places) -> Floats:
+        """The statistic of every group of all series, some series at a time: [series, draws, groups]."""
+        parts = [self(places, lines) for lines in in_parts(len(self.values))]
+        return np.concatenate([np.empty((0, *places.shape[:2])), *parts])
+
     def n(self, places: Places) -> NDArray[np.int64]:
         """[series, draws, groups] how many numbers each is of; pairs, where it compares with baselines."""
-        return count(gathered(self.values, places)).astype(np.int64)
+        found = np.empty((len(self.values), *places.shape[:2]), dtype=np.int64)
+        for lines in in_parts(len(found)):
+            found[lines] = count(gathered(self.values[lines], places))
+        return found
 
     def reasons(self, summaries: Floats, places: Places) -> NDArray[np.object_]:
         """[series, draws, groups] why summaries are NaN, else None."""

@@ -1,6 +1,6 @@
 """Prompts and what was measured of replies to them, for tests of the diagnosis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.Da
         for root in range(roots)
         for concept in concepts
     ]
-    found = pd.DataFrame(rows).assign(keyword="word", section="")
+    found = pd.DataFrame(rows).assign(keyword="word", section="", source_tag="article")
     return found.assign(root_id=found["root_id"].fillna(found["id"]))
 
 
@@ -72,10 +72,10 @@ def diagnosed(
     prompts: pd.DataFrame,
     settings: Disparities,
     again: pd.DataFrame | None = None,
-    placebos: Mapping[str, bool] | None = None,
+    prefixes: Collection[str] = (),
     declared: Mapping[str, Feature] | None = None,
 ) -> Tables:
     """The diagnosis of what was measured."""
     framed = pd.DataFrame(columns=schemas.FRAMED.names) if again is None else again
     of = Measured("fruit", features, baselines(features), generations, prompts, framed)
-    return diagnose(of, declared or {}, placebos or {}, settings, 0.95, 3)
+    return diagnose(of, declared or {}, prefixes, (), settings, 0.95, 3)

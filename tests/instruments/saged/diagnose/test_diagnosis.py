@@ -171,6 +171,16 @@ def test_crossed_groups_and_sections() -> None:
     assert sections["n"].tolist() == [16, 16]
 
 
+def test_groups_by_source() -> None:
+    features, prompts = planted("reply", roots=4)
+    prompts["source_tag"] = np.where(prompts["root_id"] < "root-001", "forward", "page")
+    found = diagnosed(features, prompts, SETTINGS.model_copy(update={"grouping": [["source_tag"]]}))
+    tags = of(found.summaries, grouping="source_tag", statistic="mean", calibration="raw")
+    assert (tags["group"].tolist(), tags["n"].tolist()) == (["forward", "page"], [8, 24])
+    values = features.set_index("id")["value"].groupby(prompts.set_index("id")["source_tag"]).mean()
+    np.testing.assert_allclose(tags["value"], values[["forward", "page"]])
+
+
 def test_framed_replies_count_for_shifts_alone() -> None:
     features, prompts = planted("reply")
     framed = prompts.rename(columns={"id": "bare_id"}).assign(
@@ -181,7 +191,7 @@ def test_framed_replies_count_for_shifts_alone() -> None:
     bare = diagnosed(features, prompts)
     framed = framed[schemas.FRAMED.names]
     replies = measured.replies(everything)
-    found = complete(measured.diagnosed(everything, replies, prompts, SETTINGS, framed, {"salience": False}))
+    found = complete(measured.diagnosed(everything, replies, prompts, SETTINGS, framed, ["salience"]))
     for table in ("summaries", "disparities", "shapes", "rates", "tool_bias", "context_bias"):
         pd.testing.assert_frame_equal(getattr(found, table), getattr(bare, table))
     level, reordering = (of(found.figures, figure=figure).iloc[0] for figure in ("level_shift", "reordering"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged import METRICS, Disparity, disparity, metric_values, summarise
+from evenruler.instruments.saged import METRICS, Disparity, disparity, metric_values, summarise, summarise_each
 from evenruler.instruments.saged.diagnose.dixon import CRITICAL, kind_of
 
 nan = math.nan
@@ -44,6 +44,15 @@ class TestByHand:
         assert (low.value, low.group, low.end) == (pytest.approx(0.75), "c0", "low")
         negative = disparity(summaries(-1.0, -5.0, -6.0), "relative_to_mean")
         assert (negative.value, negative.group, negative.end) == (pytest.approx(0.75), "c0", "high")
+
+    def test_z_as_the_authors_compute_it(self) -> None:
+        # Mean 2.5, deviation 1.5; squares 5, so 5 / 4 with ddof 0: sqrt(1.25) = 1.118 instead of 1.291.
+        table = summaries(1.0, 2.0, 3.0, 4.0)
+        high, low = (disparity(table, metric) for metric in ("max_z_population", "min_z_population"))
+        assert high == Disparity(pytest.approx(1.5 / math.sqrt(1.25)), 4, "c3", "high")
+        assert low == Disparity(pytest.approx(-1.5 / math.sqrt(1.25)), 4, "c0", "low")
+        ours = disparity(table, "max_z").value
+        assert high.value / ours == pytest.approx(math.sqrt(4 / 3)) == pytest.approx(0.9007 / 0.78, abs=2e-4)
 
     def test_ratios(self) -> None:
         assert disparity(summaries(3.0, 2.0, 8.0), "min_max_ratio") == Disparity(0.25, 3, "c1", "low")
@@ -83,6 +92,8 @@ class TestUndefined:
             ("std", [1.0, nan], 1, "1 group with a summary, needs 2"),
             ("max_z", [1.0, 2.0, nan], 2, "2 groups with a summary, needs 3"),
             ("min_z", [1.0, 1.0, 1.0], 3, "all summaries are equal"),
+            ("max_z_population", [1.0, 1.0, 1.0], 3, "all summaries are equal"),
+            ("min_z_population", [1.0, 2.0], 2, "2 groups with a summary, needs 3"),
             ("max_z", [0.1 + 0.2, 0.3, 0.3], 3, "all summaries are equal"),
             ("dixon_low", [1.0, 2.0], 2, "2 groups with a summary, needs 3"),
             ("dixon_high", list(range(31)), 31, "31 groups: critical values go to 30"),
@@ -101,7 +112,7 @@ class TestUndefined:
 
     def test_equal_summaries_are_no_disparity(self) -> None:
         table = summaries(0.5, 0.5, 0.5)
-        values = {name: disparity(table, name).value for name in METRICS if not name.endswith("_z")}
+        values = {name: disparity(table, name).value for name in METRICS if "_z" not in name}
         ratios = {"min_max_ratio": 1, "min_impact_ratio": 1}
         assert values == {name: ratios.get(name, 0) for name in values}
 
@@ -132,6 +143,29 @@ class TestNames:
             disparity(summaries(1.0, 2.0), "max_z", names=["keyword"])
 
 
+class TestImpactRatio:
+    """Of selection rates alone."""
+
+    FRAME = pd.DataFrame({"concept": ["a", "a", "b", "b"], "value": [0.1, 0.2, 0.3, 0.6]})
+
+    def test_of_other_summaries_is_refused(self) -> None:
+        means = summarise(self.FRAME, ["concept"], "mean")
+        with pytest.raises(UserError, match=r"min_impact_ratio is of selection rates, and these are .* kind mean; ask"):
+            disparity(means, "min_impact_ratio")
+        assert disparity(means, "min_max_ratio").value == pytest.approx(0.15 / 0.45)
+
+    def test_of_rates_by_whatever_name_is_given(self) -> None:
+        asked = {"high": ("selection_rate", {"standard": "median"}), "middle": ("median", {})}
+        found = summarise_each(self.FRAME, ["concept"], asked)
+        rates = found[found["statistic"] == "high"]
+        assert disparity(rates, "min_impact_ratio") == Disparity(0.0, 2, "a", "low", flag=True)
+        with pytest.raises(UserError, match="kind median"):
+            disparity(found[found["statistic"] == "middle"], "min_impact_ratio")
+
+    def test_of_a_table_of_ones_own(self) -> None:
+        assert disparity(summaries(0.5, 1.0), "min_impact_ratio").value == 0.5
+
+
 class TestManyAtOnce:
     @settings(max_examples=40, deadline=None)
     @given(st.integers(0, 10_000), st.integers(1, 33), st.sampled_from(["rates", "ties", "any"]))
@@ -159,6 +193,8 @@ class TestManyAtOnce:
             "std": np.std(row, ddof=1),
             "max_z": z.max(),
             "min_z": z.min(),
+            "max_z_population": stats.zscore(row).max(),
+            "min_z_population": stats.zscore(row).min(),
             "relative_to_mean": np.abs(row / row.mean() - 1).max(),
         }
         for metric, value in wanted.items():

@@ -10,6 +10,7 @@ from scipy import stats
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import STATISTICS, USES_BASELINE, summarise, summarise_each
+from evenruler.instruments.saged.diagnose.summaries import OWN
 
 nan = math.nan
 
@@ -35,7 +36,7 @@ def frame(seed: int, rows: int = 300) -> pd.DataFrame:
 
 
 def by_group(found: pd.DataFrame, column: str = "summary") -> dict[tuple[str, ...], Any]:
-    keys = [name for name in found.columns if name not in ("summary", "n", "n_missing", "reason", "statistic")]
+    keys = [name for name in found.columns if name not in OWN]
     return {tuple(row[key] for key in keys): row[column] for row in found.to_dict("records")}
 
 
@@ -108,7 +109,7 @@ class TestGroups:
     def test_no_rows_no_groups(self) -> None:
         for statistic in STATISTICS:
             found = summarise(frame(4).iloc[:0], ["feature", "concept"], statistic)
-            assert (len(found), list(found.columns)[2:]) == (0, ["summary", "n", "n_missing", "reason"])
+            assert (len(found), list(found.columns)[2:]) == (0, ["summary", "n", "n_missing", "reason", "kind"])
 
 
 class TestCells:
@@ -151,6 +152,63 @@ class TestCells:
         assert by_group(rates) == {("a", "high"): 0, ("a", "low"): 0.5, ("b", "high"): 1, ("b", "low"): 1}
 
 
+def by_numpy(statistic: str, own: Any, cell: Any, options: dict[str, Any]) -> float:
+    """What a statistic says of the values of one group, `own`, among all those of its cell; no code of ours."""
+
+    def mode(numbers: Any, width: float) -> float:
+        bins, counts = np.unique(np.round(numbers / width), return_counts=True)
+        return float(bins[counts.argmax()] * width)
+
+    if statistic == "mode":
+        return mode(own, options.get("width", 0.1))
+    if statistic == "quantile_range":
+        q = options.get("q", 0.25)
+        return float(np.quantile(own, 1 - q) - np.quantile(own, q))
+    if statistic == "percentile_range":
+        return float(np.percentile(own, options.get("high", 95)) - np.percentile(own, options.get("low", 5)))
+    standard = {
+        "mean": np.mean(cell),
+        "median": np.median(cell),
+        "mode": mode(cell, options.get("width", 0.1)),
+        "quantile": np.quantile(cell, options.get("q", 0.5)),
+    }[options.get("standard", "mean")]
+    selected = {
+        "larger": own >= standard,
+        "smaller": own <= standard,
+        "within_range": np.abs(own - standard) <= options.get("margin", 0) + 1e-9,
+        "within_percentage": np.abs(own - standard) <= options.get("margin", 0) * abs(standard) + 1e-9,
+    }[options.get("method", "larger")]
+    return float(selected.mean())
+
+
+class TestOptions:
+    """Every option on the public path, against numpy."""
+
+    @pytest.mark.parametrize(
+        ("statistic", "options"),
+        [
+            *[("mode", {"width": width}) for width in (0.1, 0.5)],
+            *[("quantile_range", {"q": q}) for q in (0.1, 0.25)],
+            ("percentile_range", {"low": 10, "high": 60}),
+            *[
+                ("selection_rate", {"standard": standard, "method": method, "margin": 0.35})
+                for standard in ("mean", "median", "mode", "quantile")
+                for method in ("larger", "smaller", "within_range", "within_percentage")
+            ],
+            ("selection_rate", {"standard": "quantile", "q": 0.8}),
+            ("selection_rate", {"standard": "mode", "width": 1.0}),
+        ],
+    )
+    def test_agree_with_numpy(self, statistic: str, options: dict[str, Any]) -> None:
+        table = frame(11).assign(value=lambda own: own["value"] + 0.003)  # none lies at a bound
+        found = by_group(summarise(table, ["feature", "concept"], statistic, **options))
+        present = table.dropna(subset="value")
+        for (feature, concept), own in present.groupby(["feature", "concept"]):
+            cell = present.loc[present["feature"] == feature, "value"].to_numpy()
+            wanted = by_numpy(statistic, own["value"].to_numpy(), cell, options)
+            assert found[(feature, concept)] == pytest.approx(wanted, abs=1e-9)
+
+
 class TestEach:
     def test_gives_what_summarise_gives(self) -> None:
         table = frame(6)
@@ -172,6 +230,7 @@ class TestMistakes:
             ({}, {"statistic": "meen"}, "no statistic 'meen'; did you mean 'mean'"),
             ({}, {"by": ["concpt"]}, "no column 'concpt'; did you mean 'concept'"),
             ({}, {"by": []}, "no column to group by"),
+            ({"kind": "x"}, {"by": ["kind"]}, "the result has a column 'kind' of its own; call yours something else"),
             ({}, {"cell": ["model"]}, "groups lie across cells of 'model'"),
             ({}, {"statistic": "kl_divergence", "calibrated": True}, "kl_divergence compares values with their base"),
             ({}, {"statistic": "precision", "margin": 1}, "precision: the statistic has no option 'margin'"),
