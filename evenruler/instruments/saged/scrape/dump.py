@@ -1,10 +1,12 @@
 """Pages of a dump of Wikipedia, read by `datasets`: pinned, and gone through once without keeping it (SAGED, 2.1)."""
 
+import gc
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
@@ -20,7 +22,9 @@ _AMBIGUOUS = re.compile(r"\b(?:may|can|could) (?:also )?refer to\b[^.]*:\s*$")
 
 
 class DumpReader:
-    """Gives pages by title. Goes through the dump as far as the last title that is wanted; a missing one is the end.
+    """Gives pages by title; to be closed, or used in a `with`.
+
+    It goes through the dump as far as the last title that is wanted; where one is missing, to the end.
 
     Args:
         dump: Which.
@@ -34,6 +38,19 @@ class DumpReader:
         self._wanted = sorted(set(map(_as_titled, titles)))
         self._found: dict[str, dict[str, str]] = {}
         self._coming = self._rows()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the dump. Arrow's threads that outlive Python abort it (apache/arrow#45214)."""
+        self._coming.close()
+        gc.collect()
 
     def read_page(self, title: str) -> Page | Missing:
         """A page as it was when the dump was made.
@@ -66,7 +83,7 @@ class DumpReader:
             sections=sections,
         )
 
-    def _rows(self) -> Iterator[dict[str, str]]:
+    def _rows(self) -> Generator[dict[str, str]]:
         """The rows that are wanted, as they come."""
         from datasets import load_dataset
 

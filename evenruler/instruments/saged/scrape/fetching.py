@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def refresh(
     replace(on_the_way, json.dumps(known) + "\n")
     dump = refreshing.dump_of(source)
     with (
-        nullcontext(dump) if dump else opened(refreshing.wiki_settings(source, settings.contact)) as reader,
+        dump or opened(refreshing.wiki_settings(source, settings.contact)) as reader,
         on_the_way.open("a", encoding="utf-8") as out,
     ):
         for fetched in refreshing.fetched(source, reader, known):

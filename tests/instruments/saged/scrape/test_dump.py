@@ -92,6 +92,13 @@ def test_the_files_behind_the_last_page_that_is_wanted_are_not_read(folder: Path
     assert [page.title for page in found if isinstance(page, Page)] == ["Port Amber", "Veloria"]
 
 
+def test_a_dump_that_was_let_go_gives_nothing_more_but_what_it_has(folder: Path) -> None:
+    with reader(folder, "Veloria", "Late") as dump:
+        assert isinstance(dump.read_page("Veloria"), Page)
+    assert isinstance(dump.read_page("Veloria"), Page)
+    assert isinstance(dump.read_page("Late"), Missing)
+
+
 def test_two_headings_in_a_row_and_long_lines() -> None:
     long = "This line goes on and on and on and on until it is no heading"
     text = f"Lead.\n\nLand \n\nRivers \n\nThey flow.\n\n{long}\n\nof course not\n\nPeople\nThey bake."
