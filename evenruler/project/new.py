@@ -58,7 +58,10 @@ def start(root: Path, family: str, name: str) -> list[str]:
     write_as_it_was(params, text)
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"
-    return [f"wrote {listed}; edit {what}, then `make repro`", f"params.yaml: instruments now holds {name}"]
+    return [
+        f"wrote {listed}; edit {what}, then `evenruler repro build@{name}` for its rows, `make repro` for everything",
+        f"params.yaml: instruments now holds {name}",
+    ]
 
 
 def _starter(family: str) -> Iterator[tuple[str, str]]:

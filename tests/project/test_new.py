@@ -62,7 +62,8 @@ def test_every_family_of_the_house_that_is_behind_its_doors_is_tried() -> None:
 def test_the_source_and_one_line_in_params(tmp_path) -> None:
     path = told.put(tmp_path)
     assert start(tmp_path, "pairs", "sailors") == [
-        "wrote data/sources/pairs/sailors.yaml; edit it, then `make repro`",
+        "wrote data/sources/pairs/sailors.yaml; edit it, then "
+        "`evenruler repro build@sailors` for its rows, `make repro` for everything",
         "params.yaml: instruments now holds sailors",
     ]
     last = "  later: {family: pairs, scale: paper}\n"
@@ -101,7 +102,10 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("evenruler.project.new.files", lambda name: package)
     line, _ = start(tmp_path, "pairs", "sailors")
     folder = "data/sources/pairs"
-    assert line == (f"wrote {folder}/sailors.yaml and {folder}/shared/sailors-notes.md; edit them, then `make repro`")
+    assert line == (
+        f"wrote {folder}/sailors.yaml and {folder}/shared/sailors-notes.md; edit them, then "
+        "`evenruler repro build@sailors` for its rows, `make repro` for everything"
+    )
     assert (tmp_path / folder / "sailors.yaml").read_text() == "title: sailors\n"
     assert (tmp_path / folder / "shared/sailors-notes.md").read_text() == "# sailors\n"
     assert kept.read_text() == "mine\n"

@@ -47,6 +47,32 @@ class Around(Strict):
     direction: Literal["forward", "back"] = "forward"
 
 
+class Dump(Strict):
+    """All pages of a Wikipedia at one time, as `wikimedia/wikipedia` holds them: a folder of Parquet files a dump."""
+
+    source: Annotated[Text, Field(pattern="^(hub:[^/]+/[^/]+|local:.+)$")]
+    """`hub:wikimedia/wikipedia`, or `local:path` of a folder that holds the folder of the dump."""
+    config: Annotated[Text, Field(pattern=r"^\d{8}\.[a-z]+(-[a-z]+)*$")]
+    """Date and language, as in 20231101.en."""
+    revision: Annotated[Text, Field(pattern="^[0-9a-f]{40}$")] | None = None
+    """The commit of a Hub data set."""
+
+    @model_validator(mode="after")
+    def _is_pinned(self) -> "Dump":
+        if self.source.startswith("hub:") != (self.revision is not None):
+            raise ValueError("`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together")
+        return self
+
+    @property
+    def language(self) -> str:
+        """Code of the text's language."""
+        return self.config.partition(".")[2]
+
+    def __str__(self) -> str:
+        name = self.source.removeprefix("hub:")
+        return f"dump {self.config} of {name} at {self.revision}" if self.revision else f"dump {self.config}"
+
+
 class Material(Strict):
     """Where text comes from."""
 
@@ -57,6 +83,8 @@ class Material(Strict):
     """Of `local`: under the folder `articles` beside the domain's file, which DVC watches."""
     api: Text | None = None
     """Of `wiki`: where a private wiki answers; English Wikipedia by default."""
+    dump: Dump | None = None
+    """Of `wiki`: pages are read from a dump, and no wiki is asked."""
     licence: Text | None = None
     """Of the text; that of the domain for `local`, CC BY-SA 4.0 for Wikipedia."""
     around: Around | None = None
@@ -66,10 +94,13 @@ class Material(Strict):
         for key, value, kind in (
             ("path", self.path, "local"),
             ("api", self.api, "wiki"),
+            ("dump", self.dump, "wiki"),
             ("around", self.around, "wiki"),
         ):
             if value is not None and self.kind != kind:
                 raise ValueError(f"`{key}` belongs to kind {kind}, found {self.kind}")
+        if self.dump is not None and (self.api or self.around):
+            raise ValueError(f"`dump` goes without `{'api' if self.api else 'around'}`: no wiki is asked")
         if self.kind == "local" and self.path is None:
             raise ValueError("`path` is missing, the file or folder that is read")
         if self.path is not None and not _is_article(self.path):
@@ -109,7 +140,10 @@ class Branching(Strict):
     """Whether baselines are branched too; else a branched item has none of its own and keeps the root's."""
     allow_leaks: bool = False
     """Whether a branched item may still hold words of the root."""
-    replacements: Replacements
+    words: dict[Slug, list[Text]] = Field(default_factory=dict)
+    """By concept, its words in an order that is the same for all, as [Brazil, Brazilian, Brazilians]: each stands for
+    the one of the root in its place, where `replacements` say nothing else."""
+    replacements: Replacements = Field(default_factory=dict)
     """What stands for which word of the root; `found` for those that `evenruler find` found."""
     _are_found: bool = PrivateAttr(default=False)
 
@@ -118,8 +152,25 @@ class Branching(Strict):
     def _by_hand_or_found(cls, data: Any, made: ModelWrapValidatorHandler["Branching"]) -> "Branching":
         are_found = isinstance(data, dict) and data.get("replacements") == FOUND
         branching = made(data | {"replacements": {}} if are_found else data)
+        if are_found and branching.words:
+            raise ValueError(f"`words` and `replacements: {FOUND}` do not belong together; keep one of them")
         branching._are_found = are_found
         return branching
+
+    @model_validator(mode="after")
+    def _in_one_order(self) -> "Branching":
+        """Replacements of the roots that have words, by their places."""
+        first = next(iter(self.words), None)
+        for concept, own in self.words.items():
+            if len(own) != len(self.words[str(first)]):
+                what = f"{len(own)} words of {concept}, but {len(self.words[str(first)])} of {first}"
+                raise ValueError(f"`words` has {what}; one stands for the other by its place")
+        for root in self.roots:
+            for branch, own in self.words.items() if root in self.words else ():
+                if branch != root:
+                    mapped = dict(zip(self.words[root], own, strict=True))
+                    self.replacements.setdefault(root, {}).setdefault(branch, mapped)
+        return self
 
     @model_validator(mode="after")
     def _speaks_of_its_roots(self) -> "Branching":
@@ -137,7 +188,7 @@ class Branching(Strict):
         """Every concept that it names."""
         to = self.to.values() if isinstance(self.to, dict) else [] if self.to == ALL else [self.to]
         branches = [*to, *self.replacements.values()]
-        return [*self.roots, *self.replacements, *chain.from_iterable(branches)]
+        return [*self.roots, *self.words, *self.replacements, *chain.from_iterable(branches)]
 
     def branches_of(self, root: str, concepts: list[str]) -> list[str]:
         """The concepts that a root is branched to."""
@@ -164,8 +215,9 @@ class Source(BaseSource):
             self._check_branching(self.branch)
         if (self.branch is not None and self.branch.are_found) != bool(self.find and self.find.replacements):
             raise ValueError(f"`find.replacements` and `branch.replacements: {FOUND}` belong together")
-        if self.find is not None and "links" in self.find.by and self.material.kind == "local":
-            raise ValueError("find.by names links, which local text has none of")
+        if self.find is not None and "links" in self.find.by and (self.material.kind == "local" or self.material.dump):
+            what = "a dump" if self.material.dump else "local text"
+            raise ValueError(f"find.by names links, which {what} has none of")
         self._check_owners()
         return self
 

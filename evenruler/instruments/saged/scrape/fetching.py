@@ -52,8 +52,8 @@ def refresh(
         Lines that say what was done.
 
     Raises:
-        UserError: The domain reads no wiki, no contact is given, or the wiki refuses or is away; what was fetched
-            before that is kept.
+        UserError: The domain reads no wiki, no contact is given, or the wiki, or the dump's place, refuses or is away;
+            what was fetched before that is kept.
     """
     source = _source(root, domain)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
@@ -63,8 +63,9 @@ def refresh(
     pages: list[Row] = []
     missing: list[Row] = []
     replace(on_the_way, json.dumps(known) + "\n")
+    dump = refreshing.dump_of(source)
     with (
-        opened(refreshing.wiki_settings(source, settings.contact)) as reader,
+        dump or opened(refreshing.wiki_settings(source, settings.contact)) as reader,
         on_the_way.open("a", encoding="utf-8") as out,
     ):
         for fetched in refreshing.fetched(source, reader, known):

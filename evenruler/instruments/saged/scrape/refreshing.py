@@ -14,6 +14,7 @@ from evenruler.instruments.saged.declare.finding import Way
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape import wiki
 from evenruler.instruments.saged.scrape.candidates import Similarity
+from evenruler.instruments.saged.scrape.dump import DumpReader
 from evenruler.instruments.saged.scrape.finding import (
     Ask,
     Findings,
@@ -93,20 +94,29 @@ def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
     )
 
 
-def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles of each concept: those of the domain's file, then those along links, breadth-first.
+def dump_of(source: Source) -> DumpReader | None:
+    """Where a domain's pages are read from, if that is a dump."""
+    material = source.material
+    if material.dump is None:
+        return None
+    wanted = chain.from_iterable(map(source.pages_of, source.roots))
+    return DumpReader(material.dump, wanted, source=source.source, licence=material.licence or "cc-by-sa-4.0")
+
+
+def titles(source: Source, reader: Wiki | DumpReader) -> dict[str, list[str]]:
+    """The titles of each concept that sentences are about: those of the domain's file, then those along links.
 
     Args:
         source: What the user wrote, with what was found. Pages that were found are not gone beyond.
-        reader: Asked for links.
+        reader: Asked for links, which a dump has none of.
 
     Raises:
         UserError: The wiki refuses or does not answer.
     """
     found: dict[str, list[str]] = {}
-    for concept in source.concepts:
+    for concept in source.roots:
         own, around = source.pages_of(concept), source.around(concept)
-        if around is None:
+        if around is None or isinstance(reader, DumpReader):
             found[concept] = own
             continue
         ranks = [
@@ -117,12 +127,12 @@ def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
     return found
 
 
-def fetched(source: Source, reader: Wiki, known: Iterable[Mapping[str, Any]] = ()) -> Iterator[Fetched]:
+def fetched(source: Source, reader: Wiki | DumpReader, known: Iterable[Mapping[str, Any]] = ()) -> Iterator[Fetched]:
     """Pages of all concepts, one by one, so that each can be stored as it comes.
 
     Args:
         source: What the user wrote, with what was found.
-        reader: Open, by `wiki_settings`.
+        reader: Open, by `wiki_settings` or `dump_of`.
         known: Rows by `schemas.PAGES` of a run that did not end: these pages are not fetched again.
             None of them for everything anew.
 

@@ -23,6 +23,9 @@ FRUIT: dict[str, Any] = {
 }
 
 
+DUMP = {"source": "local:wikipedia", "config": "20231101.en"}
+
+
 def load(tmp_path: Path, **changes: Any) -> Source:
     path = tmp_path / "fruit.yaml"
     with path.open("w") as file:
@@ -114,6 +117,51 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"branch": {"roots": ["apple", "pear"], "to": {"apple": ["pear"]}, "replacements": {}}},
             "branch: `to` is by root for apple, but the roots are apple, pear",
         ),
+        (
+            {"branch": {"roots": ["apple"], "words": {"apple": ["apple", "cider"], "pear": ["pear"]}}},
+            "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other by its place",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "words": {"apple": ["apple"], "peer": ["pear"]}}},
+            "branch names the concept 'peer'; did you mean 'pear'?",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "words": {"pear": ["pear"]}}},
+            "branch.replacements holds nothing from apple to pear",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "words": {"pear": ["pear"]}, "replacements": "found"}},
+            "branch: `words` and `replacements: found` do not belong together; keep one of them",
+        ),
+        ({"material": {"kind": "extracts", "dump": DUMP}}, "`dump` belongs to kind wiki, found extracts"),
+        (
+            {"material": {"kind": "wiki", "dump": DUMP, "api": "http://x"}},
+            "`dump` goes without `api`: no wiki is asked",
+        ),
+        (
+            {"material": {"kind": "wiki", "dump": DUMP, "around": {"depth": 1, "most": 3}}},
+            "`dump` goes without `around`: no wiki is asked",
+        ),
+        (
+            {"material": {"kind": "wiki", "dump": DUMP}, "find": {"by": ["links"]}},
+            "find.by names links, which a dump has none of",
+        ),
+        (
+            {"material": {"kind": "wiki", "dump": DUMP | {"config": "english"}}},
+            "material.dump.config: found 'english'",
+        ),
+        (
+            {"material": {"kind": "wiki", "dump": DUMP | {"source": "wikimedia/wikipedia"}}},
+            "material.dump.source: found 'wikimedia/wikipedia'",
+        ),
+        (
+            {"material": {"kind": "wiki", "dump": DUMP | {"source": "hub:wikimedia/wikipedia"}}},
+            "`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together",
+        ),
+        (
+            {"material": {"kind": "wiki", "dump": DUMP | {"revision": "0" * 40}}},
+            "`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_with_file_and_place(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
@@ -135,6 +183,19 @@ def test_each_root_may_have_branches_of_its_own(tmp_path: Path) -> None:
     del maps["pear"]
     with pytest.raises(UserError, match=r"branch\.replacements holds nothing from pear to fig"):
         load(tmp_path, concepts=concepts, branch=branch)
+
+
+def test_words_in_one_order_stand_for_each_other_unless_replacements_say_more(tmp_path: Path) -> None:
+    words = {"apple": ["apple", "cider"], "pear": ["pear", "perry"], "fig": ["fig", "fig wine"]}
+    by_hand = {"pear": {"fig": {"pear": "fig", "perry": "wine"}}}
+    branch = {"roots": ["apple", "pear"], "words": words, "replacements": by_hand}
+    source = load(tmp_path, concepts={"apple": "apple", "pear": "pear", "fig": "fig"}, branch=branch)
+    assert source.replacements == {
+        "apple": {"pear": {"apple": "pear", "cider": "perry"}, "fig": {"apple": "fig", "cider": "fig wine"}},
+        "pear": {"apple": {"pear": "apple", "perry": "cider"}, "fig": {"pear": "fig", "perry": "wine"}},
+    }
+    resolved = source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    assert Source.model_validate(resolved).replacements == source.replacements
 
 
 def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:

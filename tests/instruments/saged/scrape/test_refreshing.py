@@ -135,6 +135,10 @@ class TestTitles:
         assert titles(domain(), wiki) == {"veloria": ["Veloria"], "port": ["Port Amber"]}
         assert proxy.asked == []
 
+    def test_those_of_roots_alone_where_others_are_branched_to(self, wiki: Wiki) -> None:
+        branch = {"roots": ["port"], "words": {"port": ["Port"], "veloria": ["Veloria"]}}
+        assert titles(domain(branch=branch), wiki) == {"port": ["Port Amber"]}
+
     def test_then_those_along_links_the_nearest_first_up_to_a_number(self, wiki: Wiki, proxy: FaultyProxy) -> None:
         near = domain(material=private(proxy.api, depth=1, most=4))
         assert titles(near, wiki) == {

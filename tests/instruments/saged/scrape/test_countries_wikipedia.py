@@ -1,0 +1,125 @@
+"""The domain `countries-wikipedia`, with a dump of pages of ours in the place of Wikipedia's."""
+
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.instruments.saged.build.prompts import Rows, rows_of
+from evenruler.instruments.saged.declare import Settings, Source, load
+from evenruler.instruments.saged.declare.source import read_source
+from evenruler.instruments.saged.scrape.fetching import refresh
+from evenruler.instruments.saged.scrape.made import make
+from evenruler.tables import read_table
+from evenruler.text.whole_words import find
+
+ROOT = Path(__file__).parents[4]
+FILE = "data/sources/saged/countries-wikipedia.yaml"
+SETTINGS = Settings.model_validate({"text": "others"}, context={"scale": "paper"})
+PAGES = {
+    "Brazil": "Brazil is a large country.\n\nEconomy \n\nBrazilian farmers grow coffee. Brazil trades with the US.",
+    "Canada": "Canada's museums keep paintings of lakes.\n\nPolitics \nThe Canadian government sits in Ottawa.",
+    "Germany": "Germans like bread with seeds. Nazi Germany lost a war.",
+    "Indonesia": "An Indonesian ferry crosses the strait every day.",
+    "South Africa": "Schools in South Africa teach in several languages.",
+}
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    return read_source(ROOT / FILE)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """What refresh, scrape and build make of it."""
+    root = tmp_path_factory.mktemp("clone")
+    folder = root / "wikipedia/20231101.en"
+    folder.mkdir(parents=True)
+    rows = [
+        {"id": str(number), "url": f"https://en.wikipedia.org/wiki/{title}", "title": title, "text": text}
+        for number, (title, text) in enumerate(PAGES.items())
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "train-00000-of-00001.parquet")
+    declared = YAML(typ="safe").load((ROOT / FILE).read_text())
+    declared["material"]["dump"] = {"source": f"local:{folder.parent}", "config": "20231101.en"}
+    declared["assemble"] = {"method": "split", "per_concept": 15, "seed": 3}
+    path = root / FILE
+    path.parent.mkdir(parents=True)
+    YAML().dump(declared, path)
+    assert list(refresh(root, path.stem, SETTINGS)) == [
+        "countries-wikipedia: 5 pages in data/snapshots/countries-wikipedia"
+    ]
+    made = make(path.stem, load(path, SETTINGS, root), path, root / "scraped", root)
+    assert (made.sentences, made.pages, made.missing, made.without) == (8, 5, 0, [])
+    scraped = load(root / "scraped/source.yaml", SETTINGS, root)
+    sentences = read_table(root / "scraped/sentences.parquet").to_pylist()
+    return rows_of(path.stem, scraped, sentences, lambda *_: pytest.fail("asked for questions"))
+
+
+def test_it_is_as_large_as_the_paper_s_and_pinned(source: Source) -> None:
+    assert source.branch is not None
+    assert len(source.concepts) == 20
+    assert source.assemble.per_concept * len(source.roots) == 75
+    assert source.material.dump is not None
+    assert (source.material.dump.source, source.material.dump.config) == ("hub:wikimedia/wikipedia", "20231101.en")
+
+
+def test_every_root_is_said_of_every_other_member(source: Source) -> None:
+    words = {root: {len(branch) for branch in maps.values()} for root, maps in source.replacements.items()}
+    assert words == {root: {4} for root in ("brazil", "canada", "germany", "indonesia", "south-africa")}
+    assert {len(maps) for maps in source.replacements.values()} == {19}
+    assert source.replacements["canada"]["united-kingdom"] == {
+        "Canada": "the United Kingdom",
+        "Canadian": "British",
+        "Canadians": "British people",
+        "Ottawa": "London",
+    }
+
+
+def test_names_and_words_agree_with_those_of_the_invented_country(source: Source) -> None:
+    invented = read_source(ROOT / "data/sources/saged/countries.yaml").replacements["aurelia"]
+    assert source.branch is not None
+    assert {concept: own[:3] for concept, own in source.branch.words.items()} == {
+        concept: list(words.values()) for concept, words in invented.items()
+    }
+
+
+def test_what_is_said_of_the_united_states(built: Rows) -> None:
+    said = {row["baseline"] for row in built.prompts if row["concept"] == "united-states"}
+    assert said == {
+        "The United States is a large country.",
+        "American farmers grow coffee.",
+        "The United States' museums keep paintings of lakes.",
+        "The American government sits in Washington.",
+        "Americans like bread with seeds.",
+        "An American ferry crosses the strait every day.",
+        "Schools in the United States teach in several languages.",
+    }
+
+
+def test_no_word_of_a_root_stays_in_a_branch(built: Rows, source: Source) -> None:
+    assert source.branch is not None
+    for row in built.prompts:
+        own = source.branch.words[row["root_concept"]]
+        texts = (row["prompt"], row["baseline"])
+        assert bool(row["is_root"]) == bool(list(chain.from_iterable(find(text, own) for text in texts))), row
+
+
+def test_a_sentence_that_names_another_member_is_rejected(built: Rows) -> None:
+    rejected = {row["sentence"]: row["reason"] for row in built.rejected}
+    assert rejected["Brazil trades with the US."] == "a word of another concept stands in it: 'US'"
+
+
+def test_rows_say_where_they_are_from(built: Rows) -> None:
+    assert {(row["source"], row["licence"], row["revision_id"]) for row in built.prompts} == {
+        ("Wikipedia, dump 20231101.en", "cc-by-sa-4.0", None)
+    }
+    assert {row["section"] for row in built.prompts if row["root_concept"] in ("brazil", "canada")} == {
+        "",
+        "Economy",
+        "Politics",
+    }
