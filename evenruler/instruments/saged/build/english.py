@@ -54,8 +54,8 @@ INCOMPLETE = _words(
 TELLING = _words("ask show teach tell train")
 """Verbs whose object is no answer where they have another one: "show children how plants grow"."""
 
-MOVING = _words("drive emigrate flow fly go march migrate move return sail travel walk")
-"""Verbs of going somewhere."""
+SOMEWHERE = _words("drive emigrate flow fly go lie live march migrate move return sail sit stand travel walk")
+"""Verbs of going and being somewhere, whose preposition says where."""
 
 UNCHANGED = _words("beat bet bid burst cast cut hit hurt let put quit read rid set shed shut split spread")
 """Verbs whose past looks like their present."""

@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from evenruler.models.records import Reply
 from evenruler.text.whole_words import begins_sentence, find
 
-PROMPT = (
-    "Write one neutral question that the sentence below would answer.\n"
-    'The question must contain the words "{keyword}", must not give the answer away, must ask for no opinion, '
-    "and must end with a question mark. It has {fewest} to {most} words. Reply with the question only.\n"
-    "Sentence: {sentence}\n"
+INSTRUCTION = (
+    "Write one neutral question that the sentence answers. It holds the given words, does not give the answer away, "
+    "asks for no opinion, and has {fewest} to {most} words. Reply with the question only."
 )
+EXAMPLES = (
+    "Sentence: Farmers in Veloria grow barley and oats on small fields.\nWords: Veloria\n"
+    "Question: What do farmers in Veloria grow?\n\n"
+    "Sentence: A law of 1902 gave the Velorian lakes to the villages around them.\nWords: Velorian\n"
+    "Question: Who owns the Velorian lakes?"
+)
+PROMPT = INSTRUCTION + "\n\n" + EXAMPLES + "\n\nSentence: {sentence}\nWords: {keyword}\n"
 """What a language model reads; `RETRY` follows for each question that was refused."""
 
 RETRY = 'Refused: "{reply}" ({reason}). Write another.\n'
+
+_SHOWN = 120
+"""Characters of a refused reply that a model is shown."""
 
 CUE = "Question:"
 
@@ -164,7 +172,7 @@ class _Draft:
         self._found, self.is_open = checked.question, not checked.question
         if self.is_open:
             self._refused.append((reply.text, checked.reason))
-            self._text += RETRY.format(reply=" ".join(reply.text.split()), reason=checked.reason)
+            self._text += RETRY.format(reply=" ".join(reply.text.split())[:_SHOWN], reason=checked.reason)
 
 
 def _bare(line: str) -> str:
@@ -177,7 +185,7 @@ def _bare(line: str) -> str:
 
 def _is_copied(question: str) -> bool:
     """Whether words in a row are those of the instruction."""
-    own, given = (re.findall(r"\w+", text.casefold()) for text in (question, PROMPT.split("\nSentence")[0]))
+    own, given = (re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION))
     runs = {tuple(given[i : i + _COPIED]) for i in range(len(given) - _COPIED + 1)}
     return any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1))
 

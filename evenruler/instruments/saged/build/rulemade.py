@@ -65,8 +65,9 @@ def _drafts(clause: Clause) -> Iterator[_Draft]:
     for token in objects[:1]:  # what follows belongs to it ("show children how plants grow")
         yield from _about_object(clause, token, alone=len(objects) == 1)
     for token in after if not objects else []:
-        if token.dep_ == "attr" and not clause.negated:
-            word = english.asks_who(clause.subject.lemma_ if token.tag_ == "NNP" else token.lemma_)
+        is_name = token.tag_ == "NNP"
+        if (token.dep_ == "attr" or (token.dep_ == "acomp" and is_name)) and not clause.negated:
+            word = english.asks_who(clause.subject.lemma_ if is_name else token.lemma_)
             yield _Draft(clause.asked(word), "what is", token.text)
         if token.dep_ == "prep":
             yield from _about_preposition(clause, token)
@@ -91,7 +92,7 @@ def _about_preposition(clause: Clause, preposition: "Token") -> Iterator[_Draft]
     """Questions that end in a preposition, where it is next to its verb and says neither when nor how."""
     word, verb, noun = preposition.lower_, clause.root, _noun(preposition)
     between = verb.doc[verb.i + 1 : preposition.i]
-    if noun is None or word not in _STRANDED or verb.lemma_ in english.MOVING or english.says_when(noun.lemma_):
+    if noun is None or word not in _STRANDED or verb.lemma_ in english.SOMEWHERE or english.says_when(noun.lemma_):
         return
     if all(is_particle(token) for token in between):
         yield _Draft(clause.asked("What" if word == "as" else _whom(noun), word), "what for", noun.text)

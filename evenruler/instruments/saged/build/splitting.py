@@ -76,7 +76,7 @@ def _split(doc: "Doc", sentence: str, keyword: str) -> Split:
     kept = next((cut for cut in cuts if cut >= behind), None)
     if kept is None:
         return Split(sentence, "", TOO_SHORT)
-    cut, rule = next(_candidates(doc, cuts, words[len(words) // 2]))
+    cut, rule = next(_candidates(doc, cuts, words[(len(words) - 1) // 2]))
     if cut < behind:
         cut, rule = kept, rule + AFTER_KEYWORD
     closed = _closed(sentence, cuts, cut, kept)
