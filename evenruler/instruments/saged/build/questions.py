@@ -47,7 +47,7 @@ _QUOTES = "\"'`*_\u201c\u201d\u2018\u2019 "
 _ASKING = frozenset(["what", "who", "whom", "whose", "which", "when", "where", "why", "how"])
 _NOTHING = re.compile(r"(?:what (?:can|could|may) (?:be|you|we|one) (?:said|say|tell)|what do you know)\b", re.I)
 _OF_READER = frozenset(["you", "your", "yours"])
-_OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|question)\b", re.IGNORECASE)
+_OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|question|words?)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
     Returns:
         The question, or why it is refused: no question mark at its end, several sentences, no keyword, too few or too
         many words, no question word (whoever asks whether something is so gives it away), a question for nothing in
-        particular, for what the reader thinks or for the wording, a copy of the instruction, or every longer word of
-        the sentence in it.
+        particular, for what the reader thinks or for the wording, a copy of the instruction, a name that the sentence
+        does not have, or every longer word of the sentence in it.
     """
     lines = [_bare(line) for line in reply.splitlines()]
     asked = [line for line in lines if line.endswith("?")]
@@ -111,6 +111,8 @@ def _fault(question: str, keyword: str, sentence: str) -> str:
         "it asks the reader": bool(said & _OF_READER),
         "it asks for the wording": bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence),
         "a copy of the instruction": _is_copied(question),
+        "a name that the sentence lacks": not _names(question)
+        <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
         "every word of the sentence is in it": _gives_away(question, sentence, keyword),
     }
     return next((reason for reason, holds in faults.items() if holds), "")
@@ -188,6 +190,11 @@ def _is_copied(question: str) -> bool:
     own, given = (re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION))
     runs = {tuple(given[i : i + _COPIED]) for i in range(len(given) - _COPIED + 1)}
     return any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1))
+
+
+def _names(question: str) -> set[str]:
+    """Beginnings of the words with a capital behind the first word."""
+    return {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
 
 
 def _gives_away(question: str, sentence: str, keyword: str) -> bool:

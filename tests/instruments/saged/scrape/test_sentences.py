@@ -2,12 +2,8 @@ import re
 
 import pytest
 
-from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.keywords import place
 from evenruler.instruments.saged.scrape import sentences as module
 from evenruler.instruments.saged.scrape.sentences import Match, matched, sentences
-from evenruler.text import pipeline as pipelines
-from evenruler.text.pipeline import pipeline
 
 
 @pytest.mark.parametrize(
@@ -146,33 +142,3 @@ def test_the_trie_finds_what_a_pattern_for_each_keyword_finds():
 @pytest.mark.parametrize("keyword", ["", " "])
 def test_an_empty_keyword_matches_nothing(keyword):
     assert matched(["Wool  sells."], {"a": [keyword]}) == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "keyword", "expected"),
-    [
-        ("The mother moth.", "moth", (11, 15)),
-        ("aurelia's wool", "Aurelia", (0, 7)),
-        ("O\u2019Brien is here", "O'Brien", (0, 7)),
-        ("The new  york way", "New York", (4, 13)),
-        ("The U.S. way", "U.S.", (4, 8)),
-        ("The U.S.A way", "U.S.", None),
-        ("Nothing", "", None),
-    ],
-)
-def test_the_place_of_a_keyword(sentence, keyword, expected):
-    assert place(sentence, keyword) == expected
-
-
-def test_only_the_needed_components_are_loaded():
-    assert pipeline("sentences").pipe_names == ["tok2vec", "parser"]
-    assert pipeline("splitting").pipe_names[1:] == ["tok2vec", "tagger", "parser"]
-    assert pipeline("splitting") is pipeline("splitting")
-
-
-def test_a_missing_model_is_said_in_one_line(monkeypatch):
-    monkeypatch.setattr(pipelines, "PACKAGE", "no-such-model")
-    pipeline.cache_clear()
-    with pytest.raises(UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"):
-        sentences("It rains.")
-    pipeline.cache_clear()
