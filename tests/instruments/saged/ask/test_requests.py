@@ -76,9 +76,9 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path: Path
     assert judge.settings == {"new_tokens": 16, "temperature": 0}
     assert {name: len(rows) for name, rows in found.items()} == {
         "replies": 9,
-        "embeddings": 8,  # names are masked, so that counterfactual texts are one
-        "classifications": 18,
-        "scored": 18,
+        "embeddings": 7,  # names are masked, so that counterfactual texts are one
+        "classifications": 12,  # and what follows the prompts is the same for all concepts
+        "scored": 12,
     }
     for name, schema in ANSWERS.items():
         table = table_of(found[name].drop(columns="instrument"), schema)
@@ -131,7 +131,7 @@ def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> N
     tables, _ = domain(tmp_path)
     rows = tables["prompts"].set_index("id", drop=False)
     parts = compared_with(rows)
-    assert set(parts) == {"tastes sweet in the autumn.", "falls to the ground.", "on a tree in the garden."}
+    assert set(parts) == {"sweet in the autumn.", "to the ground.", "on a tree in the garden."}
     assert (rows["prompt"] + " " + parts == rows["baseline"]).all()
     questions = rows.assign(prompt_type="question")
     assert compared_with(questions).tolist() == rows["baseline"].tolist()
