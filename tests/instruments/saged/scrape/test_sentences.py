@@ -2,8 +2,11 @@ import re
 
 import pytest
 
+from evenruler.errors import UserError
 from evenruler.instruments.saged.scrape import sentences as module
 from evenruler.instruments.saged.scrape.sentences import Match, matched, sentences
+from evenruler.text import pipeline as pipelines
+from evenruler.text.pipeline import pipeline
 
 
 @pytest.mark.parametrize(
@@ -142,3 +145,17 @@ def test_the_trie_finds_what_a_pattern_for_each_keyword_finds():
 @pytest.mark.parametrize("keyword", ["", " "])
 def test_an_empty_keyword_matches_nothing(keyword):
     assert matched(["Wool  sells."], {"a": [keyword]}) == []
+
+
+def test_only_the_needed_components_are_loaded():
+    assert pipeline("sentences").pipe_names == ["tok2vec", "parser"]
+    assert pipeline("splitting").pipe_names[1:] == ["tok2vec", "tagger", "parser"]
+    assert pipeline("splitting") is pipeline("splitting")
+
+
+def test_a_missing_model_is_said_in_one_line(monkeypatch):
+    monkeypatch.setattr(pipelines, "PACKAGE", "no-such-model")
+    pipeline.cache_clear()
+    with pytest.raises(UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"):
+        sentences("It rains.")
+    pipeline.cache_clear()
