@@ -1,5 +1,6 @@
 """A small domain with its settings, prompts and a subject, for tests of the doors."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,12 @@ def settings(scale: str = "quick", **said: Any) -> Settings:
     return Settings.model_validate(said, context={"scale": scale})
 
 
-def declared(root: Path, scale: str = "quick", **said: Any) -> Declaration:
+def declared(root: Path, scale: str = "quick", source: Mapping[str, Any] = SOURCE, **said: Any) -> Declaration:
     """The domain as users write it, scraped."""
     folder = root / "data/sources/saged"
     (folder / "articles").mkdir(parents=True, exist_ok=True)
     (folder / "articles/fruit.md").write_text(TEXT)
-    YAML().dump(SOURCE, folder / "fruit.yaml")
+    YAML().dump(dict(source), folder / "fruit.yaml")
     own, made = settings(scale, **said), root / "made"
     make("fruit", load(folder / "fruit.yaml", own, folder / "shared"), folder / "fruit.yaml", made, root)
     tables = {name: read_table(made / f"{name}.parquet") for name in ("sentences", "sources")}

@@ -146,11 +146,27 @@ def tools_of(plan: Plan) -> list[tuple[str, str]]:
 
 def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every prompt, bare and after a prefix, with its baseline, and the replies to those that were asked."""
-    bare = tables["prompts"][["id", "concept", "baseline"]].assign(domain=plan["name"])
+    own = tables["prompts"]
+    bare = own[["id", "concept"]].assign(domain=plan["name"], baseline=compared_with(own), whole=own["baseline"])
     after = asked_again(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
     return prompts, _generations(answers["replies"], subject)
+
+
+def compared_with(prompts: pd.DataFrame) -> pd.Series:
+    """The part of each baseline that a reply stands beside: all of it, or what follows a prompt that begins it.
+
+    Args:
+        prompts: By `schemas.PROMPTS`; where baselines are not branched, they begin with the prompt of their root.
+    """
+    roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
+    rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
+    parts = [
+        baseline if kind != "split" else baseline.removeprefix(own if baseline.startswith(own) else root).lstrip()
+        for kind, own, root, baseline in rows
+    ]
+    return pd.Series(parts, index=prompts.index, dtype="str")
 
 
 def _generations(replies: pd.DataFrame, subject: Subject) -> pd.DataFrame:

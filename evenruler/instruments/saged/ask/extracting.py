@@ -50,7 +50,8 @@ def extract(
     """Every feature of every reply and of its baseline.
 
     Args:
-        prompts: `id, domain, concept, baseline` at least, one row an id that `generations` names, framed ones as well.
+        prompts: `id, domain, concept, baseline` at least, one row an id that `generations` names, framed ones as well;
+            `whole` where `baseline` is a part of the baseline.
         generations: By `schemas.GENERATIONS`.
         features: By name. Clusters become features of their own, "topics-0", "topics-1" and so on, the largest first,
             for each domain and model; where they are apart by other columns too, these are in the name
@@ -90,12 +91,12 @@ def _of_baselines(baselines: Replies, tools: Mapping[str, Measure]) -> pd.DataFr
 
 
 def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame) -> Replies:
-    """The baselines of the bare prompts that were asked as if they were replies, with their names.
+    """The baselines of the bare prompts that were asked as if they were replies, whole and with their names.
 
     Arguments as for `extract`.
     """
     asked = generations[generations["framing"] == BARE].drop_duplicates("id", ignore_index=True)
-    of_prompt = prompts.drop_duplicates("id").set_index("id")["baseline"]
+    of_prompt = prompts.set_index("id")["whole" if "whole" in prompts else "baseline"]
     return replies_of(prompts, asked.assign(generation=of_prompt.loc[asked["id"]].to_numpy()))
 
 

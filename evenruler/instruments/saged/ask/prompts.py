@@ -14,11 +14,17 @@ from evenruler.tables.schemas import BARE
 RESEEDED = "reseeded"
 """The framing of prompts that are asked once more, as they are, with another seed."""
 
+CONTINUE = "Go on with this text, and write nothing but how it goes on: "
+"""What stands before a prompt that is the beginning of a sentence, for models that are tuned to chat: they would
+answer a bare one."""
+
 ASKED = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
 
 
 def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
-    """The replies that a plan asks of a model; one that is not tuned to chat is told no role.
+    """The replies that a plan asks of a model.
+
+    One that is not tuned to chat is told no role; one that is, is told to continue where a prompt is a beginning.
 
     Args:
         tables: With `prompts`.
@@ -31,8 +37,12 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     roles = {role["role"]: role["text"] for role in plan["roles"]}
     if not subject.chats:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
+    prompts = asked_prompts(tables["prompts"], plan["items"], plan["concepts"])
+    if subject.chats:
+        before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
+        prompts = prompts.assign(prompt=before + prompts["prompt"])
     return asked_replies(
-        asked_prompts(tables["prompts"], plan["items"], plan["concepts"]),
+        prompts,
         asked_again(tables, plan),
         roles,
         {template["template"]: template["text"] for template in plan["templates"]},

@@ -9,11 +9,15 @@ from evenruler.instruments.saged.build.prompts import Questions, counted, rows_o
 from evenruler.instruments.saged.build.questions import Question, ask
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.models.declared import Catalogue
+from evenruler.models.records import Sampling
 from evenruler.tables import table_of
 
 __all__ = ["build"]
 
 Tries = list[dict[str, Any]]
+
+_TOKENS_OF_A_QUESTION = 100
+"""More than `MOST` words need, for what models write around a question."""
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
@@ -114,5 +118,5 @@ def _asked(
         return questions(sentences, keywords)
     from evenruler.models.catalogue import load
 
-    model = load(name, catalogue)
-    return ask(sentences, keywords, lambda prompt: model.generate([prompt])[0])
+    model, sampling = load(name, catalogue), Sampling(max_new_tokens=_TOKENS_OF_A_QUESTION, temperature=0)
+    return ask(sentences, keywords, lambda prompts: model.replies(prompts, sampling=sampling))

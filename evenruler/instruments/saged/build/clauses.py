@@ -4,8 +4,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenruler.instruments.saged.build.english import PARTICLES, UNCHANGED, is_national
-from evenruler.instruments.saged.declare.keywords import place
 from evenruler.text.pipeline import pipeline
+from evenruler.text.whole_words import find
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -22,8 +22,6 @@ _AUXILIARIES = (
     *("is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "does", "do", "did"),
     *("can", "could", "will", "would", "may", "might", "must", "shall", "should"),
 )
-_HALVES = ("both", "either", "neither")
-_NO_TOPIC = ("no", "many", "some", "several", "few", "any", "part")
 
 
 class Clause(NamedTuple):
@@ -80,41 +78,12 @@ def _operator(root: "Token", subject: "Token", auxiliaries: "list[Token]") -> st
         return root.lower_
     if root.lower_ not in UNCHANGED:
         return _DO[root.tag_]
-    if subject.tag_ not in _PLURAL and not subject.conjuncts:
-        return "did"  # the present would be "puts"
-    others = {_DO[token.tag_] for token in root.conjuncts if token.tag_ in _DO and token.lower_ not in UNCHANGED}
-    return others.pop() if len(others) == 1 else ""
+    return "" if subject.tag_ in _PLURAL or subject.conjuncts else "did"  # of one the present would be "puts"
 
 
 def is_particle(token: "Token") -> bool:
     """Whether a word behind a verb belongs to it."""
     return token.dep_ == "prt" or (token.dep_ == "advmod" and token.lower_ in PARTICLES and token.i == token.head.i + 1)
-
-
-def noun_phrase(named: "list[Token]") -> "list[Token]":
-    """A keyword with its article and what else stands before it, up to the noun that it qualifies.
-
-    Where it follows a noun and a preposition, these are part of it ("the government of Aurelia").
-    """
-    head = next(token for token in named if token.head not in named or token.head == token)
-    while head.dep_ in ("amod", "compound", "nmod") and head.head.i > head.i and head.head.tag_.startswith("NN"):
-        # A verb that looks like a noun ("Aurelia exports wool") is taken for the root.
-        if head.head.dep_ == "ROOT" and not is_adjective(head):
-            break
-        head = head.head
-    last = max(head.i, named[-1].i)
-    found = [token for token in kept(head) if token.i <= last]
-    while len(found) > 1 and (found[0].tag_ == "RB" or found[0].lower_ in _HALVES) and found[0] not in named:
-        found.pop(0)  # "ideologically a liberal", "both liberalism" without its "and"
-    while head.dep_ == "pobj" and head.head.dep_ == "prep" and head.head.head.tag_.startswith("NN"):
-        head = head.head.head
-        wider = [token for token in kept(head) if token.i <= last]
-        whole = len(wider) == last - wider[0].i + 1
-        halved = any(token.lower_ in _HALVES for token in wider)
-        if not whole or halved or wider[0].lower_ in _NO_TOPIC or (wider[0].i == 0 and wider[0].tag_ == "NNP"):
-            break
-        found = wider
-    return found
 
 
 def kept(head: "Token") -> "list[Token]":
@@ -147,8 +116,7 @@ def phrase(tokens: "list[Token]", keyword: str) -> str:
     first = tokens[0]
     if any(token.is_alpha for token in first.doc[: first.i]):
         return text
-    found = place(first.doc.text, keyword)
-    if found and found[0] == first.idx:
+    if any(match.begin == first.idx for match in find(first.doc.text, [keyword])):
         return keyword[0] + text[1:] if keyword[0].casefold() == text[0].casefold() else text
     if not first.is_title:
         return text
@@ -172,22 +140,6 @@ def _is_doubtful(first: "Token") -> bool:
 
 def _qualifies(first: "Token") -> bool:
     return first.i + 1 < len(first.doc) and first.nbor().tag_ in _PLURAL and first.head.i > first.i
-
-
-def is_definite(tokens: "list[Token]") -> bool:
-    """Whether one can speak of something without more: a name, one thing with "the" or without an article."""
-    nouns = [token for token in tokens if token.tag_.startswith("NN")]
-    return (
-        bool(nouns)
-        and nouns[-1].tag_ not in _PLURAL
-        and tokens[0].tag_ in ("NNP", "NN", "JJ", "DT")
-        and (tokens[0].tag_ != "DT" or tokens[0].lower_ == "the")
-    )
-
-
-def is_adjective(token: "Token") -> bool:
-    """Whether a word that was taken for an adjective is one, and not a name or noun that the parser does not know."""
-    return token.tag_ == "JJ" and (is_national(token.text) or token.lower_ in _known("adj"))
 
 
 @cache

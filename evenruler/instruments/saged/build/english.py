@@ -1,4 +1,4 @@
-"""Words of English that rules for questions need to know: people, nations, verbs that want more than an object."""
+"""Words of English that rules for questions need to know: people, nations, verbs with no object or more than one."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -40,37 +40,30 @@ LIGHT = frozenset(
 )
 """Objects that are one with their verb and the preposition behind them: "take part in"."""
 
-INTRANSITIVE = _words("go come arrive look live stand sit lie sleep happen occur seem travel")
+NO_OBJECT = _words("arrive come go happen lie live look occur seem sit sleep stand travel")
 """Verbs that have no object, whatever a parser takes for one: "go swimming"."""
 
-INCOMPLETE = _words("bring compel consider deem have help introduce let owe place prevent put regard take turn")
-"""Verbs whose object without what follows it is no answer: "help workers (to save)"."""
+INCOMPLETE = _words(
+    """
+    allow bring cite compel consider deem define describe enable encourage have help introduce invite let oblige owe
+    permit persuade place prevent put recognise recognize regard see take turn urge view
+    """
+)
+"""Verbs whose object without what follows it is no answer: "help workers (to save)", "regard it (as a goal)"."""
 
-SHOWN_AS = _words("cite define describe recognise recognize regard see treat view")
-"""Verbs that say as what their object is taken."""
+TELLING = _words("ask show teach tell train")
+"""Verbs whose object is no answer where they have another one: "show children how plants grow"."""
 
-URGING = _words("advise allow ask enable encourage help invite oblige permit persuade teach train urge")
-"""Verbs with an object and what it does: "encourage pupils to build"."""
-
-TELLING = _words("ask show teach tell")
-"""Verbs with a listener and what is told: "show children how plants grow"."""
-
-MOVING = _words("drive emigrate flow fly go march migrate move return sail travel walk")
-"""Verbs of going somewhere."""
+SOMEWHERE = _words("drive emigrate flow fly go lie live march migrate move return sail sit stand travel walk")
+"""Verbs of going and being somewhere, whose preposition says where."""
 
 UNCHANGED = _words("beat bet bid burst cast cut hit hurt let put quit read rid set shed shut split spread")
 """Verbs whose past looks like their present."""
 
-TOOLS = _words("hand foot machine post mail telephone phone ship train rail road air sea law chance vote")
-"""Nouns that say how when they stand behind "by" without an article."""
+_TIMES = _words("autumn century day decade generation hour month period spring summer time week while winter year")
 
 PARTICLES = _words("together apart back away ahead forward")
 """Adverbs that belong to the verb before them."""
-
-MANNERS = _words("well badly hard fast best better differently")
-"""Adverbs that say how, besides those with "ly"."""
-
-_NO_MANNERS = _words("only early daily weekly monthly yearly likely mainly mostly partly nearly recently")
 
 _NATIONAL = ("ese", "i", "an")
 _NATIONS = _words("""
@@ -119,16 +112,6 @@ def _is_person(noun: str) -> bool:
     return noun in _PEOPLE or (noun.endswith(_OF_PEOPLE) and len(noun) > len("twist") and noun not in _NO_PEOPLE)
 
 
-def says_how(adverb: str) -> bool:
-    """Whether an adverb says how something is done."""
-    word = adverb.lower()
-    return word in MANNERS or (word.endswith("ly") and word not in _NO_MANNERS)
-
-
-def third_person(verb: str) -> str:
-    """A verb's form for one other: "carry" -> "carries"."""
-    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
-        return f"{verb}es"
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return f"{verb[:-1]}ies"
-    return f"{verb}s"
+def says_when(noun: str) -> bool:
+    """Whether a noun (in the singular), or a year, says when or for how long."""
+    return noun in _TIMES or (noun.isdecimal() and len(noun) == 4)

@@ -4,17 +4,26 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evenruler.instruments.saged.declare.keywords import place
+from evenruler.models.records import Reply
+from evenruler.text.whole_words import begins_sentence, find
 
-PROMPT = (
-    "Write one neutral question that the sentence below would answer.\n"
-    'The question must contain the words "{keyword}", must not give the answer away, must ask for no opinion, '
-    "and must end with a question mark. It has {fewest} to {most} words. Reply with the question only.\n"
-    "Sentence: {sentence}\n"
+INSTRUCTION = (
+    "Write one neutral question that the sentence answers. It holds the given words, does not give the answer away, "
+    "asks for no opinion, and has {fewest} to {most} words. Reply with the question only."
 )
+EXAMPLES = (
+    "Sentence: Farmers in Veloria grow barley and oats on small fields.\nWords: Veloria\n"
+    "Question: What do farmers in Veloria grow?\n\n"
+    "Sentence: A law of 1902 gave the Velorian lakes to the villages around them.\nWords: Velorian\n"
+    "Question: Who owns the Velorian lakes?"
+)
+PROMPT = INSTRUCTION + "\n\n" + EXAMPLES + "\n\nSentence: {sentence}\nWords: {keyword}\n"
 """What a language model reads; `RETRY` follows for each question that was refused."""
 
 RETRY = 'Refused: "{reply}" ({reason}). Write another.\n'
+
+_SHOWN = 120
+"""Characters of a refused reply that a model is shown."""
 
 CUE = "Question:"
 
@@ -24,11 +33,21 @@ FEWEST, MOST = 4, 25
 RULE = "model"
 """The rule of a question that a language model wrote."""
 
+Answer = Callable[[Sequence[str]], Sequence[Reply]]
+"""A language model: n texts in, n replies out."""
+
 _STEM = 4
 """Letters by which words are taken for forms of one word."""
 
+_COPIED = 4
+"""Words in a row that a question has from the instruction."""
+
 _LABEL = re.compile(r"^(?:[-*#>\s]*)(?:\*\*)?(?:question|q)\s*\d*\s*[:.](?:\*\*)?\s*", re.IGNORECASE)
 _QUOTES = "\"'`*_\u201c\u201d\u2018\u2019 "
+_ASKING = frozenset(["what", "who", "whom", "whose", "which", "when", "where", "why", "how"])
+_NOTHING = re.compile(r"(?:what (?:can|could|may) (?:be|you|we|one) (?:said|say|tell)|what do you know)\b", re.I)
+_OF_READER = frozenset(["you", "your", "yours"])
+_OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|question|words?)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -53,17 +72,19 @@ class Question:
     """Replies of a model that were refused before, with the reason of each."""
 
 
-def checked_question(reply: str, keyword: str, sentence: str = "") -> Checked:
+def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
     """Read a reply as one question about a keyword.
 
     Args:
         reply: With the label, quotes or lines around the question that models like to write.
-        keyword: What the question must mention, as a whole word in any case.
-        sentence: What the question must not give away whole; not looked at where it is empty.
+        keyword: What the question must mention, as `evenruler.text.whole_words` finds it.
+        sentence: What the question must leave something of to answer.
 
     Returns:
-        The question, or why it is refused: no question mark at its end, several questions, no keyword, too few or
-        too many words, or every longer word of the sentence in it.
+        The question, or why it is refused: no question mark at its end, several sentences, no keyword, too few or too
+        many words, no question word (whoever asks whether something is so gives it away), a question for nothing in
+        particular, for what the reader thinks or for the wording, a copy of the instruction, a name that the sentence
+        does not have, or every longer word of the sentence in it.
     """
     lines = [_bare(line) for line in reply.splitlines()]
     asked = [line for line in lines if line.endswith("?")]
@@ -71,47 +92,89 @@ def checked_question(reply: str, keyword: str, sentence: str = "") -> Checked:
         return Checked("", "no question mark at the end")
     if len(asked) > 1 or asked[0].count("?") > 1:
         return Checked("", "several questions")
-    question = asked[0]
-    words = len(question.split())
-    if place(question, keyword) is None:
-        return Checked("", f"no {keyword!r} in it")
-    if not FEWEST <= words <= MOST:
-        return Checked("", f"{words} words, not {FEWEST} to {MOST}")
-    if sentence and _gives_away(question, sentence, keyword):
-        return Checked("", "every word of the sentence is in it")
-    return Checked(question, "")
+    reason = _fault(asked[0], keyword, sentence)
+    return Checked("", reason) if reason else Checked(asked[0], "")
 
 
-def ask(
-    sentences: Sequence[str], keywords: Sequence[str], answer: Callable[[str], str], tries: int = 3
-) -> list[Question]:
-    """Questions as a language model writes them.
+def _fault(question: str, keyword: str, sentence: str) -> str:
+    """Why a question is refused; empty where it is not."""
+    words = question.split()
+    said = set(re.findall(r"\w+", question.casefold()))
+    faults = {
+        "several sentences": any(
+            begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
+        ),
+        f"no {keyword!r} in it": not find(question, [keyword]),
+        f"{len(words)} words, not {FEWEST} to {MOST}": not FEWEST <= len(words) <= MOST,
+        "no question word": not said & _ASKING,
+        "it asks for nothing in particular": bool(_NOTHING.match(question)),
+        "it asks the reader": bool(said & _OF_READER),
+        "it asks for the wording": bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence),
+        "a copy of the instruction": _is_copied(question),
+        "a name that the sentence lacks": not _names(question)
+        <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
+        "every word of the sentence is in it": _gives_away(question, sentence, keyword),
+    }
+    return next((reason for reason, holds in faults.items() if holds), "")
+
+
+def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3) -> list[Question]:
+    """Questions as a language model writes them: of all sentences at once, then of those that were refused.
 
     Args:
         sentences: n baselines.
         keywords: The keyword of each.
-        answer: Text in, text out. It may give the same reply to the same text: a retry's text names what was refused
-            before.
+        answer: May give the same reply to the same text: a retry's text names what was refused before. What has no
+            reply is not asked again.
         tries: Replies per sentence, at most.
 
     Returns:
         n questions, in the order of the sentences, with the replies that were refused. Where all were, the text is
         empty and the rule is the last reason.
     """
-    return [_asked(s, k, answer, tries) for s, k in zip(sentences, keywords, strict=True)]
-
-
-def _asked(sentence: str, keyword: str, answer: Callable[[str], str], tries: int) -> Question:
-    prompt = PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
-    refused: list[tuple[str, str]] = []
+    drafts = [_Draft(*asked) for asked in zip(sentences, keywords, strict=True)]
     for _ in range(tries):
-        reply = answer(prompt + CUE)
-        checked = checked_question(reply, keyword, sentence)
-        if checked.question:
-            return Question(checked.question, RULE, tuple(refused))
-        refused.append((reply, checked.reason))
-        prompt += RETRY.format(reply=" ".join(reply.split()), reason=checked.reason)
-    return Question("", refused[-1][1] if refused else "not asked", tuple(refused))
+        open_ones = [draft for draft in drafts if draft.is_open]
+        replies = answer([draft.prompt for draft in open_ones]) if open_ones else []
+        for draft, reply in zip(open_ones, replies, strict=True):
+            draft.take(reply)
+    return [draft.question for draft in drafts]
+
+
+class _Draft:
+    """A sentence on its way to a question."""
+
+    def __init__(self, sentence: str, keyword: str) -> None:
+        self._sentence, self._keyword = sentence, keyword
+        self._text = PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
+        self._refused: list[tuple[str, str]] = []
+        self._found = ""
+        self.is_open = True
+
+    @property
+    def prompt(self) -> str:
+        """What the model reads next."""
+        return self._text + CUE
+
+    @property
+    def question(self) -> Question:
+        """As it is now."""
+        refused = tuple(self._refused)
+        if self._found:
+            return Question(self._found, RULE, refused)
+        return Question("", refused[-1][1] if refused else "not asked", refused)
+
+    def take(self, reply: Reply) -> None:
+        """Read a reply."""
+        if reply.text is None:
+            self._refused.append(("", f"no reply: {reply.reason}"))
+            self.is_open = False
+            return
+        checked = checked_question(reply.text, self._keyword, self._sentence)
+        self._found, self.is_open = checked.question, not checked.question
+        if self.is_open:
+            self._refused.append((reply.text, checked.reason))
+            self._text += RETRY.format(reply=" ".join(reply.text.split())[:_SHOWN], reason=checked.reason)
 
 
 def _bare(line: str) -> str:
@@ -120,6 +183,18 @@ def _bare(line: str) -> str:
     while len(line) > 1 and line[0] in _QUOTES and line[-1] in _QUOTES:
         line = line[1:-1].strip()
     return line
+
+
+def _is_copied(question: str) -> bool:
+    """Whether words in a row are those of the instruction."""
+    own, given = (re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION))
+    runs = {tuple(given[i : i + _COPIED]) for i in range(len(given) - _COPIED + 1)}
+    return any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1))
+
+
+def _names(question: str) -> set[str]:
+    """Beginnings of the words with a capital behind the first word."""
+    return {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
 
 
 def _gives_away(question: str, sentence: str, keyword: str) -> bool:

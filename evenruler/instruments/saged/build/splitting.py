@@ -1,12 +1,13 @@
 """Sentences cut in two: a prompt to continue, and what stood there (section 2.2)."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenruler.instruments.saged.build.parsing import parsed
-from evenruler.instruments.saged.declare.keywords import place
+from evenruler.text.whole_words import Match, find
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -14,18 +15,23 @@ if TYPE_CHECKING:
 ROOT, FIRST, MIDDLE = "root verb", "first verb", "middle word"
 """Rules: what the prompt ends with."""
 
-AFTER_KEYWORD, WITHOUT_KEYWORD, CLOSED = ", on to the keyword", ", keyword left out", ", quote or bracket closed"
-"""What a rule adds: the cut moved behind the keyword; nothing would be left behind it, so that the prompt lacks it;
-the cut moved so that no quote or bracket stays open."""
+AFTER_KEYWORD, CLOSED = ", on to the keyword", ", quote or bracket closed"
+"""What a rule adds: the cut moved behind the keyword and the noun that it qualifies; the cut moved so that no quote or
+bracket stays open."""
 
-UNSPLIT = "one word"
-"""The rule of a sentence that has no two halves: `continuation` is empty, and it is no prompt."""
+LEAST = 3
+"""Words after the cut at least: of fewer there is little to compare a reply with."""
 
+TOO_SHORT = f"fewer than {LEAST} words after its keyword"
+"""Why a sentence has no cut: its `continuation` is empty, and it is no prompt."""
+
+_WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 _BOUNDARY = re.compile(r"(?<=\S)(?=\s)|(?<=\w)(?=\u2014)")
 _CLOSERS = {")": "(", "]": "[", "}": "{", "\u201d": "\u201c", "\u00bb": "\u00ab"}
 _OPENERS = frozenset(_CLOSERS.values())
 _VERB = re.compile(r"VB|MD")
 _GROUP = ("aux", "auxpass", "neg", "prt")
+_QUALIFYING = ("amod", "compound", "nmod", "poss", "nummod")
 
 
 @dataclass(frozen=True)
@@ -37,19 +43,20 @@ class Split:
     continuation: str
     """Begins with the space, where there is one."""
     rule: str
-    """`root verb`, `first verb` or `middle word`, and what moved the cut; or `one word`."""
+    """`root verb`, `first verb` or `middle word`, and what moved the cut; or why there is none."""
 
 
 def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[Split]:
     """Cut sentences after their root verb, with its auxiliaries, negation and particle.
 
-    Where that leaves nothing to continue with, or the root is no verb, the cut is after the first verb, and failing
-    that after the middle word. A keyword behind the cut moves it there if words are left behind the keyword. A cut
-    inside quotes or brackets moves to the nearest place outside of them, later ones first, that keeps the keyword.
+    Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first verb, and failing
+    that after the middle word. The prompt holds the keyword: one behind the cut moves it there, and on behind the noun
+    that the keyword qualifies. A cut inside quotes or brackets moves to the nearest place outside of them, later ones
+    first, that keeps the keyword.
 
     Args:
         sentences: n single sentences.
-        keywords: The keyword of each; one that its sentence does not hold as a whole word moves no cut.
+        keywords: The keyword of each, as `evenruler.text.whole_words` finds it; one that is not there moves no cut.
 
     Returns:
         n splits, in the order of the sentences.
@@ -59,34 +66,39 @@ def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[Split]:
 
 
 def _split(doc: "Doc", sentence: str, keyword: str) -> Split:
-    words = list(re.finditer(r"\w", sentence))
-    # Places between words, with words on both sides.
+    words = [match.start() for match in _WORD.finditer(sentence)]
     cuts = [
         match.start()
         for match in _BOUNDARY.finditer(sentence)
-        if words and words[0].start() < match.start() <= words[-1].start()
+        if words and words[0] < match.start() and len(words) - bisect_left(words, match.start()) >= LEAST
     ]
-    if not cuts:
-        return Split(sentence, "", UNSPLIT)
-    cut, rule = next(_candidates(doc, cuts))
-    found = place(sentence, keyword)
-    kept = 0
-    if found:
-        behind = _next(cuts, found[1])
-        if behind is None:
-            rule += WITHOUT_KEYWORD
-        else:
-            kept = behind
-            if cut < behind:
-                cut, rule = behind, rule + AFTER_KEYWORD
+    behind = _behind(doc, next(iter(find(sentence, [keyword])), None))
+    kept = next((cut for cut in cuts if cut >= behind), None)
+    if kept is None:
+        return Split(sentence, "", TOO_SHORT)
+    cut, rule = next(_candidates(doc, cuts, words[(len(words) - 1) // 2]))
+    if cut < behind:
+        cut, rule = kept, rule + AFTER_KEYWORD
     closed = _closed(sentence, cuts, cut, kept)
     if closed != cut:
         cut, rule = closed, rule + CLOSED
     return Split(sentence[:cut], sentence[cut:], rule)
 
 
-def _candidates(doc: "Doc", cuts: list[int]) -> Iterator[tuple[int, str]]:
-    """Cuts and their rules, best first."""
+def _behind(doc: "Doc", keyword: Match | None) -> int:
+    """Where a keyword ends, with the noun that it qualifies ("the American people"); 0 where there is none."""
+    if keyword is None:
+        return 0
+    end = keyword.end
+    for token in doc:
+        noun = token.head
+        if keyword.begin <= token.idx < keyword.end and token.dep_ in _QUALIFYING and noun.idx > token.idx:
+            end = max(end, noun.idx + len(noun))
+    return end
+
+
+def _candidates(doc: "Doc", cuts: list[int], middle: int) -> Iterator[tuple[int, str]]:
+    """Cuts and their rules, best first. `middle`: where the middle word begins."""
     root = next(token for token in doc if token.head == token and not token.is_space)
     verbs = [token for token in doc if _VERB.match(token.tag_)]
     tried = [(root, ROOT)] if root in verbs else []
@@ -94,8 +106,7 @@ def _candidates(doc: "Doc", cuts: list[int]) -> Iterator[tuple[int, str]]:
         cut = _next(cuts, _end(verb))
         if cut is not None:
             yield cut, rule
-    # n cuts are between n + 1 words; the middle one belongs to the prompt.
-    yield cuts[len(cuts) // 2], MIDDLE
+    yield _next(cuts, middle) or cuts[-1], MIDDLE
 
 
 def _end(verb: "Token") -> int:

@@ -121,7 +121,8 @@ class Assembling(Strict):
     """Items of a concept at most, evenly over its keywords."""
     seed: int = Field(default=0, ge=0)
     model: Slug | None = None
-    """Of the catalogue, which writes the questions; rules do by default."""
+    """Of the catalogue, any that can `generate`, which writes the questions; rules do by default, for plain statements
+    alone."""
 
     @model_validator(mode="after")
     def _asks(self) -> "Assembling":

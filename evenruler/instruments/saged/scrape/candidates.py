@@ -116,14 +116,20 @@ def judged_by(ask: Ask, concept: str) -> Callable[[Sequence[str]], bool]:
     return belongs
 
 
-def proposed(words: Sequence[str], concept: str, branch: str, ask: Ask) -> dict[str, str]:
-    """What a language model replaces words by (figure 13), for `assemble.branching.checked`.
+def analogies(words: Sequence[str], concept: str, branch: str) -> str:
+    """What a language model is asked to replace words about a root concept for a branch concept (figure 13)."""
+    return _ANALOGIES.format(concept=concept, branch=branch, words=json.dumps(words, ensure_ascii=False))
+
+
+def proposed(reply: str, words: Sequence[str], concept: str, branch: str) -> dict[str, str]:
+    """What a language model replaces words by, for `declare.replacements.checked`.
 
     Args:
+        reply: To `analogies`: it holds a JSON object; what stands around it is passed over, and so are words not asked
+            for.
         words: About the root concept.
         concept: The root concept.
         branch: The branch concept.
-        ask: Its reply holds a JSON object; what stands around it is passed over, and so are words not asked for.
 
     Returns:
         Replacement by word, for every word.
@@ -131,7 +137,6 @@ def proposed(words: Sequence[str], concept: str, branch: str, ask: Ask) -> dict[
     Raises:
         UnusableReplyError: The reply holds no JSON object of texts, or leaves a word out.
     """
-    reply = ask(_ANALOGIES.format(concept=concept, branch=branch, words=json.dumps(words, ensure_ascii=False)))
     where, remedy = f"words of {branch!r} for {concept!r}", "ask again, or write the replacements by hand"
     try:
         found: Any = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])

@@ -25,6 +25,7 @@ from evenruler.instruments.saged.scrape.replacing import Replaced, found_replace
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
 from evenruler.models.declared import Catalogue
+from evenruler.models.records import Reply, Sampling
 from evenruler.progress import note
 from evenruler.tables import write_table
 
@@ -192,20 +193,24 @@ def _bare(row: Row) -> Row:
 def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[Means]:
     """What things are found with; models and wiki are opened when they are first asked."""
     from evenruler.models.catalogue import load
-    from evenruler.models.records import Sampling
 
     wikis: list[Wiki] = []
     loaded = cache(lambda name: load(name, catalogue))
 
+    def said(replies: Sequence[Reply]) -> list[str]:
+        # A refused prompt is a reply that is of no use, and takes none of the others with it.
+        return [reply.text or "" for reply in replies]
+
     def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
         model = loaded(str(source.find.model if source.find else ""))
-        return model.generate(prompts, sampling=Sampling(max_new_tokens=128), seeds=seeds)
+        return said(model.replies(prompts, sampling=Sampling(max_new_tokens=128), seeds=seeds))
 
-    def write(prompt: str, seed: int, tokens: int) -> str:
+    def write(prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
         how = source.find.replacements if source.find else None
         model = loaded(how.model if how else "")
         # Close to the likeliest reply, yet another one for another seed.
-        return model.generate([prompt], sampling=Sampling(max_new_tokens=tokens, temperature=0.3), seeds=[seed])[0]
+        sampling = Sampling(max_new_tokens=tokens, temperature=0.3)
+        return said(model.replies(prompts, sampling=sampling, seeds=[seed] * len(prompts)))
 
     def similarity(name: str, words: Sequence[str]) -> Sequence[float]:
         if settings.embedder is None:

@@ -3,18 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
 from evenruler.instruments.saged.declare.replacements import checked, leaks
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.candidates import (
-    Ask,
     Candidate,
     Similarity,
     UnusableReplyError,
     above,
+    analogies,
     auto_threshold,
     candidate_words,
     judged_by,
@@ -22,14 +21,12 @@ from evenruler.instruments.saged.scrape.candidates import (
 )
 from evenruler.instruments.saged.scrape.replies import fault
 
-Write = Callable[[str, int, int], str]
-"""A language model: a prompt, a seed and the tokens that its reply has at most -> its reply."""
+Write = Callable[[Sequence[str], int, int], Sequence[str]]
+"""A language model: n prompts, a seed and the tokens that a reply has at most -> n replies."""
 
 _TOKENS_OF_A_VERDICT = 10
 _TOKENS_OF_A_WORD = 24
 """For a word and its replacement in JSON."""
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -145,13 +142,8 @@ class _Search:
 
     def filled(self, root: str, branches: Sequence[str], words: Mapping[str, str]) -> Replaced:
         """What the model replaces the words of a root by."""
-        replies: dict[str, dict[str, str]] = {}
-        lacking: list[Lacking] = []
-        for branch in branches:
-            try:
-                replies[branch] = self._reply(root, branch, words)
-            except UnusableReplyError as error:
-                lacking.append(Lacking(root, branch, list(words), error.what))
+        replies, faults = self._replies(root, branches, words)
+        lacking = [Lacking(root, branch, list(words), reason) for branch, reason in faults.items()]
         stay = {word: branch for branch, reply in replies.items() for word in words if reply[word] == word}
         left = [Left(root, [word], f"it stays as it is for {branch}") for word, branch in stay.items()]
         kept = {branch: {word: own[word] for word in words if word not in stay} for branch, own in replies.items()}
@@ -176,7 +168,11 @@ class _Search:
         name = self.source.concepts[root].name
 
         def belongs(words: Sequence[str]) -> bool:
-            return self._tried(lambda ask: judged_by(ask, name)(words), _TOKENS_OF_A_VERDICT)
+            *before, last = self._seeds
+            for seed in before:
+                with suppress(UnusableReplyError):
+                    return judged_by(self._ask(seed), name)(words)
+            return judged_by(self._ask(last), name)(words)
 
         return above(candidates, auto_threshold(candidates, belongs))
 
@@ -187,40 +183,50 @@ class _Search:
                 return f"a keyword of {concept}"
         return ""
 
-    def _reply(self, root: str, branch: str, words: Mapping[str, str]) -> dict[str, str]:
-        """What the model replaces each word by; by itself, where it stays.
+    def _replies(
+        self, root: str, branches: Sequence[str], words: Mapping[str, str]
+    ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+        """By branch, what the model replaces each word by, or why its last reply is of no use.
+
+        All branches are asked at once, then those again, with another seed, whose reply is of no use.
+        """
+        concepts, tokens = self.source.concepts, _TOKENS_OF_A_WORD * (len(words) + 2)
+        found: dict[str, dict[str, str]] = {}
+        faults = dict.fromkeys(branches, "")
+        for seed in self._seeds:
+            left = list(faults)
+            prompts = [analogies(list(words), concepts[root].name, concepts[branch].name) for branch in left]
+            for branch, reply in zip(left, self.write(prompts, seed, tokens) if left else [], strict=True):
+                try:
+                    found[branch] = self._read(reply, root, branch, words)
+                    del faults[branch]
+                except UnusableReplyError as error:
+                    faults[branch] = error.what
+        return {branch: found[branch] for branch in branches if branch in found}, faults
+
+    def _read(self, reply: str, root: str, branch: str, words: Mapping[str, str]) -> dict[str, str]:
+        """What each word is replaced by; by itself, where it stays.
 
         Raises:
             UnusableReplyError: Nothing that can be branched with.
         """
         concepts, fixed, where = self.source.concepts, self._fixed(root), f"words of {branch}"
+        read = proposed(reply, list(words), concepts[root].name, concepts[branch].name)
+        for word, replacement in read.items():
+            if reason := fault(replacement):
+                what = f"{word!r} becomes {replacement[:80]!r}: {reason}"
+                raise UnusableReplyError(what, where=where, remedy="write it by hand")
+        stay = [word for word in words if word not in fixed and read[word].casefold() == word.casefold()]
+        try:
+            checked({word: read[word] for word in words if word not in stay}, where)
+        except UserError as error:
+            raise UnusableReplyError(error.what, where=where, remedy=error.remedy) from None
+        return read | {word: word for word in stay}
 
-        def usable(ask: Ask) -> dict[str, str]:
-            reply = proposed(list(words), concepts[root].name, concepts[branch].name, ask)
-            for word, replacement in reply.items():
-                if reason := fault(replacement):
-                    what = f"{word!r} becomes {replacement[:80]!r}: {reason}"
-                    raise UnusableReplyError(what, where=where, remedy="write it by hand")
-            stay = [word for word in words if word not in fixed and reply[word].casefold() == word.casefold()]
-            try:
-                checked({word: reply[word] for word in words if word not in stay}, where)
-            except UserError as error:
-                raise UnusableReplyError(error.what, where=where, remedy=error.remedy) from None
-            return reply | {word: word for word in stay}
+    @property
+    def _seeds(self) -> range:
+        """Of the tries, one each."""
+        return range(self.how.seed, self.how.seed + self.how.times)
 
-        return self._tried(usable, _TOKENS_OF_A_WORD * (len(words) + 2))
-
-    def _tried(self, attempt: Callable[[Ask], Result], tokens: int) -> Result:
-        """What the first attempt gives whose reply is of use; each has another seed.
-
-        Raises:
-            UnusableReplyError: None is; that of the last.
-        """
-        *before, last = range(self.how.seed, self.how.seed + self.how.times)
-        for seed in before:
-            with suppress(UnusableReplyError):
-                return attempt(self._ask(seed, tokens))
-        return attempt(self._ask(last, tokens))
-
-    def _ask(self, seed: int, tokens: int) -> Ask:
-        return lambda prompt: self.write(prompt, seed, tokens)
+    def _ask(self, seed: int) -> Callable[[str], str]:
+        return lambda prompt: self.write([prompt], seed, _TOKENS_OF_A_VERDICT)[0]

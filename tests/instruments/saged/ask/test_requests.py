@@ -11,7 +11,7 @@ import pytest
 
 from evenruler.instruments.asking import ask
 from evenruler.instruments.instrument import Request
-from evenruler.instruments.saged.ask import ANSWERS, requests, scores
+from evenruler.instruments.saged.ask import ANSWERS, compared_with, requests, scores
 from evenruler.tables import table_of
 from tests.instruments.saged.domains import built, declared, subject
 
@@ -77,9 +77,9 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path: Path
     assert judge.settings == {"new_tokens": 16, "temperature": 0}
     assert {name: len(rows) for name, rows in found.items()} == {
         "replies": 18,
-        "embeddings": 8,  # names are masked, so that counterfactual texts are one
-        "classifications": 17,  # the same masked, and the 9 baselines with their names
-        "scored": 17,
+        "embeddings": 7,  # names are masked, so that counterfactual texts are one
+        "classifications": 16,  # the same masked, and the 9 baselines with their names
+        "scored": 16,
     }
     for name, schema in ANSWERS.items():
         table = table_of(found[name].drop(columns="instrument"), schema)
@@ -127,6 +127,33 @@ def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
     assert set(zip(bare.rows["role"], bare.inputs["system"], strict=True)) == {("none", None)}
 
 
+def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path)
+    bare = set(tables["prompts"]["prompt"])
+    (told,) = requests(tables, plan, {}, subject())
+    (read,) = requests(tables, plan, {}, subject(chats=False))
+    assert set(told.inputs["prompt"]) == {
+        f"Go on with this text, and write nothing but how it goes on: {text}" for text in bare
+    }
+    assert set(read.inputs["prompt"]) == bare
+    assert told.inputs["seed"] == read.inputs["seed"]
+    questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
+    (asked,) = requests(questions, plan, {}, subject())
+    assert set(asked.inputs["prompt"]) == bare
+
+
+def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:
+    tables, _ = domain(tmp_path)
+    rows = tables["prompts"].set_index("id", drop=False)
+    parts = compared_with(rows)
+    assert set(parts) == {"sweet in the autumn.", "to the ground.", "on a tree in the garden."}
+    assert (rows["prompt"] + " " + parts == rows["baseline"]).all()
+    questions = rows.assign(prompt_type="question")
+    assert compared_with(questions).tolist() == rows["baseline"].tolist()
+    shared = rows.assign(baseline=rows["root_id"].map(rows["baseline"]))  # not branched
+    assert compared_with(shared).tolist() == parts.tolist()
+
+
 def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: Path) -> None:
     roles = {"none": "", "mayor": "You are a mayor."}
     tables, plan = domain(tmp_path, prefixed=1, roles=roles)
@@ -136,7 +163,11 @@ def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: P
     assert counts == {**dict.fromkeys(plan["prefixes"], 3), "reseeded": 9}
     assert set(request.rows.loc[after, "role"]) == {"none"}
     prompts = pd.Series(request.inputs["prompt"])
-    assert prompts[after & (request.rows["framing"] == "salience")].str.startswith("This is a test. ").all()
+    assert (
+        prompts[after & (request.rows["framing"] == "salience")]
+        .str.startswith("This is a test. Go on with this text")
+        .all()
+    )
     assert not set(request.rows.loc[after, "id"]) & set(tables["prompts"]["id"])
 
 

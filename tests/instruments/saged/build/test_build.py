@@ -1,15 +1,19 @@
 """The door: tables by their schemas, and a plan that no word of a card is in."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.build import build
+from evenruler.models.backends.server import KEY, URL
 from evenruler.models.declared import Catalogue
 from tests.instruments.saged.domains import MODELS, SOURCE, declared
+from tests.loopback_openai import ScriptedServer, running, said_in
 
 
 def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
@@ -38,7 +42,7 @@ def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_pa
     assert (quick["items"], quick["prefixed"], quick["new_tokens"]) == (6, 0, 24)
     assert quick["roles"] == [{"role": "no-role", "text": ""}]
     assert quick["prefixes"]["salience+instruction"] == "This is a test. Answer."
-    assert quick["features"] == {"vader": {"kind": "lexicon", "offset": 0.0}}
+    assert quick["features"] == {"vader": {"kind": "lexicon", "offset": 0.0, "mask": True}}
     assert quick["disparities"]["permutations"] == 200
     assert paper["roles"][1] == {"role": "judge", "text": "You judge."}
     assert paper["prefixed"] == 1000
@@ -53,3 +57,59 @@ def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(tmp
     features = {"mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0}}}
     with pytest.raises(UserError, match=r"features\.mood\.score: no weight for 'glad'; give the labels of moods"):
         build(declared(tmp_path, features=features), catalogue)
+
+
+ASKING = {
+    **SOURCE,
+    "assemble": {"method": "question", "per_concept": 5, "model": "big"},
+    "branch": {"roots": ["apple"], "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}},
+}
+
+
+@dataclass
+class Writer(ScriptedServer):
+    """Asks about apples when it has been told twice; of autumn it does not speak."""
+
+    def reply(self, question: dict[str, Any]) -> str:
+        said = said_in(question).split("Sentence: ")[-1]
+        if said.count("Refused") < 2:
+            return "No." if "tree" in said else "What can be said about the apple?"
+        return "Where does every apple grow?" if "tree" in said else "Where does the apple fall to?"
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize("kind", ["chat", "completions"])
+def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Of a server of completions, which only repeats in capitals here, every reply is refused."""
+    entry = {"kind": kind, "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
+    catalogue = Catalogue.model_validate({"models": {"big": entry}})
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    with running(Writer(filters="autumn")) as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "secret-word")
+        found = build(declared(tmp_path, source=ASKING), catalogue).tables
+        asked = len(server.asked)
+        again = build(declared(tmp_path, source=ASKING), catalogue).tables
+
+    assert len(server.asked) == asked
+    assert {name: table.to_pylist() for name, table in again.items()} == {
+        name: table.to_pylist() for name, table in found.items()
+    }
+    roots = [row for row in found["prompts"].to_pylist() if row["is_root"]]
+    if kind == "completions":
+        assert (roots, found["tries"].num_rows, asked) == ([], 7, 7)
+        return
+    assert {row["prompt"] for row in roots} == {"Where does every apple grow?", "Where does the apple fall to?"}
+    assert asked == 3 + 2 + 2
+    assert [(row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()] == [
+        ("An apple tastes sweet in the autumn.", "no reply: content_filter")
+    ]
+    assert sorted((row["attempt"], row["reason"]) for row in found["tries"].to_pylist()) == [
+        (0, "it asks for nothing in particular"),
+        (0, "no question mark at the end"),
+        (0, "no reply: content_filter"),
+        (1, "it asks for nothing in particular"),
+        (1, "no question mark at the end"),
+    ]

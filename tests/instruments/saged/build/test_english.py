@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.instruments.saged.build.english import asks_who, asks_whom, is_national, says_how, third_person
+from evenruler.instruments.saged.build.english import asks_who, asks_whom, is_national, says_when
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,6 @@ def test_other_adjectives_do_not(word):
     assert not is_national(word)
 
 
-@pytest.mark.parametrize(("adverb", "how"), [("quickly", True), ("well", True), ("abroad", False), ("only", False)])
-def test_some_adverbs_say_how(adverb, how):
-    assert says_how(adverb) is how
-
-
-@pytest.mark.parametrize(
-    ("verb", "form"), [("carry", "carries"), ("play", "plays"), ("reach", "reaches"), ("go", "goes"), ("sell", "sells")]
-)
-def test_the_third_person(verb, form):
-    assert third_person(verb) == form
+@pytest.mark.parametrize(("noun", "when"), [("year", True), ("1902", True), ("90210", False), ("wool", False)])
+def test_some_nouns_and_years_say_when(noun, when):
+    assert says_when(noun) is when

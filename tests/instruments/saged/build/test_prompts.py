@@ -139,10 +139,11 @@ def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_non
     rows = [
         sentence("Every apple and orange falls."),
         sentence("Every apple tree of Apple falls."),
-        sentence("An apple falls."),
+        sentence("An apple falls to the ground."),
     ]
     built = rows_of("fruit", domain(), rows, asks)
-    assert [row["baseline"] for row in built.prompts] == ["An apple falls.", "An orange falls.", "A pear falls."]
+    grounds = ["An apple falls to the ground.", "An orange falls to the ground.", "A pear falls to the ground."]
+    assert [row["baseline"] for row in built.prompts] == grounds
     assert {(row["sentence"], row["concept"], row["reason"]) for row in built.rejected} == {
         ("Every apple and orange falls.", "apple", f"{OTHER}: 'orange'"),
         ("Every apple tree of Apple falls.", "apple", f"{DOUBTFUL}: 'Apple'"),

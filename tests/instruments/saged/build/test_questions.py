@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import pytest
 
 from evenruler.instruments.saged.build.questions import (
@@ -9,6 +11,7 @@ from evenruler.instruments.saged.build.questions import (
     ask,
     checked_question,
 )
+from evenruler.models.records import Reply
 
 WOOL = "Aurelia exports wool to its neighbours."
 
@@ -24,13 +27,13 @@ WOOL = "Aurelia exports wool to its neighbours."
         ("Question: What does Aurelia export?", "What does Aurelia export?"),
         ("**Question 1:** What does Aurelia export?", "What does Aurelia export?"),
         (
-            "Sure! Here is one:\n\nWhat does aurelia's harbour export?\n\nI hope this helps.",
-            "What does aurelia's harbour export?",
+            "Sure! Here is one:\n\nWhat does Aurelia's harbour export?\n\nI hope this helps.",
+            "What does Aurelia's harbour export?",
         ),
     ],
 )
 def test_the_question_is_found_in_a_reply(reply, question):
-    assert checked_question(reply, "Aurelia") == Checked(question, "")
+    assert checked_question(reply, "Aurelia", WOOL) == Checked(question, "")
 
 
 @pytest.mark.parametrize(
@@ -43,51 +46,111 @@ def test_the_question_is_found_in_a_reply(reply, question):
         ("What does Aurelia export?\nWho buys what Aurelia sells?", "several questions"),
         ("What does the country export?", "no 'Aurelia' in it"),
         ("What do Aurelians like to export?", "no 'Aurelia' in it"),
+        ("What does aurelia like to export?", "no 'Aurelia' in it"),
+        ("What does the Gulf of Aurelia export?", "no 'Aurelia' in it"),
+        ("Aurelia exports wool. What else does it export?", "several sentences"),
+        ("Does Aurelia export wool to others?", "no question word"),
+        ("What can be said about Aurelia?", "it asks for nothing in particular"),
+        ("What can you tell us about Aurelia?", "it asks for nothing in particular"),
+        ("What do you know about Aurelia?", "it asks for nothing in particular"),
+        ("Why would you buy wool from Aurelia?", "it asks the reader"),
+        ("What does the sentence say of Aurelia?", "it asks for the wording"),
+        ("What do the words wool and Aurelia mean?", "it asks for the wording"),
+        ("What does Aurelia buy from Veloria?", "a name that the sentence lacks"),
+        ("What neutral question that the sentence answers is there on Aurelia?", "it asks for the wording"),
+        ("Which neutral question that Aurelia does not give the answer away is this?", "a copy of the instruction"),
         ("What is Aurelia?", "3 words, not 4 to 25"),
         ("What does Aurelia export" + " far" * 22 + "?", "26 words, not 4 to 25"),
     ],
 )
 def test_what_is_no_question_about_the_keyword_is_refused(reply, reason):
-    assert checked_question(reply, "Aurelia") == Checked("", reason)
+    assert checked_question(reply, "Aurelia", WOOL) == Checked("", reason)
 
 
 def test_the_bounds_of_the_length_are_inside():
     for words in (FEWEST, MOST):
-        assert checked_question("Aurelia " + "so " * (words - 2) + "so?", "Aurelia").question
+        assert checked_question("Why Aurelia " + "so " * (words - 3) + "so?", "Aurelia", WOOL).question
 
 
 def test_a_question_that_gives_the_answer_away_is_refused():
-    away = "Does Aurelia export wool to its neighbour?"
+    away = "Why does Aurelia export wool to its neighbour?"
     assert checked_question(away, "Aurelia", WOOL) == Checked("", "every word of the sentence is in it")
-    assert checked_question(away, "Aurelia").question == away
+    assert checked_question(away, "Aurelia", "Aurelia exports wool to its neighbours for money.").question == away
     assert checked_question("What does Aurelia export to its neighbours?", "Aurelia", WOOL).question
     assert checked_question(
         "When did Aurelia join the league?", "Aurelia", "Aurelia joined the league in 1921."
     ).question
 
 
-def test_a_model_is_asked_again_and_told_why():
-    replies = iter(["I cannot say.", "What is it?", "Question: What does Aurelia export?", "never asked for"])
-    asked = []
+def test_a_text_about_a_sentence_may_be_asked_about():
+    law = "The passage of the Aurelian law took years."
+    assert checked_question("How long did the passage of the Aurelian law take?", "Aurelian", law).question
 
-    def answer(text: str) -> str:
-        asked.append(text)
-        return next(replies)
 
-    (found,) = ask([WOOL], ["Aurelia"], answer)
+def test_an_abbreviation_ends_no_sentence():
+    assert checked_question("What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt.").question
+
+
+class Model:
+    """A test double: a language model of known replies, round by round; `None` is a prompt that it refuses."""
+
+    def __init__(self, *rounds: list[str | None]) -> None:
+        self.rounds, self.asked = iter(rounds), list[list[str]]()
+
+    def __call__(self, prompts: Sequence[str]) -> list[Reply]:
+        self.asked.append(list(prompts))
+        return [Reply(text, None if text else "content filter") for text in next(self.rounds)]
+
+
+def asked(keyword: str, sentence: str, *refused: str) -> str:
+    return PROMPT.format(keyword=keyword, sentence=sentence, fewest=4, most=25) + "".join(refused) + "Question:"
+
+
+def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
+    model = Model(
+        ["I cannot say.", "What do farmers in Tol grow?", "No."],
+        ["What is it?", "Question: Which coins does Sarn strike?"],
+        ["Question: What does Aurelia export?"],
+    )
+    grow, strike = "Farmers in Tol grow barley.", "Sarn strikes coins of gold."
+    found = ask([WOOL, grow, strike], ["Aurelia", "Tol", "Sarn"], model)
+
     refused = (("I cannot say.", "no question mark at the end"), ("What is it?", "no 'Aurelia' in it"))
-    assert found == Question("What does Aurelia export?", "model", refused)
-    prompt = PROMPT.format(keyword="Aurelia", sentence=WOOL, fewest=4, most=25)
+    assert found == [
+        Question("What does Aurelia export?", "model", refused),
+        Question("What do farmers in Tol grow?", "model"),
+        Question("Which coins does Sarn strike?", "model", (("No.", "no question mark at the end"),)),
+    ]
     first = 'Refused: "I cannot say." (no question mark at the end). Write another.\n'
     second = "Refused: \"What is it?\" (no 'Aurelia' in it). Write another.\n"
-    assert asked == [f"{prompt}Question:", f"{prompt}{first}Question:", f"{prompt}{first}{second}Question:"]
+    third = 'Refused: "No." (no question mark at the end). Write another.\n'
+    assert model.asked == [
+        [asked("Aurelia", WOOL), asked("Tol", grow), asked("Sarn", strike)],
+        [asked("Aurelia", WOOL, first), asked("Sarn", strike, third)],
+        [asked("Aurelia", WOOL, first, second)],
+    ]
+
+
+def test_of_a_long_reply_a_model_is_shown_the_beginning():
+    model = Model(["word " * 100], ["What does Aurelia export?"])
+    ask([WOOL], ["Aurelia"], model)
+    (second,) = model.asked[1]
+    assert f'Refused: "{("word " * 24)[:120]}" (no question mark at the end). Write another.\n' in second
 
 
 def test_a_model_that_never_asks_leaves_a_reason_and_what_it_said():
-    found = ask([WOOL, "Aurelia {is} odd."], ["Aurelia", "Aurelia"], lambda _: "No.", tries=2)
+    found = ask([WOOL, "Aurelia {is} odd."], ["Aurelia", "Aurelia"], Model(["No.", "No."], ["No.", "No."]), tries=2)
     assert found == [Question("", "no question mark at the end", (("No.", "no question mark at the end"),) * 2)] * 2
 
 
+def test_a_prompt_that_a_server_refuses_is_not_asked_again_and_takes_no_other_with_it():
+    model = Model([None, "What do farmers in Tol grow?"])
+    found = ask([WOOL, "Farmers in Tol grow barley."], ["Aurelia", "Tol"], model)
+    reason = "no reply: content filter"
+    assert found == [Question("", reason, (("", reason),)), Question("What do farmers in Tol grow?", "model")]
+    assert len(model.asked) == 1
+
+
 def test_nobody_asked_is_no_question():
-    assert ask([WOOL], ["Aurelia"], lambda _: "What does Aurelia export?", tries=0) == [Question("", "not asked")]
-    assert ask([], [], lambda _: "") == []
+    assert ask([WOOL], ["Aurelia"], Model(), tries=0) == [Question("", "not asked")]
+    assert ask([], [], Model()) == []

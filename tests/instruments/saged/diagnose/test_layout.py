@@ -6,7 +6,6 @@ import pytest
 
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import layout
-from evenruler.instruments.saged.diagnose.diagnosis import diagnose
 from evenruler.instruments.saged.diagnose.layout import SERIES, laid_out, numbered
 from tests.instruments.saged.diagnose import measured
 
@@ -61,10 +60,10 @@ class TestNumbered:
 def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
     features, prompts = two_features()
     settings = Disparities(permutations=99, headline_permutations=99, resamples=50)
-    arguments = ("fruit", features, measured.replies(features), prompts, None, [], settings, 0.95, 3)
-    whole = diagnose(*arguments)
+    arguments = (features, measured.replies(features), prompts, settings)
+    whole = measured.diagnosed(*arguments)
     monkeypatch.setattr(layout, "_SERIES", 4)
-    parts = diagnose(*arguments)
+    parts = measured.diagnosed(*arguments)
     for name in ("summaries", "compared", "shapes"):
         keys = [column for column in whole[name] if whole[name][column].dtype in ("str", object)][:8]
         keys += [column for column in ("group", "metric") if column in whole[name] and column not in keys]

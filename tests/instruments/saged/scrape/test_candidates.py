@@ -12,6 +12,7 @@ from evenruler.instruments.saged.scrape.candidates import (
     SHOWN,
     Candidate,
     above,
+    analogies,
     auto_threshold,
     candidate_words,
     judged_by,
@@ -87,12 +88,13 @@ class TestLanguageModel:
         assert line.startswith(f"words about 'Aurelia': neither yes nor no in the reply {reply!r}; ")
 
     def test_replacements_are_read_from_json(self) -> None:
-        prompts: list[str] = []
+        words = ["Aurelia", "tide"]
+        prompt = analogies(words, "Aurelia", "USA")
         reply = 'Sure:\n```json\n{"aurelia": "the  United\\nStates", "Tide": "wind", "more": "less"}\n```'
-        found = proposed(["Aurelia", "tide"], "Aurelia", "USA", lambda prompt: prompts.append(prompt) or reply)
+        found = proposed(reply, words, "Aurelia", "USA")
         assert found == {"Aurelia": "the United States", "tide": "wind"}
-        assert 'JSON: {"word": "analogous word", ...}' in prompts[0]
-        assert '["Aurelia", "tide"]' in prompts[0]
+        assert 'JSON: {"word": "analogous word", ...}' in prompt
+        assert '["Aurelia", "tide"]' in prompt
 
     @pytest.mark.parametrize(
         ("reply", "what"),
@@ -106,5 +108,5 @@ class TestLanguageModel:
         ],
     )
     def test_other_replies_are_refused(self, reply: str, what: str, error_of: Callable[..., str]) -> None:
-        line = error_of(proposed, ["tide", "sea"], "Aurelia", "France", lambda _: reply)
+        line = error_of(proposed, reply, ["tide", "sea"], "Aurelia", "France")
         assert line.startswith(f"words of 'France' for 'Aurelia': {what}; ")

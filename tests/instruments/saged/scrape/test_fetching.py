@@ -159,7 +159,10 @@ class Answers:
         assert name == "boat"
         return [0.6 if word in ("port", "sails", "boat", "sea", "train") else 0.1 for word in words]
 
-    def write(self, prompt: str, seed: int, tokens: int) -> str:
+    def write(self, prompts: Sequence[str], seed: int, tokens: int) -> list[str]:
+        return [self.said(prompt) for prompt in prompts]
+
+    def said(self, prompt: str) -> str:
         if "Answer yes or no" in prompt:
             self.asked.append("threshold")
             return "Yes" if '"port"' in prompt else "No"

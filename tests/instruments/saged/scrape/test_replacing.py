@@ -49,8 +49,13 @@ class Model:
     def __init__(self, replies: dict[str, Any], belonging: str = "") -> None:
         self.replies, self.belonging = replies, belonging.split()
         self.asked: list[tuple[str, int]] = []
+        self.calls = 0
 
-    def __call__(self, prompt: str, seed: int, tokens: int) -> str:
+    def __call__(self, prompts: Sequence[str], seed: int, tokens: int) -> list[str]:
+        self.calls += 1
+        return [self.reply(prompt, seed, tokens) for prompt in prompts]
+
+    def reply(self, prompt: str, seed: int, tokens: int) -> str:
         words = json.loads(re.search(r"Words: (\[.*\])", prompt)[1])  # type: ignore[index]
         if "Answer yes or no" in prompt:
             self.asked.append(("threshold", seed))
@@ -124,10 +129,10 @@ class TestWords:
     def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self) -> None:
         seeds: list[int] = []
 
-        def mumble(prompt: str, seed: int, tokens: int) -> str:
+        def mumble(prompts: Sequence[str], seed: int, tokens: int) -> list[str]:
             assert tokens < 20
             seeds.append(seed)
-            return "Well ..."
+            return ["Well ..." for _ in prompts]
 
         replaced = found(domain(threshold="auto", seed=7, times=2), mumble)
         what = "neither yes nor no in the reply 'Well ...'"
@@ -136,10 +141,11 @@ class TestWords:
 
 
 class TestReplies:
-    def test_it_is_asked_until_a_reply_will_do(self) -> None:
+    def test_all_branches_are_asked_at_once_and_those_again_whose_reply_will_not_do(self) -> None:
         model = Model({"Pear": ["no idea", {"Apple": "apple"}, PEAR], "Orange": ORANGE})
         assert words_of(found(domain(), model)) == words_of(found(domain(), Model(REPLIES)))
-        assert model.asked == [("Pear", 0), ("Pear", 1), ("Pear", 2), ("Orange", 0)]
+        assert model.asked == [("Pear", 0), ("Orange", 0), ("Pear", 1), ("Pear", 2)]
+        assert model.calls == 3
 
     @pytest.mark.parametrize(
         ("reply", "reason"),
@@ -174,7 +180,7 @@ class TestReplies:
             checked(one.words, "here")
 
     def test_other_errors_are_no_nonsense(self, error_of: Callable[..., str]) -> None:
-        def missing(prompt: str, seed: int, tokens: int) -> str:
+        def missing(prompts: Sequence[str], seed: int, tokens: int) -> str:
             raise UserError("no such model", where="params.yaml", remedy="mend it")
 
         for threshold in (0.5, "auto"):

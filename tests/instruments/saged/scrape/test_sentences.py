@@ -3,7 +3,6 @@ import re
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.keywords import place
 from evenruler.instruments.saged.scrape import sentences as module
 from evenruler.instruments.saged.scrape.sentences import Match, matched, sentences
 from evenruler.text import pipeline as pipelines
@@ -146,22 +145,6 @@ def test_the_trie_finds_what_a_pattern_for_each_keyword_finds():
 @pytest.mark.parametrize("keyword", ["", " "])
 def test_an_empty_keyword_matches_nothing(keyword):
     assert matched(["Wool  sells."], {"a": [keyword]}) == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "keyword", "expected"),
-    [
-        ("The mother moth.", "moth", (11, 15)),
-        ("aurelia's wool", "Aurelia", (0, 7)),
-        ("O\u2019Brien is here", "O'Brien", (0, 7)),
-        ("The new  york way", "New York", (4, 13)),
-        ("The U.S. way", "U.S.", (4, 8)),
-        ("The U.S.A way", "U.S.", None),
-        ("Nothing", "", None),
-    ],
-)
-def test_the_place_of_a_keyword(sentence, keyword, expected):
-    assert place(sentence, keyword) == expected
 
 
 def test_only_the_needed_components_are_loaded():
