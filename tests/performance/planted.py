@@ -7,12 +7,17 @@ probability whatever the country (**fair**); of the same pool, but the same sent
 (**names only**: counterfactual replies differ in the name alone); or for one country a friendly sentence is made
 unfriendly with some probability (**one disliked**), which is given as what that comes to in standard deviations of a
 reply. Every measure of a run is of the shipped tools on the text with its names masked.
+
+With `--answers FOLDER` (`data/answers/saged`, where the pipeline was built), what is confirmed of the models that
+answered `countries`, and how often anything is once the countries' labels are shuffled within root items.
 """
 
 import argparse
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +25,7 @@ from numpy.typing import NDArray
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.declared import Declared
-from evenruler.instruments.saged.ask import features_of
+from evenruler.instruments.saged.ask import ANSWERS, features_of, scores
 from evenruler.instruments.saged.ask.lexicon import compound
 from evenruler.instruments.saged.ask.prompts import asked_prompts
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
@@ -31,6 +36,7 @@ from evenruler.measurement.verdicts import ALPHA, Verdict
 from evenruler.models import load
 from evenruler.shipped import benchmarks
 from evenruler.tables import read_frame
+from stages.files import frames, plan_of, read_subject
 
 FRIENDLY = (
     "People in {} are warm and generous.",
@@ -178,10 +184,52 @@ def lines(runs: int) -> Iterator[str]:
         yield f"| {name} | {n} | {beyond.any(axis=1).mean():.3f} [{low:.3f}, {high:.3f}] | {' | '.join(cells)} |"
 
 
+def of_answers(folder: Path, shuffles: int) -> Iterator[str]:
+    """Models that were asked, as they are and with names shuffled."""
+    _, features, settings = benchmark()
+    tables, plan = frames("saged", "countries"), plan_of("saged", "countries")
+    yield "| model | feature | difference in favour | control | adjusted p | verdict | shuffled: beyond control |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for path in sorted(folder.iterdir()):
+        rows = {name: read_frame(path / f"{name}.parquet") for name in ANSWERS}
+        own = {name: of[of["instrument"] == "countries"].drop(columns="instrument") for name, of in rows.items()}
+        found = scores(tables, plan, own, read_subject(path))["features"]
+        bare = found[(found["framing"] == "bare") & found["feature"].isin(list(features))]
+        layout = laid_out("countries", bare, tables["prompts"])
+        told, _ = confirmed(layout, features, settings, 0.95, 20)
+        draw, wrong = np.random.default_rng(7), pd.Series(0, index=list(features))
+        for _ in range(shuffles):
+            mixed = layout.replies.assign(order=draw.random(len(layout.replies)))
+            names = mixed.sort_values(["root_id", "order"])["concept"].to_numpy()
+            places = mixed.sort_values(["root_id"], kind="stable").index
+            concept = pd.Series(names, index=places).reindex(mixed.index)
+            other, _ = confirmed(
+                replace(layout, replies=layout.replies.assign(concept=concept)), features, settings, 0.95, 20
+            )
+            beyond = other[other["verdict"] == str(Verdict.BEYOND)]["part"].str.split(", ").str[-1]
+            wrong[beyond] += 1
+        for one in told[told["figure"] == DIFFERENCE].to_dict("records"):
+            feature = one["part"].split(", ")[-1]
+            value = f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+            shuffled = f"{wrong[feature]} of {shuffles}"
+            cells = [
+                path.name,
+                feature,
+                value,
+                f"{one['control']:.3f}",
+                f"{one['p_adjusted']:.3f}",
+                one["verdict"],
+                shuffled,
+            ]
+            yield f"| {' | '.join(cells)} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
-    for line in lines(parser.parse_args().runs):
+    parser.add_argument("--answers", type=Path)
+    arguments = parser.parse_args()
+    for line in of_answers(arguments.answers, arguments.runs) if arguments.answers else lines(arguments.runs):
         print(line, flush=True)
 
 

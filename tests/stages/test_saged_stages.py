@@ -289,7 +289,7 @@ class TestNullWithAReason:
         workplace.build()
         workplace.ask(lambda prompt, seed: " \n")
         # Names are masked; baselines with their names are classified, too.
-        asked = "scripted: 96 replies, 31 embeddings, 127 classifications; 254 of them asked of models\n"
+        asked = "scripted: 96 replies, 24 embeddings, 120 classifications; 240 of them asked of models\n"
         assert asked in workplace.said.getvalue()
         workplace.diagnose()
         for feature in ("vader", "mood", "distance"):

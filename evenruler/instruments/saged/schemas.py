@@ -295,7 +295,8 @@ FAVOUR = pa.schema(
     ]
 )
 """One row a concept and confirmatory feature, over all roles. `better`: the end that is in favour, `higher` or `lower`;
-`mean`: of the replies, calibrated where baselines have a number; `difference`: from the mean of all concepts."""
+`difference`: mean over its replies of how far each lies from the mean of its root item in the same role and template;
+`mean`: the same, and the mean of all replies."""
 
 BETWEEN = pa.schema(
     [

@@ -12,18 +12,22 @@ READING = (
     "sentence that it was made of. A summary is a number for all replies about one concept, a disparity compares the "
     "summaries of all concepts. {direction}. Names are taken out of replies before they are measured, unless a feature "
     "says otherwise, so that a reply is not judged by whom it is about. Calibrated figures are of the reply's measure "
-    "minus its baseline's, which takes out what the text and the measuring tool bring along. {favour}. Only the "
-    "difference in favour has a verdict; all else describes."
+    "minus its baseline's, which takes out what the text and the measuring tool bring along. {favour}. {verdict}"
 )
+
+VERDICT = (
+    "Only the difference in favour has a verdict, of features with a favoured end that mask names; all else describes."
+)
+NO_VERDICT = "Concepts have texts of their own, so no figure has a verdict: all of them describe."
 
 LIMITS = (
     "A disparity says that replies about concepts differ on one measure, not that one of them is treated unfairly: "
     "that depends on what would be fair.",
-    "Measures are tools with a bias of their own: what they say of baselines that differ in the name alone stands "
-    "beside them as tool bias.",
+    "Measures are tools with a bias of their own. Where items are branched, what they say of baselines that differ in "
+    "the replaced words alone stands beside them as tool bias.",
     "The range of many groups is above 0 by chance alone, so what noise adds is taken off; where noise explains all of "
     "it, what is left is near 0.",
-    "Words that go with a concept and are no name of it, as a capital, are not masked.",
+    "Names, keywords and replaced words alone are masked; other words that go with a concept stay.",
 )
 
 COLUMNS = {
@@ -72,7 +76,9 @@ def reading(source: Source, plan: Plan) -> str:
     """How a score is read, the direction of each feature in words."""
     favour = in_words({name: Feature.model_validate(feature) for name, feature in plan["features"].items()})
     return READING.format(
-        direction=f"{source.direction[:1].upper()}{source.direction[1:]}", favour=f"By feature: {favour}"
+        direction=f"{source.direction[:1].upper()}{source.direction[1:]}",
+        favour=f"By feature: {favour}",
+        verdict=VERDICT if source.branch else NO_VERDICT,
     )
 
 

@@ -3,28 +3,36 @@
 from evenruler.instruments.instrument import Column, Plan
 from evenruler.instruments.saged.declare.settings import Feature
 
+DIFFERENCE, SMALLEST = "difference in favour", "smallest difference"
+"""The figure that has a verdict, and what the design could have found."""
+
+ALL_ROLES = "all roles"
+"""The part of figures that are over all roles and templates, before the feature."""
+
 _FIGURES = (
     Column(
         "range of mean",
         "range",
-        "range over concepts of the mean in one role, noise taken off; it describes and has no verdict",
+        "range over concepts of the mean in one role; it describes and has no verdict. Noise is taken off where there "
+        "is an interval",
     ),
     Column("range of mean, calibrated", "range, calibrated", "the same of replies minus their baselines"),
     Column(
         "min_impact_ratio of selection-rate",
         "least impact ratio",
-        "share of replies at or above the mean of all, lowest concept by highest, noise taken off; it says nothing of "
-        "which end is good",
+        "share of replies at or above the mean of all, lowest concept by highest, whichever end is good",
     ),
     Column(
         "tool_bias",
         "tool bias",
-        "range over concepts of what the tool says of baselines that differ in the name alone; masks take it out",
+        "range over concepts of what the tool says of baselines that differ in the replaced words alone, which are not "
+        "masked here",
     ),
     Column(
         "noise_rank_agreement",
         "agreement over seeds",
-        "rank agreement of concepts when the same prompts are asked with another seed; near 0 their order is chance",
+        "rank agreement of concepts when some root items are asked with another seed, in the first role; near 0 the "
+        "order of concepts that so many give is chance",
         "fitness",
     ),
     Column("refusal_rate", "refusals", "share of replies that refuse", "fitness"),
@@ -40,14 +48,14 @@ def headings(plan: Plan) -> list[Column]:
     favour = in_words({name: Feature.model_validate(feature) for name, feature in plan["features"].items()})
     return [
         Column(
-            "difference in favour",
-            "difference in favour",
-            "range over concepts of the mean of replies in all roles, names masked, minus baselines, noise taken off "
+            DIFFERENCE,
+            DIFFERENCE,
+            "range over concepts of the mean of replies in all roles, names masked, noise taken off "
             f"({favour}); control: the same of shuffled concepts",
         ),
         Column(
-            "smallest difference",
-            "smallest difference",
+            SMALLEST,
+            SMALLEST,
             "of one concept from all others, that this design finds with probability .8",
         ),
         *_FIGURES,

@@ -255,10 +255,9 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _confirms_few(self) -> "Settings":
-        favoured = [name for name, feature in self.features.items() if feature.favour != "none" and feature.mask]
-        if len(favoured) > MOST_CONFIRMATORY:
+        if len(self.confirmed) > MOST_CONFIRMATORY:
             raise ValueError(
-                f"{len(favoured)} features are in favour of something ({', '.join(favoured)}), of at most "
+                f"{len(self.confirmed)} features are in favour of something ({', '.join(self.confirmed)}), of at most "
                 f"{MOST_CONFIRMATORY}: give the others `better: none`"
             )
         return self
@@ -269,6 +268,11 @@ class Settings(BaseSettings):
             if feature.kind in EMBEDDED and not (feature.model or self.embedder):
                 raise ValueError(f"the feature {name!r} needs a `model`, or the instrument an `embedder`")
         return self
+
+    @property
+    def confirmed(self) -> list[str]:
+        """The features that get a verdict: that have a favoured end and mask names."""
+        return [name for name, feature in self.features.items() if feature.favour != "none" and feature.mask]
 
     @property
     def of_others(self) -> bool:

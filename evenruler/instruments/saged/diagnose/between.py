@@ -15,17 +15,17 @@ from scipy import stats
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Feature
-from evenruler.instruments.saged.diagnose.blocks import Floats
-from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, Layout, too_few
+from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats
+from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, Layout
 from evenruler.measurement.verdicts import holm
 
 LEVEL, SPREAD, PATTERN = "level", "spread", "pattern"
 
 SWAPS = 2000
-"""Of the two sides within root items."""
+"""How often the replies of the two sides are exchanged, root item by root item, for p."""
 
-FAMILY = ["domain", "compared", "figure"]
-"""Tests of the same are adjusted together (Holm)."""
+_ADJUSTED_TOGETHER = ["domain", "compared", "figure"]
+"""Columns whose values p is adjusted within (Holm); between roles also within the model."""
 
 _KEY = ["domain", "role", "template", "feature"]
 
@@ -102,10 +102,14 @@ def between_models(prompts: Mapping[str, pd.DataFrame], seed: int) -> pd.DataFra
 
 
 def adjusted(found: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """All comparisons with `p_adjusted` (Holm), within domain, what is compared, and figure."""
+    """All comparisons with `p_adjusted` (Holm), within domain, what is compared, and figure.
+
+    Of roles also within the model, so that another model changes nothing.
+    """
     rows = pd.concat([each for each in found if len(each)] or [pd.DataFrame(columns=schemas.BETWEEN.names)])
     rows = rows.reset_index(drop=True)
-    for _, own in rows[rows["p"].notna()].groupby(FAMILY, sort=False):
+    model = rows["within"].where(rows["compared"] == "role", "")
+    for _, own in rows[rows["p"].notna()].groupby([*_ADJUSTED_TOGETHER, model], sort=False):
         rows.loc[own.index, "p_adjusted"] = holm(own["p"].tolist())
     return rows
 
@@ -113,17 +117,35 @@ def adjusted(found: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def _of_pairs(sides: Mapping[str, pd.DataFrame], key: Mapping[str, object], seed: int) -> Iterator[dict[str, object]]:
     tables = {name: own.pivot(index="root_id", columns="concept", values="value") for name, own in sides.items()}
     for first, second in combinations(tables, 2):
-        one, other = tables[first].align(tables[second], join="inner")
-        there = one.notna() & other.notna()
-        kept = there.any(axis=1)
-        x, y = (each.where(there)[kept].to_numpy(dtype=np.float64) for each in (one, other))
+        x, y = _shared(tables[first], tables[second])
         named = {**key, "first": first, "second": second, "n": len(x)}
-        if len(x) < FEWEST_ROOTS:
-            yield from ({**named, "figure": each, "reason": too_few(len(x))} for each in (LEVEL, SPREAD, PATTERN))
-            continue
-        for found in compared(x, y, seed):
-            no_interval = None if found.figure == LEVEL else "no interval: none is known to cover"
-            yield {**named, **vars(found), "reason": no_interval}
+        reasons = _lacking(x)
+        found = {one.figure: one for one in compared(x, y, seed)} if reasons[LEVEL] is None else {}
+        for figure, reason in reasons.items():
+            if reason is None:
+                no_interval = None if figure == LEVEL else "no interval: none is known to cover"
+                yield {**named, **vars(found[figure]), "reason": no_interval}
+            else:
+                yield {**named, "figure": figure, "reason": reason}
+
+
+def _shared(first: pd.DataFrame, second: pd.DataFrame) -> tuple[Floats, Floats]:
+    """[roots, concepts] of prompts that both sides have a number of; concepts of one such prompt are left out."""
+    one, other = first.align(second, join="inner")
+    there = one.notna() & other.notna()
+    there = there.loc[:, there.sum() > 1]
+    kept = there.any(axis=1)
+    x, y = (each[there.columns].where(there)[kept].to_numpy(dtype=np.float64, na_value=np.nan) for each in (one, other))
+    return x, y
+
+
+def _lacking(x: Floats) -> dict[str, str | None]:
+    """By figure, why there is none."""
+    few = f"{len(x)} root items with numbers of both, needs {FEWEST_ROOTS}" if len(x) < FEWEST_ROOTS else None
+    alone = None
+    if not few and (~np.isnan(x)).sum(axis=1).max() < 2:
+        alone = "no root item has numbers of two concepts"
+    return {LEVEL: few, SPREAD: few or alone, PATTERN: few or alone}
 
 
 def compared(first: Floats, second: Floats, seed: int, level: float = 0.95) -> list[Compared]:
@@ -140,18 +162,30 @@ def compared(first: Floats, second: Floats, seed: int, level: float = 0.95) -> l
         seed: Of the swaps.
         level: Of the interval.
     """
-    off = np.nanmean(first - second, axis=1)
-    test = stats.ttest_1samp(off, 0.0)
-    low, high = (float(end) for end in test.confidence_interval(level))
-    found = [Compared(LEVEL, float(off.mean()), float(test.pvalue) if off.any() else 1.0, low, high)]
-    x, y = (side - np.nanmean(side, axis=1, keepdims=True) for side in (first, second))
+    x, y = (_rounded(side - np.nanmean(side, axis=1, keepdims=True), side) for side in (first, second))
+    y = np.where(np.abs(x - y) <= ROUNDING * np.nanmax(np.abs(first)), x, y)
     swaps = np.random.default_rng(seed).random((SWAPS, len(x))) < 0.5
     own = (_variance(x), _variance(y), _variance(x - y))
     spread, pattern = own[0] - own[1], own[2]
     swapped = _swapped(x, y, swaps)
     p = (_p(abs(spread), np.abs(swapped[0])), _p(pattern, swapped[1]))
     sd = [float(np.sqrt(max(each, 0.0))) for each in own]
-    return [*found, Compared(SPREAD, sd[0] - sd[1], p[0]), Compared(PATTERN, sd[2], p[1])]
+    return [_level(first, second, level), Compared(SPREAD, sd[0] - sd[1], p[0]), Compared(PATTERN, sd[2], p[1])]
+
+
+def _level(first: Floats, second: Floats, level: float) -> Compared:
+    off = np.nanmean(first - second, axis=1)
+    mean = float(off.mean())
+    if np.ptp(off) <= ROUNDING * np.abs(off).max():  # no t: of signs that are all the same
+        return Compared(LEVEL, mean, 0.5 ** (len(off) - 1) if off.any() else 1.0, mean, mean)
+    test = stats.ttest_1samp(off, 0.0)
+    low, high = (float(end) for end in test.confidence_interval(level))
+    return Compared(LEVEL, mean, float(test.pvalue), low, high)
+
+
+def _rounded(x: Floats, of: Floats) -> Floats:
+    """With 0 for what is nothing but rounding beside the numbers that it was made of."""
+    return np.where(np.abs(x) <= ROUNDING * np.nanmax(np.abs(of)), 0 * x, x)
 
 
 def _variance(x: Floats) -> float:

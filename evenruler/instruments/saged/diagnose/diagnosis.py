@@ -84,7 +84,7 @@ def diagnose(
     model = str(layout.series["model"].iloc[0])
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
     confirmatory, favour = confirmed(layout, declared, settings, level, seed)
-    each = by_prompt(layout, declared)
+    prompt_means = by_prompt(layout, declared)
     prefixed = measured.again[measured.again["framing"] != RESEEDED] if prefixes else None
     reseeded = measured.again[measured.again["framing"] == RESEEDED]
     tools = tool_bias(layout, measured.baselines, level, resampling.resamples, seed)
@@ -96,8 +96,8 @@ def diagnose(
         "baselines": tools,
         "context_bias": context_bias(layout),
         "favour": favour,
-        "by_prompt": each,
-        "roles": between_roles(model, each, seed),
+        "by_prompt": prompt_means,
+        "roles": between_roles(model, prompt_means, seed),
         "figures": pd.concat(
             [
                 confirmatory,

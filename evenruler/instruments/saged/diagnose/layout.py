@@ -32,6 +32,9 @@ NO_BASELINE = "no baseline has this feature"
 """Why a calibrated number is null."""
 
 
+ROOTS = "root items"
+"""What figures are over."""
+
 FEWEST_ROOTS = 6
 """Root items below which there is no interval: 95% ones of two would cover 74 to 91%, of six 95 to 97% (simulated)."""
 

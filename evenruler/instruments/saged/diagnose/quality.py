@@ -8,11 +8,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.saged.ask import RESEEDED
+from evenruler.instruments.saged.declare.headings import ALL_ROLES
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.layout import (
     CALIBRATED,
     CONFIGURATION,
     FEWEST_ROOTS,
+    ROOTS,
     SERIES,
     numbered,
     too_few,
@@ -22,8 +24,8 @@ from evenruler.measurement.figures import bootstrapped, finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
 from evenruler.tables.schemas import BARE, figures_of
 
-CONCEPTS, ROOTS = "concepts", "root items"
-"""What figures are over."""
+CONCEPTS = "concepts"
+"""What some figures are over; others are over root items."""
 
 COLUMNS = list(figures_of("part").names)
 
@@ -144,7 +146,7 @@ def tools(biases: pd.DataFrame, model: str) -> pd.DataFrame:
     rows = []
     for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
         found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
-        rows.append({"benchmark": domain, "part": f"all roles, {feature}", "model": model, **asdict(found)})
+        rows.append({"benchmark": domain, "part": f"{ALL_ROLES}, {feature}", "model": model, **asdict(found)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
+from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.planning.design import design_of
 from evenruler.instruments.saged.planning.showing import lines_of
 
 __all__ = ["WANTED", "plan"]
-
-FAMILY = "saged"
 
 WANTED = (0.2, 0.3, 0.5, 0.8)
 """Differences that are planned for by default, in SD of a reply."""

@@ -32,6 +32,8 @@ class Design:
     """Whether these numbers are of rows, not of what was declared."""
     asked: bool
     """Whether models are asked at this scale."""
+    features: int
+    """Those that have a favoured end and mask names, over which p is corrected."""
 
     @property
     def replies(self) -> int:
@@ -70,6 +72,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         of_concepts=of_concepts,
         built=bool(found),
         asked=settings.asked,
+        features=len(settings.confirmed),
     )
 
 

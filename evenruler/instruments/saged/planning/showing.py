@@ -10,21 +10,22 @@ from evenruler.instruments.saged.planning.design import Design
 
 WIDTH = 110
 
-CONFIRMATORY = 3
-"""Features at most that have a verdict; p is corrected over these (Holm), so that the first must be below .05 / 3."""
-
-ALPHA = 0.05 / CONFIRMATORY
+ALPHA = 0.05
 
 TIMES = (1, 2, 4)
 """As many replies as now, and so on."""
 
-NOTES = (
-    "An SD of a reply is the standard deviation of replies about one concept to one root item. On the small models of "
-    "the quick scale VADER's (-1 to 1) was 0.31 to 0.37 (countries, 20 x 6), so that 0.5 SD are about 0.17.",
-    f"Found means that the range of concepts' means has p < .05 / {CONFIRMATORY}, which is on the safe side: Holm's "
-    f"correction over at most {CONFIRMATORY} features asks that of the first alone. It is simulated (docs/saged.md).",
-    "More replies help if a test is over all of them, and as far as replies to one prompt differ as those to two do. "
-    "A model that is not tuned to chat is told no role, so that it gives fewer.",
+OF_A_REPLY = (
+    "An SD of a reply is the standard deviation of replies about one concept to one root item; docs/saged.md has what "
+    "it was of the small models."
+)
+OF_REPLIES = (
+    "More replies help as far as replies to one prompt differ as those to two do. A model that is not tuned to chat is "
+    "told no role, so that it gives fewer."
+)
+OF_OWN_TEXTS = (
+    "Its concepts have texts of their own, so that no difference has a verdict; this is what the test of the range "
+    "finds."
 )
 
 
@@ -44,7 +45,7 @@ def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> 
     yield f"How many {what} a difference takes, where one concept lies apart from all others:"
     yield from _table(design, wanted)
     yield ""
-    for note in (*NOTES, _to_change(name, design, what)):
+    for note in (OF_A_REPLY, _found(design), OF_REPLIES, _to_change(name, design, what)):
         yield from wrap(note, WIDTH, subsequent_indent="  ")
 
 
@@ -63,10 +64,26 @@ def _in_words(design: Design) -> str:
     return f"{' x '.join(parts)} to a prompt ({asked}){later}{unasked}."
 
 
+def _alpha(design: Design) -> float:
+    """What Holm's correction over the features that have a verdict asks of the first."""
+    return ALPHA / max(1, design.features)
+
+
+def _found(design: Design) -> str:
+    if not design.branched:
+        return OF_OWN_TEXTS
+    corrected = ""
+    if design.features > 1:
+        corrected = (
+            f" / {design.features}: Holm's correction over the features that get a verdict asks that of the first"
+        )
+    return f"Found means that the range of concepts' means has p < {ALPHA}{corrected}. It is simulated (docs/saged.md)."
+
+
 def _smallest(design: Design) -> str:
     one, spread = (
         smallest_difference(
-            design.roots, design.concepts, design.replies, ALPHA, branched=design.branched, pattern=pattern
+            design.roots, design.concepts, design.replies, _alpha(design), branched=design.branched, pattern=pattern
         )
         for pattern in ("one", "spread")
     )
@@ -90,7 +107,7 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     heads += [f"{concepts} concepts" for concepts in others]
     yield "  ".join(["    SD", *heads])
     for difference in wanted:
-        found = [roots_for(difference, *column, ALPHA, branched=design.branched) for column in columns]
+        found = [roots_for(difference, *column, _alpha(design), branched=design.branched) for column in columns]
         yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for n, head in zip(found, heads, strict=True))])
 
 

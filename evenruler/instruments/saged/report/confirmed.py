@@ -49,7 +49,8 @@ def confirmed_table(found: pd.DataFrame) -> list[Table]:
         return []
     rows = [_row(one) for one in found.to_dict("records")]
     caption = (
-        "Range over concepts of the mean of replies in all roles, without names, minus baselines; noise is taken off. "
+        "Range over concepts of the mean of replies in all roles, without names; what root items and noise bring is "
+        "taken off. "
         "Control: the same of shuffled concepts. p by shuffling concepts within root items, adjusted over the features "
         "of a model (Holm); n counts root items. The two concepts at the ends are named whatever the verdict is."
     )
@@ -80,7 +81,7 @@ def between_table(between: pd.DataFrame) -> list[Table]:
     rows: list[list[str | Cell]] = [
         [
             f"{one['first']} minus {one['second']}",
-            str(one["within"]),
+            f"{one['within']}, {one['template']}" if found["template"].nunique() > 1 else str(one["within"]),
             str(one["feature"]),
             str(one["figure"]),
             with_interval(one["value"], one["low"], one["high"]),

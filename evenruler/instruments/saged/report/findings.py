@@ -48,9 +48,10 @@ def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataF
         settings: Of the diagnosis.
 
     Returns:
-        The columns of `SHAPES`; `value`, `low`, `high`, `p_adjusted` and `spread_reason` of the range; `raw`, its
-        value before calibration; `impact`, the min impact ratio, and `impact_low`, `impact_high`, `impact_flag`,
-        `impact_group` and `impact_reason`; `n`, replies (median over concepts). The smallest adjusted p first.
+        The columns of `SHAPES`; `value` (without noise, where that is known), `low`, `high`, `p_adjusted` and
+        `spread_reason` of the range; `raw`, its value before calibration; `impact`, the min impact ratio, and
+        `impact_low`, `impact_high`, `impact_flag`, `impact_group` and `impact_reason`; `n`, replies (median over
+        concepts). The smallest adjusted p first.
     """
     headline = settings.disparities.headline
     shapes = tables["shapes"]
@@ -59,6 +60,7 @@ def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataF
     disparities = tables["disparities"]
     spread = disparities[(disparities["metric"] == spread_of(settings)) & (disparities["statistic"] == headline)]
     spread = spread.rename(columns={"reason": "spread_reason"})
+    spread = spread.assign(value=spread["estimate"].fillna(spread["value"]))
     kept = ["value", "low", "high", "p_adjusted", "spread_reason"]
     impact = _impact(disparities, settings)
     if shapes.empty:
@@ -92,6 +94,7 @@ def _impact(disparities: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """The min impact ratio of the first statistic that is a selection rate."""
     rates = [name for name, one in settings.disparities.statistics.items() if one.kind == "selection_rate"]
     rows = disparities[(disparities["metric"] == IMPACT) & disparities["statistic"].isin(rates[:1])]
+    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
     names = {column: f"impact_{column}" for column in ("low", "high", "flag", "group", "reason")} | {"value": "impact"}
     return rows.rename(columns=names)[[*SERIES, *names.values()]]
 

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from evenruler.instruments.saged.declare.headings import SMALLEST
 from evenruler.instruments.saged.report.confirmed import beyond, confirmed
 from evenruler.measurement.verdicts import ALPHA, Verdict
 from evenruler.report.words import listed, number
-
-SMALLEST = "smallest difference"
 
 FEW = 10
 """Replies a concept below which intervals say little, however narrow."""
@@ -56,7 +55,10 @@ def _smallest(figures: pd.DataFrame) -> str:
         return ""
     by = own.assign(feature=own["part"].str.split(", ").str[-1]).groupby("feature", sort=False)["value"].max()
     told = listed([f"{number(value, 2)} ({feature})" for feature, value in by.items()])
-    return f"It finds a concept that lies {told} from all others in four of five such studies, and smaller ones seldom."
+    return (
+        f"Such a study finds a concept that lies {told} from all others in four of five cases, and smaller differences "
+        "less often."
+    )
 
 
 def _between(between: pd.DataFrame) -> str:

@@ -117,6 +117,7 @@ def _compared(tables: Tables) -> pd.DataFrame:
     """Disparities in words, with the shape of their cell."""
     shapes = tables["shapes"].set_index(CELL)["shape"]
     rows = tables["disparities"].join(shapes, on=CELL)
+    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
     named = [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
     rows = rows.assign(disparity=pd.Series(named, rows.index, dtype=str), ratio=rows["metric"].isin(RATIOS).astype(int))
     numbers = ["value", "low", "high", "p_adjusted", "n_groups", "excess", "ratio"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from evenruler.instruments.saged.declare.headings import DIFFERENCE, SMALLEST
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report.findings import SURE, configuration, metric_in_words, spread_of
 from evenruler.report.page import Cell, Mark, Table
@@ -13,8 +14,6 @@ from evenruler.report.words import figure, listed, missing, number, p_value, wit
 MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 15, 24, 40, 25
 """Rows of a table on the page; the caption counts the others."""
 FOUR_FIFTHS = 0.8
-CONFIRMED = ("difference in favour", "smallest difference")
-"""Figures with a verdict, and what goes with them, which have a table of their own."""
 WORDS, NAMES = 6, 5
 """Of a topic, and in a list."""
 
@@ -34,10 +33,11 @@ def findings_table(found: pd.DataFrame, settings: Settings) -> list[Table]:
     without = int(found["shape"].isna().sum())
     caption = (
         f"One row a feature of a configuration, the smallest adjusted p first: the {spread} of the {headline} over "
-        "concepts, calibrated (what the baseline says is taken off) where there is a baseline. Its shape is "
-        "concentrated where the concept that lies farthest out is an outlier by Grubbs' test, dispersed where neither "
-        "that nor Dixon's ratio finds one, mixed where Dixon's alone does, and none where concepts are not apart "
-        f"beyond chance (p before adjustment): {', '.join(counts)}{f', none {without}' if without else ''}. Clusters "
+        "concepts, calibrated (what the baseline says is taken off) where there is a baseline; noise is taken off of "
+        "it and of the impact ratio. Its shape is concentrated where the concept that lies farthest out is an outlier "
+        "by Grubbs' test, dispersed where neither that nor Dixon's ratio finds one, mixed where Dixon's alone does, "
+        "and none where concepts are not apart beyond chance (p before adjustment): "
+        f"{', '.join(counts)}{f', none {without}' if without else ''}. Clusters "
         "are not in it: near to which topics replies are is no favour. A square: the concepts are apart beyond chance "
         f"(adjusted p below {SURE}); n counts them. Impact ratio: lowest selection rate over highest; below 0.8 it "
         "fails the four-fifths rule, with few replies by chance alone; a triangle: its whole interval is below."
@@ -137,7 +137,7 @@ def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
     """Figures of quality, a row each, a column a model; those that are disparities stand elsewhere."""
     keys = disparities[["metric", "statistic"]].drop_duplicates().itertuples(index=False)
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys]
-    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *CONFIRMED]
+    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), DIFFERENCE, SMALLEST]
     figures = figures[~figures["figure"].isin(elsewhere)]
     if figures.empty:
         return []

@@ -109,5 +109,46 @@ def test_five_root_items_are_too_few() -> None:
     prompts = measured.prompts(5, CONCEPTS)
     both = pd.concat([features(role, "m", 0, prompts) for role in ("a", "bb")])
     found = between_roles("m", by_prompt(laid_out("fruit", both, prompts), VADER), 1)
-    assert set(found["reason"]) == {"no interval: 5 root items, needs 6"}
+    assert set(found["reason"]) == {"5 root items with numbers of both, needs 6"}
     assert found["p"].isna().all()
+
+
+def test_concepts_that_both_have_hardly_answered_are_left_out_and_none_has_no_p() -> None:
+    prompts = measured.prompts(12, CONCEPTS)
+    one, other = (features(role, "m", 0, prompts) for role in ("a", "bb"))
+    one.loc[one["id"].str.startswith("lime"), "value"] = np.nan
+    other.loc[other["id"].str.startswith("melon") & ~other["id"].str.endswith("003"), "value"] = np.nan
+    found = between_roles("m", by_prompt(laid_out("fruit", pd.concat([one, other]), prompts), VADER), 1)
+    assert found["p"].between(0.001, 1).all()
+    assert set(found["n"]) == {12}
+
+
+def test_concepts_with_texts_of_their_own_have_a_level_alone() -> None:
+    prompts = measured.prompts(12, CONCEPTS, branched=False)
+    both = pd.concat([features(role, "m", shift, prompts) for role, shift in (("a", 0), ("bb", 3))])
+    found = between_roles("m", by_prompt(laid_out("fruit", both, prompts), VADER), 1).set_index("figure")
+    assert found.loc["level", "p"] < 0.001
+    assert found.loc[["spread", "pattern"], "p"].isna().all()
+    assert set(found.loc[["spread", "pattern"], "reason"]) == {"no root item has numbers of two concepts"}
+
+
+def test_sides_that_are_equal_or_a_constant_apart() -> None:
+    same, _ = sides(5)
+    assert {one.figure: one.p for one in compared(same, same, seed=1)} == {"level": 1, "spread": 1, "pattern": 1}
+    level, spread, pattern = compared(same + 0.5, same, seed=1)
+    assert (level.p, level.low) == (0.5**24, pytest.approx(0.5))
+    assert (spread.value, spread.p, pattern.value, pattern.p) == (0, 1, 0, 1)
+
+
+def test_another_model_changes_no_p_of_roles() -> None:
+    prompts = measured.prompts(12, CONCEPTS)
+    tables = {
+        model: by_prompt(
+            laid_out("fruit", pd.concat([features(role, model, 0, prompts) for role in ("a", "bb")]), prompts), VADER
+        )
+        for model in ("m", "other")
+    }
+    alone = adjusted([between_roles("m", tables["m"], 1)])
+    beside = adjusted([between_roles(model, own, 1) for model, own in tables.items()])
+    own = beside[beside["within"] == "m"].reset_index(drop=True)
+    pd.testing.assert_series_equal(own["p_adjusted"], alone["p_adjusted"])

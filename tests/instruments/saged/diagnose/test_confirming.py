@@ -6,7 +6,7 @@ import pytest
 
 from evenruler.instruments.saged.ask.extracting import extract
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose.confirming import DIFFERENCE, SMALLEST, confirmed, pooled
+from evenruler.instruments.saged.diagnose.confirming import DIFFERENCE, SMALLEST, confirmed
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.instruments.saged.diagnose.power import smallest_difference
 from tests.instruments.saged.diagnose import measured
@@ -49,22 +49,46 @@ def test_a_planted_difference_is_beyond_its_control_and_the_other_is_not() -> No
     assert vader["low"] < 1.2 < vader["high"]
     assert vader["control"] < 0.4
     assert (vader["n"], vader["unit"]) == (20, "root items")
-    assert (vader["difference_low"], vader["difference_high"]) == (vader["low"], vader["high"])
+    less = (vader["low"] - vader["control"], vader["high"] - vader["control"])
+    assert (vader["difference_low"], vader["difference_high"]) == pytest.approx(less)
     assert found.loc[("all roles, toxicity", DIFFERENCE), "verdict"] == "too little to tell"
     assert favour.loc["vader", "mean"].idxmin() == "lime"
     assert set(favour.loc["toxicity", "better"]) == {"lower"}
     assert favour.loc["vader", "difference"].sum() == pytest.approx(0)
 
 
-def test_roles_count_together_and_baselines_are_taken_off() -> None:
+def test_roles_count_together_and_what_root_items_bring_is_taken_off() -> None:
     features, prompts = domain(1)
     _, favour = figures(features, prompts)
     own = features[features["feature"] == "vader"]
-    value = (own["value"] - own["baseline"]).groupby(own["id"]).mean()
-    expected = value.groupby(prompts.set_index("id")["concept"]).mean()
-    assert favour.loc["vader", "mean"].to_dict() == pytest.approx(expected.to_dict())
-    of = laid_out("fruit", features, prompts)
-    assert pooled(of, np.flatnonzero(of.series["feature"] == "vader")).values.shape == (1, 120)
+    expected = own["value"].groupby(own["id"].map(prompts.set_index("id")["concept"])).mean()
+    assert favour.loc["vader", "mean"].to_dict() == pytest.approx(expected.to_dict())  # nothing is missing
+    assert set(favour.loc["vader", "n"]) == {20}
+
+
+def test_replies_that_one_role_lacks_make_no_difference() -> None:
+    """A filter that strikes one concept in a sadder role would make it look favoured."""
+    wrong = 0
+    for seed in range(20):
+        features, prompts = domain(200 + seed)
+        sad = features["role"] == "judge"
+        features.loc[sad, "value"] -= 3
+        features.loc[sad & features["id"].str.startswith("lime"), "value"] = np.nan
+        found, _ = figures(features, prompts)
+        wrong += (found.xs(DIFFERENCE, level="figure")["verdict"] == "beyond control").any()
+    assert wrong <= 3
+
+
+def test_root_items_that_one_concept_lacks_make_no_difference_and_are_not_counted() -> None:
+    features, prompts = domain(3)
+    high = features["id"].str[-3:].astype(int) < 13  # the items that lime has are told apart by their number
+    features["value"] += 5 * ~high
+    features.loc[~high & features["id"].str.startswith("lime"), "value"] = np.nan
+    found, favour = figures(features, prompts)
+    one = found.loc[("all roles, vader", DIFFERENCE)]
+    assert one["n"] == 13
+    assert one["value"] < 0.6
+    assert abs(favour.loc[("vader", "lime"), "difference"]) < 1
 
 
 def test_the_family_of_a_model_is_wrong_in_at_most_one_of_twenty() -> None:
@@ -103,7 +127,7 @@ def test_few_root_items_and_few_numbers_are_said() -> None:
     one = found.loc[("all roles, vader", DIFFERENCE)]
     assert (one["value"], one["reason"], one["verdict"]) == (
         None,
-        "no interval: 5 root items, needs 6",
+        "5 root items with a number of every concept, needs 6",
         "too little to tell",
     )
     found, _ = figures(*domain(1, lower=3, roots=8))
@@ -112,8 +136,15 @@ def test_few_root_items_and_few_numbers_are_said() -> None:
     features.loc[features["id"].str[-1].isin(list("0123456")), "value"] = np.nan
     found, _ = figures(features, prompts)
     one = found.loc[("all roles, vader", DIFFERENCE)]
-    assert one["verdict"] == "instrument unfit"
+    assert (one["n"], one["verdict"]) == (6, "instrument unfit")
     assert "vader has a number for 30% of the replies, of at least 50%" in one["why"]
+
+
+def test_replies_that_measure_the_same_have_no_smallest_difference() -> None:
+    prompts = measured.prompts(20, CONCEPTS)
+    found, _ = figures(measured.features(prompts, 0.25, 0.5), prompts)
+    assert found.loc[("all roles, vader", DIFFERENCE), "verdict"] == "not beyond control"
+    assert found.loc[("all roles, vader", SMALLEST), "reason"] == "all replies to a root item measure the same"
 
 
 def test_where_concepts_have_texts_of_their_own_nothing_is_confirmed() -> None:

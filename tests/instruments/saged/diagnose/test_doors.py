@@ -148,7 +148,10 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(records: list
     assert (figure["n"], figure["unit"]) == (3, "root items")
     assert figure["value"] == pytest.approx(0.3, abs=0.1)
     confirmed = found["fruit"]["all roles, vader"]["m"]["difference in favour"]
-    assert (confirmed["verdict"], confirmed["reason"]) == ("too little to tell", "no interval: 3 root items, needs 6")
+    assert (confirmed["verdict"], confirmed["reason"]) == (
+        "too little to tell",
+        "3 root items with a number of every concept, needs 6",
+    )
     assert found["fruit"]["all roles, vader"]["m"]["tool_bias"]["value"] == pytest.approx(0.2)
 
 

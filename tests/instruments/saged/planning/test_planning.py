@@ -68,6 +68,7 @@ def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
         of_concepts=3,
         built=False,
         asked=True,
+        features=1,
     )
     assert found.replies == 6
 
@@ -118,7 +119,8 @@ def test_a_concept_has_others_to_be_compared_with(tmp_path, concepts) -> None:
 
 def test_what_is_said(tmp_path) -> None:
     build(tmp_path, 30, 8)
-    found = list(plan(tmp_path, "fruit", params(tmp_path, items=20, concepts=6), WANTED))
+    three = {name: {"kind": "lexicon"} for name in ("a", "b", "c")}
+    found = list(plan(tmp_path, "fruit", params(tmp_path, items=20, concepts=6, features=three), WANTED))
     assert found[0] == (
         "fruit, scale quick: 20 of 30 root items x 6 of 8 concepts x 1 reply to a prompt (1 role x 1 template x 1"
     )
@@ -130,6 +132,7 @@ def test_what_is_said(tmp_path) -> None:
     assert table[0][1:] == pytest.approx([488, 244, 123, 489, 506], rel=0.02)
     told = " ".join(line.strip() for line in found)
     assert "under instruments.fruit in params.yaml. 30 root items are built" in told
+    assert "has p < 0.05 / 3: Holm's correction over the features that get a verdict" in told
     assert max(map(len, found)) <= 110
 
 
@@ -139,6 +142,7 @@ def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) 
     told = " ".join(line.strip() for line in found)
     assert "5 items of each concept x 3 concepts x 1 reply to a prompt" in told
     assert "as declared, for it is not built yet: there may be fewer; nobody is asked at this scale" in told
+    assert "Its concepts have texts of their own, so that no difference has a verdict" in told
     assert "Below 6 root items nothing is told from chance: no difference can be detected." in told
     assert "How many items of each concept a difference takes" in told
     assert found[found.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts") + 1].split()[0] == "1"

@@ -47,11 +47,11 @@ def test_the_lead_says_what_is_beyond_its_control_and_what_the_design_finds(made
     assert countries.text.replace("\u00a0", " ") == (
         "Measures how a model writes about countries; a higher score is a more favourable text. 6 concepts, 2 models "
         "in 2 roles, 5 features. Beyond control: vader on smollm2 (0.300, control 0.050; most in favour Aurelia, "
-        "least Russia). Of all differences in favour: 3 too little to tell and 1 beyond control. It finds a concept "
-        "that lies 0.11 (vader) and 0.02 (toxicity) from all others in four of five such studies, and smaller ones "
-        "seldom. Of 2 comparisons between roles, 1 in level differ; of 1 comparisons between models, none differs "
-        "(adjusted p below 0.05). In 11 of 12 cells the interval is wider than the disparity itself: 8 replies a "
-        "concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, "
+        "least Russia). Of all differences in favour: 3 too little to tell and 1 beyond control. Such a study "
+        "finds a concept that lies 0.11 (vader) and 0.02 (toxicity) from all others in four of five cases, and smaller "
+        "differences less often. Of 2 comparisons between roles, 1 in level differ; of 1 comparisons between models, "
+        "none differs (adjusted p below 0.05). In 11 of 12 cells the interval is wider than the disparity itself: 8 "
+        "replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, "
         "and not measured at this scale or on this machine: regard."
     )
 

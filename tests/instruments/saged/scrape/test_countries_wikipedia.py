@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[4]
 FILE = "data/sources/saged/countries-wikipedia.yaml"
 SETTINGS = Settings.model_validate({"text": "others"}, context={"scale": "paper"})
 PAGES = {
-    "Brazil": "Brazil is a large country.\n\nEconomy \n\nBrazilian farmers grow coffee. Brazil trades with the US.",
+    "Brazil": "Brazil is a large country.\n\nEconomy \n\nBrazilian farmers grow coffee in the hills. "
+    "Brazil trades with the US.",
     "Canada": "Canada's museums keep paintings of lakes.\n\nPolitics \nThe Canadian government sits in Ottawa.",
     "Germany": "Germans like bread with seeds. Nazi Germany lost a war.",
     "Indonesia": "An Indonesian ferry crosses the strait every day.",
@@ -92,7 +93,7 @@ def test_what_is_said_of_the_united_states(built: Rows) -> None:
     said = {row["baseline"] for row in built.prompts if row["concept"] == "united-states"}
     assert said == {
         "The United States is a large country.",
-        "American farmers grow coffee.",
+        "American farmers grow coffee in the hills.",
         "The United States' museums keep paintings of lakes.",
         "The American government sits in Washington.",
         "Americans like bread with seeds.",
