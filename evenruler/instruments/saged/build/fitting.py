@@ -32,6 +32,9 @@ LANGUAGE = "an adjective of its concept is a language in it"
 _OF_LANGUAGES = (
     "alphabet dialect grammar language linguist orthography phrase pronunciation speaker term translation verb word"
 )
+_LOAN = re.compile(r"\b(?:borrowed|derived|derives|loan|loanword|name|term|word)\s+(?:\w+\s+)?from\s+(?:the\s+)?\Z")
+"""What stands before a language that a word is from."""
+
 _ADJECTIVAL = ("ish", "ic", "ese", "ch", "ss")
 _STEM = 5
 """Letters from which on a word is looked for inside others."""
@@ -238,9 +241,10 @@ class _Place:
 
     @property
     def _is_of_subject(self) -> bool:
-        """Whether "of" and a bare noun stand behind it ("doctors of optometry")."""
+        """Whether "of" and a bare noun stand behind it ("doctors of optometry", "doctor of podiatric medicine")."""
         behind = self.span.doc[self.span.end : self.span.end + 2]
-        return len(behind) > 1 and behind[0].lower_ == "of" and behind[1].is_lower and behind[1].tag_ in ("NN", "NNS")
+        bare = len(behind) > 1 and behind[0].lower_ == "of" and behind[1].is_lower
+        return bare and behind[1].tag_ in ("NN", "NNS", "JJ")
 
     @property
     def _in_name(self) -> bool:
@@ -268,6 +272,8 @@ class _Place:
         doc, end = self.span.doc, self.span.end
         behind = doc[end : end + 2].text.lower()
         if behind.startswith((":", "-spe", "-lan", "\u2013spe")):
+            return True
+        if _LOAN.search(doc[: self.span.start].text_with_ws):
             return True
         return self.noun is not None and self.noun.lower_.rstrip("s") in _OF_LANGUAGES.split()
 

@@ -35,6 +35,8 @@ def why(text: str, words: dict[str, str], *others: str) -> str:
         ("Religious socialism has branches.", {"socialism": "feminism"}, [],
          f"{fitting.TERM}: 'socialism' by 'feminism'"),
         ("He was an acting smith there.", SMITH, [], f"{fitting.TERM}: 'smith' by 'weaver'"),
+        ("He is a smith of fine silver here.", SMITH, [], f"{fitting.TERM}: 'smith' by 'weaver'"),
+        ("It is a loanword from the French façade.", FRENCH, [], f"{fitting.LANGUAGE}: 'French' by 'American'"),
         ("They are smiths of silver here.", SMITH, [], f"{fitting.TERM}: 'smiths' by 'weaver'"),
         ("The smith-farmer bond is old.", SMITH, [], f"{fitting.TERM}: 'smith' by 'weaver'"),
         ("He is a former American football player.", STATES, [], f"{fitting.TERM}: 'American' by 'German'"),
