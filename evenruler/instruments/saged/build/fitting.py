@@ -134,7 +134,8 @@ def _derived(sentence: str, own: Collection[str]) -> str:
     stems = [word.removesuffix("e") for word in long]  # "nursing"
     names = tuple(word for word in own if word.isalpha() and word[0].isupper())
     initials = {"".join(word[0] for word in name.split() if word[0].isupper()) for name in own if " " in name}
-    for word in re.findall(r"(?:[A-Z]\.){2,}|\w+", sentence):
+    words: list[str] = re.findall(r"(?:[A-Z]\.){2,}|\w+", sentence)
+    for word in words:
         if word.casefold() in known:
             continue
         stem = word[:-1] if word[0].isupper() and len(word) > _STEM else ""  # "Christ", "Buddha"
