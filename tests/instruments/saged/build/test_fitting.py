@@ -9,6 +9,7 @@ from evenruler.instruments.saged.declare.replacements import checked
 GERMANY = {"Germany": "the Netherlands", "German": "Dutch", "Germans": "Dutch people"}
 STATES = {"the United States": "Germany", "American": "German", "Americans": "Germans"}
 FRENCH = {"France": "America", "French": "American"}
+IDEOLOGY = {"conservatism": "liberalism", "conservative": "liberal"}
 SMITH = {"smith": "weaver", "engineer": "nurse"}
 
 
@@ -30,6 +31,27 @@ def why(text: str, words: dict[str, str], *others: str) -> str:
         ("Karaite Judaism is old.", {"Judaism": "Islam"}, [], f"{fitting.TERM}: 'Judaism' by 'Islam'"),
         ("Its art was conservative in taste.", {"conservative": "liberal"}, [],
          f"{fitting.LIKENESS}: 'conservative' by 'liberal'"),
+        ("Shia Islam has branches.", {"Islam": "Judaism"}, [], f"{fitting.TERM}: 'Islam' by 'Judaism'"),
+        ("Religious socialism has branches.", {"socialism": "feminism"}, [],
+         f"{fitting.TERM}: 'socialism' by 'feminism'"),
+        ("He was an acting smith there.", SMITH, [], f"{fitting.TERM}: 'smith' by 'weaver'"),
+        ("He is a smith of fine silver here.", SMITH, [], f"{fitting.TERM}: 'smith' by 'weaver'"),
+        ("It is a loanword from the French façade.", FRENCH, [], f"{fitting.LANGUAGE}: 'French' by 'American'"),
+        ("They are smiths of silver here.", SMITH, [], f"{fitting.TERM}: 'smiths' by 'weaver'"),
+        ("The smith-farmer bond is old.", SMITH, [], f"{fitting.TERM}: 'smith' by 'weaver'"),
+        ("He is a former American football player.", STATES, [], f"{fitting.TERM}: 'American' by 'German'"),
+        ("It went into a conservative mix of bonds.", IDEOLOGY, [],
+         f"{fitting.EVERYDAY}: 'conservative' by 'liberal'"),
+        ("He ate a conservative lunch.", IDEOLOGY, [], f"{fitting.EVERYDAY}: 'conservative' by 'liberal'"),
+        ("They won in the United States's Best Dance Crew.", STATES, [], f"{fitting.TITLE}: 'the United States'"),
+        ("Anarchism and Other Essays is a book.", {"anarchism": "feminism"}, [], f"{fitting.TITLE}: 'Anarchism'"),
+        ("He wrote Wool in Germany: A History.", GERMANY, [], f"{fitting.TITLE}: 'Germany'"),
+        ('He wrote "Wool and Germany" there.', GERMANY, [], f"{fitting.TITLE}: 'Germany'"),
+        ("They played the French and Scottish Symphonies.", FRENCH, [], f"{fitting.TITLE}: 'French' by 'American'"),
+        ("He was a smith (faber) of Rome.", SMITH, [], f"{fitting.GLOSS}: 'smith'"),
+        ("Wool left the United States (US) then.", STATES, [], f"{fitting.GLOSS}: 'the United States'"),
+        ("Wool left the United States for a U.S. port.", STATES, [], f"{fitting.DERIVED}: 'U.S.'"),
+        ("Buddhism is what Buddha taught.", {"Buddhism": "Islam"}, [], f"{fitting.DERIVED}: 'Buddha'"),
         ("Nobody met.", SMITH, [], fitting.NOTHING),
         ("Mr. Smith is a smith.", SMITH, [], f"{fitting.DOUBTFUL}: 'Smith'"),
         ("We roasted a turkey in Turkey.", {"Turkey": "France"}, [], f"{fitting.DOUBTFUL}: 'turkey'"),
@@ -57,6 +79,12 @@ def test_a_sentence_that_would_be_nonsense(text: str, words: dict[str, str], oth
         ("A German and French law was signed.", GERMANY),
         ("He lives in the United States, where wool is dear.", STATES),
         ("An old smith and a young engineer came.", SMITH),
+        ("A Paris-based smith came.", SMITH),
+        ("Young Germans came.", {"Germans": "Italians"}),
+        ("Modern socialism is old.", {"socialism": "feminism"}),
+        ("A conservative government met conservative voters.", IDEOLOGY),
+        ("In Germany (1990) wool was dear.", {"Germany": "Italy"}),
+        ('He said "we left Germany for good" and went.', {"Germany": "Italy"}),
     ],
 )
 def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> None:
