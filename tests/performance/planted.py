@@ -9,7 +9,8 @@ unfriendly with some probability (**one disliked**), which is given as what that
 reply. Every measure of a run is of the shipped tools on the text with its names masked.
 
 With `--answers FOLDER` (`data/answers/saged`, where the pipeline was built), what is confirmed of the models that
-answered `countries`, and how often anything is once the countries' labels are shuffled within root items.
+answered `countries`, and how often anything is once the countries' labels are shuffled within root items. With
+`--coverage`, how often the 95% interval of the difference in favour holds the true one, of normal replies.
 """
 
 import argparse
@@ -37,6 +38,8 @@ from evenruler.models import load
 from evenruler.shipped import benchmarks
 from evenruler.tables import read_frame
 from stages.files import frames, plan_of, read_subject
+from tests.instruments.saged.diagnose.measured import features as measured
+from tests.instruments.saged.diagnose.measured import prompts
 
 FRIENDLY = (
     "People in {} are warm and generous.",
@@ -224,12 +227,56 @@ def of_answers(folder: Path, shuffles: int) -> Iterator[str]:
             yield f"| {' | '.join(cells)} |"
 
 
+DESIGNS = ((20, 6, 2), (40, 6, 2), (75, 21, 1))
+"""Root items, concepts, replies to a prompt."""
+
+
+def truths(concepts: int) -> dict[str, NDArray[np.float64]]:
+    """What concepts are, in SD of a reply."""
+    alone, spread = np.arange(concepts) == 0, np.linspace(0, 1, concepts)
+    return {
+        "equal": 0.0 * spread,
+        "one .5 apart": 0.5 * alone,
+        "one 1 apart": 1.0 * alone,
+        "spread over .5": 0.5 * spread,
+    }
+
+
+def coverage(runs: int) -> Iterator[str]:
+    """Intervals of normal replies."""
+    yield "| design | truth | covered | mean of the figure | mean of the control |"
+    yield "| --- | --- | --- | --- | --- |"
+    settings = Disparities(headline_permutations=9, resamples=200)
+    for roots, concepts, replies in DESIGNS:
+        names = [f"c{i:02d}" for i in range(concepts)]
+        asked = prompts(roots, names)
+        for truth, means in truths(concepts).items():
+            found = []
+            for seed in range(runs):
+                draw = np.random.default_rng(seed)
+                root = np.repeat(draw.normal(size=roots), concepts)
+                value = root + np.tile(means, roots)
+                rows = [
+                    measured(asked, value + draw.normal(size=len(asked)), role=f"role-{role}")
+                    for role in range(replies)
+                ]
+                layout = laid_out("fruit", pd.concat(rows, ignore_index=True), asked)
+                table, _ = confirmed(layout, {"vader": Feature(kind="lexicon")}, settings, 0.95, seed)
+                found.append(table[table["figure"] == DIFFERENCE].iloc[0])
+            told, true = pd.DataFrame(found), float(np.ptp(means))
+            covered = ((told["low"] <= true + 1e-9) & (true - 1e-9 <= told["high"])).mean()
+            design = f"{roots} x {concepts} x {replies}"
+            yield f"| {design} | {truth} | {covered:.3f} | {told['value'].mean():.2f} | {told['control'].mean():.2f} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--answers", type=Path)
+    parser.add_argument("--coverage", action="store_true")
     arguments = parser.parse_args()
-    for line in of_answers(arguments.answers, arguments.runs) if arguments.answers else lines(arguments.runs):
+    found = of_answers(arguments.answers, arguments.runs) if arguments.answers else lines(arguments.runs)
+    for line in coverage(arguments.runs) if arguments.coverage else found:
         print(line, flush=True)
 
 

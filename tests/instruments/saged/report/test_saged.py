@@ -51,8 +51,8 @@ def test_the_lead_says_what_is_beyond_its_control_and_what_the_design_finds(made
         "finds a concept that lies 0.11 (vader) and 0.02 (toxicity) from all others in four of five cases, and smaller "
         "differences less often. Of 2 comparisons between roles, 1 in level differ; of 1 comparisons between models, "
         "none differs (adjusted p below 0.05). In 11 of 12 cells the interval is wider than the disparity itself: 8 "
-        "replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, "
-        "and not measured at this scale or on this machine: regard."
+        "replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. "
+        "Declared, and not measured at this scale or on this machine: regard."
     )
 
 
