@@ -22,7 +22,7 @@ import pandas as pd
 from evenruler.declared import Declared
 from evenruler.instruments.saged.ask.extracting import extract
 from evenruler.instruments.saged.ask.measuring import Ask
-from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
 from evenruler.models import load
 from evenruler.models.declared import Catalogue

@@ -29,7 +29,8 @@ from evenruler.declared import Declared
 from evenruler.instruments.saged.ask import ANSWERS, features_of, scores
 from evenruler.instruments.saged.ask.lexicon import compound
 from evenruler.instruments.saged.ask.prompts import asked_prompts
-from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.confirming import DIFFERENCE, confirmed
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.instruments.saged.diagnose.power import power

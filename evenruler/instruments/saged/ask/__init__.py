@@ -12,7 +12,7 @@ from evenruler.instruments.saged.ask.features import Replies, scorer_prompts
 from evenruler.instruments.saged.ask.masking import names_of
 from evenruler.instruments.saged.ask.measuring import NEW_TOKENS, Answered
 from evenruler.instruments.saged.ask.prompts import RESEEDED, asked_again, asked_of
-from evenruler.instruments.saged.declare.settings import OPERATION_OF, Feature
+from evenruler.instruments.saged.declare.features import OPERATION_OF, Feature
 from evenruler.text.refusals import is_empty, is_refusal
 
 __all__ = ["ANSWERS", "RESEEDED", "asked_again", "features_of", "limited", "requests", "scores"]

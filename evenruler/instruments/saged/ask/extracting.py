@@ -16,7 +16,7 @@ from pandas.api.types import union_categoricals
 from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Measure, Replies, opened
 from evenruler.instruments.saged.ask.masking import masked
 from evenruler.instruments.saged.ask.measuring import Models
-from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
+from evenruler.instruments.saged.declare.features import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.progress import note
 from evenruler.tables.schemas import BARE

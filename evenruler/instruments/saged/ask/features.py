@@ -12,7 +12,7 @@ from evenruler.instruments.saged.ask.clusters import cluster, distances, placed,
 from evenruler.instruments.saged.ask.lexicon import compound
 from evenruler.instruments.saged.ask.measuring import Models
 from evenruler.instruments.saged.ask.scorer import asked, parsed
-from evenruler.instruments.saged.declare.settings import SCORED, Feature
+from evenruler.instruments.saged.declare.features import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE

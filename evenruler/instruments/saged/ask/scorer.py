@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from evenruler.instruments.saged.declare.settings import SCORED
+from evenruler.instruments.saged.declare.features import SCORED
 
 NO_NUMBER = "no number in what the scorer said"
 OUTSIDE = "the number of the scorer lies outside its range"

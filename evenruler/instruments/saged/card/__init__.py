@@ -2,8 +2,8 @@
 
 from evenruler.instruments.instrument import Card, Declaration, Plan, Published, Tables
 from evenruler.instruments.saged.declare import Settings, Source, headings
+from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.declare.headings import in_words
-from evenruler.instruments.saged.declare.settings import Feature
 
 __all__ = ["card"]
 

@@ -1,7 +1,7 @@
 """The figures of a domain that people are shown, in words: on a card, and where a model is measured."""
 
 from evenruler.instruments.instrument import Column, Plan
-from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.declare.features import Feature
 
 DIFFERENCE, SMALLEST = "difference in favour", "smallest difference"
 """The figure that has a verdict, and what the design could have found."""

@@ -9,7 +9,8 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import asked_again, features_of
-from evenruler.instruments.saged.declare.settings import Disparities, declared_as
+from evenruler.instruments.saged.declare.features import declared_as
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import between
 from evenruler.instruments.saged.diagnose.comparing import adjusted
 from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose

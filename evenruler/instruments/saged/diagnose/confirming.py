@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.declare.headings import ALL_ROLES, DIFFERENCE, SMALLEST
-from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
+from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats, ratio
 from evenruler.instruments.saged.diagnose.cells import Cells, cells_of
 from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled, shuffled

@@ -10,7 +10,8 @@ import pandas as pd
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import RESEEDED
-from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
 from evenruler.instruments.saged.diagnose.biases import context_bias, tool_bias

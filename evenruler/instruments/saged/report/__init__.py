@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.saged.declare.settings import Settings, declared_as
+from evenruler.instruments.saged.declare.features import declared_as
+from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
 from evenruler.instruments.saged.report.confirmed import between_table, confirmed, confirmed_table

@@ -5,7 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.settings import Settings, declared_as
+from evenruler.instruments.saged.declare.features import declared_as
+from evenruler.instruments.saged.declare.settings import Settings
 
 SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
 CELL = [*SERIES, "statistic"]

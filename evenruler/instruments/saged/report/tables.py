@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from evenruler.instruments.saged.declare.features import declared_as
 from evenruler.instruments.saged.declare.headings import DIFFERENCE, SMALLEST
-from evenruler.instruments.saged.declare.settings import Settings, declared_as
+from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.report.findings import SURE, configuration, metric_in_words, spread_of
 from evenruler.report.page import Cell, Mark, Table
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval

@@ -10,7 +10,7 @@ import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from evenruler.instruments.saged.ask.extracting import Extracted, extract
-from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue

@@ -6,7 +6,7 @@ import pytest
 
 from evenruler.instruments.saged.ask.extracting import extract
 from evenruler.instruments.saged.ask.masking import masked, names_of
-from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.declare.features import Feature
 from tests.instruments.saged.ask.test_extracting import PROMPTS, Doubles, generations, numbers
 
 ROOT = Path(__file__).parents[4]

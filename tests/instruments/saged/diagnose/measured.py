@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
 
 

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.diagnose.between import adjusted, between_models, between_roles, by_prompt, compared
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.measurement.verdicts import holm

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.saged.ask.extracting import extract
-from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.confirming import DIFFERENCE, SMALLEST, confirmed
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.instruments.saged.diagnose.power import smallest_difference

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.saged import report
-from evenruler.instruments.saged.declare.settings import declared_as
+from evenruler.instruments.saged.declare.features import declared_as
 from evenruler.instruments.saged.report.findings import findings
 from evenruler.report import render_page
 from evenruler.report.page import Cell, Section, Table
