@@ -247,7 +247,7 @@ def coverage(runs: int) -> Iterator[str]:
     """Intervals of normal replies."""
     yield "| design | truth | covered | mean of the figure | mean of the control |"
     yield "| --- | --- | --- | --- | --- |"
-    settings = Disparities(headline_permutations=9, resamples=200)
+    settings = Disparities(permutations=9, headline_permutations=9, resamples=200)
     for roots, concepts, replies in DESIGNS:
         names = [f"c{i:02d}" for i in range(concepts)]
         asked = prompts(roots, names)
