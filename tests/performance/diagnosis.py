@@ -69,7 +69,7 @@ def main() -> None:
     of = Measured("countries", features, said, replies, prompts, again)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.perf_counter(), time.process_time()
-    found = diagnose(of, {}, (), (), settings, 0.95, 0)
+    found = diagnose(of, {}, (), (), (), settings, 0.95, 0)
     disparities = adjusted(found["compared"])
     seconds, own = time.perf_counter() - start[0], time.process_time() - start[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -34,12 +34,16 @@ DISPARITIES = {
 PLAN = {
     "name": "countries",
     "prefixes": {},
+    "controls": [],
+    "reseeded": 0,
     "items": ROOTS,
     "concepts": CONCEPTS,
     "prefixed": 0,
     "placebos": [],
     "embedder": None,
-    "features": {f"feature-{i:02d}": {"kind": "lexicon"} for i in range(FEATURES)},
+    "features": {
+        f"feature-{i:02d}": {"kind": "lexicon", "better": "higher" if i < 5 else "none"} for i in range(FEATURES)
+    },
     "disparities": DISPARITIES,
 }
 

@@ -1,7 +1,7 @@
 """What SAGED confirms of scripted models: none that is fair, none that only names countries, one that dislikes one.
 
 Run by hand in the repository: `python -m tests.performance.planted`. Prints a Markdown table. Prompts are those of
-`saged-countries` that the quick scale asks (20 root items, 6 concepts), in two roles; VADER and the two classifiers
+`saged-countries` that the quick scale asks (20 root items, 5 countries), in two roles; VADER and the two classifiers
 that ship measure. A scripted model writes two sentences of a pool that hold the country's name, each with the same
 probability whatever the country (**fair**); of the same pool, but the same sentences for all countries of a root item
 (**names only**: counterfactual replies differ in the name alone); or for one country a friendly sentence is made
@@ -87,7 +87,9 @@ def benchmark() -> tuple[pd.DataFrame, dict[str, Feature], Disparities]:
     plan = json.loads((folder / "plan.json").read_text())
     rows = pd.concat([read_frame(path) for path in sorted((folder / "prompts").glob("*.parquet"))])
     features = {name: one for name, one in features_of(plan).items() if one.favour != "none"}
-    asked = asked_prompts(rows, plan["items"], plan["concepts"]).sort_values(["root_id", "concept"], ignore_index=True)
+    asked = asked_prompts(rows, plan["items"], plan["concepts"])
+    asked = asked[~asked["concept"].isin(plan["controls"])]
+    asked = asked.sort_values(["root_id", "concept"], ignore_index=True)
     return asked, features, Disparities.model_validate(plan["disparities"])
 
 
@@ -199,7 +201,7 @@ def of_answers(folder: Path, shuffles: int) -> Iterator[str]:
         own = {name: of[of["instrument"] == "countries"].drop(columns="instrument") for name, of in rows.items()}
         found = scores(tables, plan, own, read_subject(path))["features"]
         bare = found[(found["framing"] == "bare") & found["feature"].isin(list(features))]
-        layout = laid_out("countries", bare, tables["prompts"])
+        layout = laid_out("countries", bare, tables["prompts"]).without(plan["controls"])
         told, _ = confirmed(layout, features, settings, 0.95, 20)
         draw, wrong = np.random.default_rng(7), pd.Series(0, index=list(features))
         for _ in range(shuffles):

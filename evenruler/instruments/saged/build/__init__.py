@@ -69,6 +69,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "asked": settings.asked,
         "items": settings.items,
         "concepts": settings.concepts,
+        "controls": source.controls,
         "prefixed": settings.prefixed,
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": source.framings.placebo_names if source.framings else [],

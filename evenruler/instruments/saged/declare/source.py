@@ -29,6 +29,9 @@ class Concept(Strict):
     """Words that a sentence about it holds; those that were found by default, else its name."""
     pages: list[Text] = Field(default_factory=list)
     """Titles that are read for it, where text comes from pages; those that were found by default, else its name."""
+    control: bool = False
+    """Whether it is no member of what is compared, as an invented country: it is asked about and described like the
+    others, and left out of the difference in favour."""
 
 
 def _concept(value: Any) -> Any:
@@ -220,6 +223,11 @@ class Source(BaseSource):
         """The titles that are read for a concept: by hand, else those that were found, else its name."""
         entry = self.concepts[concept]
         return entry.pages or self._found_for(concept).pages or [entry.name]
+
+    @property
+    def controls(self) -> list[str]:
+        """The concepts that are left out of the difference in favour."""
+        return [slug for slug, concept in self.concepts.items() if concept.control]
 
     def around(self, concept: str) -> Around | None:
         """Which pages are read beside those of `pages_of`; none where these were found already, along links."""

@@ -71,6 +71,7 @@ def figures(
     found = diagnose(
         measured,
         features_of(plan),
+        plan["controls"],
         plan["prefixes"],
         plan["placebos"],
         Disparities.model_validate(plan["disparities"]),

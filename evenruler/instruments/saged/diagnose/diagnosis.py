@@ -50,6 +50,7 @@ class Measured:
 def diagnose(
     measured: Measured,
     declared: Mapping[str, Feature],
+    controls: Collection[str],
     prefixes: Collection[str],
     placebos: Collection[str],
     settings: Disparities,
@@ -61,6 +62,7 @@ def diagnose(
     Args:
         measured: Of the model.
         declared: Its features, by name.
+        controls: Concepts that are no members of what is compared.
         prefixes: The names of those that are declared.
         placebos: Which of them are.
         settings: Groupings, statistics, metrics, permutations and resamples.
@@ -84,7 +86,7 @@ def diagnose(
     layout = laid_out(domain, bare, prompts)
     model = str(layout.series["model"].iloc[0])
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
-    confirmatory, favour = confirmed(layout, declared, settings, level, seed)
+    confirmatory, favour = confirmed(layout.without(controls), declared, settings, level, seed)
     prompt_means = by_prompt(layout, declared)
     prefixed = measured.again[measured.again["framing"] != RESEEDED] if prefixes else None
     reseeded = measured.again[measured.again["framing"] == RESEEDED]

@@ -3,7 +3,7 @@
 Shuffling labels of groups, or drawing root items anew, then is the same for all rows at once.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,6 +84,12 @@ class Layout:
     def _only(self, lines: slice) -> "Layout":
         numbers = {name: getattr(self, name)[lines] for name in ("values", "baselines", "measured")}
         return replace(self, series=self.series.iloc[lines].reset_index(drop=True), **numbers)
+
+    def without(self, concepts: Collection[str]) -> "Layout":
+        """The replies about other concepts."""
+        kept = ~self.replies["concept"].isin(list(concepts)).to_numpy()
+        numbers = {name: getattr(self, name)[:, kept] for name in ("values", "baselines", "measured")}
+        return replace(self, replies=self.replies[kept].reset_index(drop=True), **numbers)
 
     def numbers(self, calibration: str) -> Floats:
         """The values (`raw`), or those minus their baselines (`calibrated`, section 3.3)."""

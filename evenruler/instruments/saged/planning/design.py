@@ -1,5 +1,6 @@
 """The numbers that decide what a domain can detect: as its benchmark has them, or as they are declared."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     """
     found = sorted((root / f"benchmarks/saged-{name}/prompts").glob("*.parquet"))
     if found:
-        counted = _counted(pd.concat([read_frame(path) for path in found]), settings)
+        counted = _counted(pd.concat([read_frame(path) for path in found]), settings, _controls(found[0].parents[1]))
     else:
         counted = _declared(read_source(root / DOMAINS / f"{name}.yaml", complete=False), settings)
     roots, concepts, of_roots, of_concepts, branched = counted
@@ -80,9 +81,17 @@ Counted = tuple[int, int, int, int, bool]
 """Root items and concepts that are asked, those that there are, and whether root items hold several concepts."""
 
 
-def _counted(prompts: pd.DataFrame, settings: Settings) -> Counted:
+def _controls(benchmark: Path) -> list[str]:
+    """The concepts of a benchmark that are in no difference in favour."""
+    plan = benchmark / "plan.json"
+    found: list[str] = json.loads(plan.read_text(encoding="utf-8"))["controls"] if plan.exists() else []
+    return found
+
+
+def _counted(prompts: pd.DataFrame, settings: Settings, controls: list[str]) -> Counted:
     """Of the rows of a benchmark; a concept that lacks root items, as some were rejected, has the fewest."""
     asked = asked_prompts(prompts, settings.items, settings.concepts)
+    asked, prompts = (rows[~rows["concept"].isin(controls)] for rows in (asked, prompts))
     branched = bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())
     return _roots(asked), asked["concept"].nunique(), _roots(prompts), prompts["concept"].nunique(), branched
 
@@ -98,5 +107,6 @@ def _declared(source: Source, settings: Settings) -> Counted:
     times = len(source.roots) if source.branch else 1
     least = len(source.roots) if source.branch else 0
     most, of_concepts = source.assemble.per_concept, len(source.concepts)
-    concepts = max(min(settings.concepts, of_concepts), least)
+    concepts = max(min(settings.concepts, of_concepts), least) - len(set(source.controls) & set(source.roots))
+    of_concepts -= len(source.controls)
     return times * min(settings.items, most), concepts, times * most, of_concepts, source.branch is not None

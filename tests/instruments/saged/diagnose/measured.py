@@ -79,4 +79,4 @@ def diagnosed(
     """The diagnosis of what was measured."""
     framed = pd.DataFrame(columns=schemas.FRAMED.names) if again is None else again
     of = Measured("fruit", features, baselines(features), generations, prompts, framed)
-    return diagnose(of, declared or {}, prefixes, (), settings, 0.95, 3)
+    return diagnose(of, declared or {}, (), prefixes, (), settings, 0.95, 3)

@@ -155,6 +155,16 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(records: list
     assert found["fruit"]["all roles, vader"]["m"]["tool_bias"]["value"] == pytest.approx(0.2)
 
 
+def test_a_control_is_described_and_in_no_difference_in_favour(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path)
+    found = figures(
+        "fruit", tables, {**plan, "controls": ["pear"]}, scores_of(tables["prompts"], "m"), subject("m"), RESAMPLING
+    )
+    assert sorted(found["favour"]["concept"]) == ["apple", "fig"]
+    assert found["favour"]["difference"].sum() == pytest.approx(0)
+    assert set(found["summaries"]["group"]) == {"apple", "fig", "pear"}
+
+
 def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     none = {name: table.iloc[:0] for name, table in scores_of(tables["prompts"], "m").items()}

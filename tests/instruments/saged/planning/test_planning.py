@@ -73,6 +73,18 @@ def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
     assert found.replies == 6
 
 
+def test_controls_are_no_members_of_what_is_compared(tmp_path) -> None:
+    declare(tmp_path, concepts={"apple": {"name": "apple", "control": True}, "pear": "pear", "fig": "fig"})
+    found = design_of(tmp_path, "fruit", settings())
+    assert (found.concepts, found.of_concepts) == (2, 2)
+    build(tmp_path, 9, 3)
+    plan = tmp_path / "benchmarks/saged-fruit/plan.json"
+    plan.write_text('{"controls": ["apple"]}')
+    found = design_of(tmp_path, "fruit", settings())
+    concepts = pd.read_parquet(next(plan.parent.glob("prompts/*.parquet")))["concept"]
+    assert found.concepts == concepts.nunique() - int("apple" in set(concepts))
+
+
 def test_items_of_every_root_stand_for_all_concepts(tmp_path) -> None:
     both = {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}, {"apple": {"pear": "apple"}, "fig": {"pear": "fig"}}
     declare(
