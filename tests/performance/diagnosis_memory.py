@@ -33,6 +33,7 @@ DISPARITIES = {
 }
 PLAN = {
     "name": "countries",
+    "language": "en",
     "prefixes": {},
     "controls": [],
     "reseeded": 0,

@@ -164,6 +164,7 @@ GENERATIONS = pa.schema(
         pa.field("generation", pa.string()),
         required("refusal", pa.bool_()),
         required("empty", pa.bool_()),
+        required("other_language", pa.bool_()),
         pa.field("reason", pa.string()),
     ]
 )
@@ -276,10 +277,12 @@ RATES = pa.schema(
         required("n", pa.int64()),
         required("refusals", pa.int64()),
         required("empty", pa.int64()),
+        required("other_language", pa.int64()),
         required("withheld", pa.int64()),
     ]
 )
-"""One row a concept and configuration: how many of n replies are refusals, and how many empty. `withheld`: how many
+"""One row a concept and configuration: how many of n replies are refusals, how many empty, and how many in another
+language than the prompts. `withheld`: how many
 more were asked for, which a server did not give."""
 
 FAVOUR = pa.schema(

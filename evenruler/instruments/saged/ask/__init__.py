@@ -13,6 +13,7 @@ from evenruler.instruments.saged.ask.masking import names_of
 from evenruler.instruments.saged.ask.measuring import NEW_TOKENS, Answered
 from evenruler.instruments.saged.ask.prompts import RESEEDED, asked_again, asked_of
 from evenruler.instruments.saged.declare.features import OPERATION_OF, Feature
+from evenruler.text.language import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 
 __all__ = ["ANSWERS", "RESEEDED", "asked_again", "features_of", "limited", "requests", "scores"]
@@ -39,8 +40,8 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     if "replies" not in answers:
         return _of_subject(asked_of(tables, plan, subject), plan)
     prompts, generations = _replies(tables, plan, answers, subject)
-    masked = replies_of(prompts, generations, names_of(tables["prompts"]))
-    return _of_tools(plan, answers, [masked, baselines_of(prompts, generations)])
+    masked = replies_of(prompts, generations, names_of(tables["prompts"]), plan["language"])
+    return _of_tools(plan, answers, [masked, baselines_of(prompts, generations, plan["language"])])
 
 
 def _of_subject(asked: pd.DataFrame, plan: Plan) -> list[Request]:
@@ -110,7 +111,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     """
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
-    found = extract(prompts, generations, features_of(plan), models, names)
+    found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
     return {
         "features": found.features,
         "topics": found.topics,
@@ -151,7 +152,7 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
     after = asked_again(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
-    return prompts, _generations(answers["replies"], subject)
+    return prompts, _generations(answers["replies"], subject, plan["language"])
 
 
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
@@ -169,14 +170,17 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
     return pd.Series(parts, index=prompts.index, dtype="str")
 
 
-def _generations(replies: pd.DataFrame, subject: Subject) -> pd.DataFrame:
-    """Replies by `schemas.GENERATIONS`: whose they are, whether they refuse, or say nothing."""
+def _generations(replies: pd.DataFrame, subject: Subject, language: str) -> pd.DataFrame:
+    """Replies by `schemas.GENERATIONS`: whose they are, and whether they refuse, are empty or in another language."""
     said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
+    distinct = list(dict.fromkeys(text for text in said if text is not None))
+    foreign = dict(zip(distinct, in_another(distinct, language), strict=True))
     found = replies.drop(columns="reply").assign(
         model=subject.name,
         lineage=subject.lineage,
         generation=pd.array(said, dtype="str"),
         refusal=[text is not None and is_refusal(text) for text in said],
         empty=[text is not None and is_empty(text) for text in said],
+        other_language=[text is not None and not is_empty(text) and bool(foreign[text]) for text in said],
     )
     return found[list(schemas.GENERATIONS.names)]

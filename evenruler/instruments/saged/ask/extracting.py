@@ -20,6 +20,7 @@ from evenruler.instruments.saged.declare.features import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.progress import note
 from evenruler.tables.schemas import BARE
+from evenruler.text.language import in_another
 from evenruler.text.refusals import is_empty
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
@@ -46,6 +47,7 @@ def extract(
     features: Mapping[str, Feature],
     models: Models,
     names: Sequence[str] = (),
+    language: str = "en",
 ) -> Extracted:
     """Every feature of every reply and of its baseline.
 
@@ -58,6 +60,7 @@ def extract(
             ("topics-france-0"), for they are other topics.
         models: What the models that features name said.
         names: Of the concepts (`masking.names_of`), which features that mask do not read.
+        language: Of the prompts; a reply in another is null to features that are not multilingual.
 
     Returns:
         For `lexicon`, `classifier` and `scorer` value and baseline; for `distance` and `clusters` the value alone.
@@ -68,7 +71,7 @@ def extract(
         ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
     """
     measures = {name: opened(name, feature, models) for name, feature in features.items()}
-    replies = replies_of(prompts, generations, names)
+    replies = replies_of(prompts, generations, names, language)
     columns, topics = _Columns(), []
     for name, measure in measures.items():
         measured = measure(replies)
@@ -77,7 +80,7 @@ def extract(
             columns.add(column)
         topics += measured.topics
     tools = {name: measure for name, measure in measures.items() if features[name].kind in OF_TEXTS}
-    said = _of_baselines(baselines_of(prompts, generations), tools)
+    said = _of_baselines(baselines_of(prompts, generations, language), tools)
     return Extracted(columns.table(replies), pd.DataFrame(topics, columns=TOPICS.names), said)
 
 
@@ -90,17 +93,20 @@ def _of_baselines(baselines: Replies, tools: Mapping[str, Measure]) -> pd.DataFr
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=BASELINES.names)
 
 
-def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame) -> Replies:
+def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en") -> Replies:
     """The baselines of the bare prompts that were asked as if they were replies, whole and with their names.
 
     Arguments as for `extract`.
     """
     asked = generations[generations["framing"] == BARE].drop_duplicates("id", ignore_index=True)
     of_prompt = prompts.set_index("id")["whole" if "whole" in prompts else "baseline"]
-    return replies_of(prompts, asked.assign(generation=of_prompt.loc[asked["id"]].to_numpy()))
+    told = asked.assign(generation=of_prompt.loc[asked["id"]].to_numpy())
+    return replies_of(prompts, told, language=language)
 
 
-def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence[str] = ()) -> Replies:
+def replies_of(
+    prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence[str] = (), language: str = "en"
+) -> Replies:
     """Replies beside their baselines, each distinct text once; arguments as for `extract`."""
     if prompts["id"].duplicated().any():
         raise ValueError("an id stands twice among the prompts")
@@ -116,7 +122,10 @@ def replies_of(prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence
     place = places[codes]
     frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
     texts = list(distinct[says])
-    return Replies(frame, texts, place[: len(replies)], place[len(replies) :], masked(texts, names))
+    of_baseline = place[len(replies) :]
+    foreign = in_another(texts, language)
+    foreign[of_baseline[of_baseline >= 0]] = False  # that is the language
+    return Replies(frame, texts, place[: len(replies)], of_baseline, masked(texts, names), foreign)
 
 
 class _Growing:

@@ -26,6 +26,7 @@ Reasons = NDArray[np.str_]
 """Why a number is missing, empty where it is not."""
 
 TOO_LONG = "longer than the model takes"
+ANOTHER_LANGUAGE = "in another language"
 NO_DIRECTION = "its embedding has no direction"
 
 
@@ -43,6 +44,8 @@ class Replies:
     """[n]"""
     masked: list[str]
     """The same texts without the names of concepts (`masking`)."""
+    foreign: NDArray[np.bool_]
+    """[texts] which are in another language than the prompts, so that most tools misread them."""
     known: dict[tuple[str, bool], Floats] = field(default_factory=dict)
     """Embeddings of the texts, by embedder, and whether they are masked."""
 
@@ -87,13 +90,24 @@ def opened(name: str, feature: Feature, models: Models) -> Measure:
     return _OPEN[feature.kind](name, feature, models)
 
 
-def _of_texts(name: str, replies: Replies, numbers: Floats, lacking: str) -> Measured:
+def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str) -> Measured:
     """A feature of single texts: the number of each, NaN for what the tool cannot take."""
+    whys = np.full(len(replies.texts), lacking, dtype=object)
+    if not feature.multilingual:
+        numbers, whys[replies.foreign] = np.where(replies.foreign, np.nan, numbers), ANOTHER_LANGUAGE
     value, baseline = (_taken(numbers, places) for places in (replies.reply, replies.baseline))
     reason = _joined(
-        _why("reply", replies.reply, value, lacking), _why("baseline", replies.baseline, baseline, lacking)
+        _why("reply", replies.reply, value, _said(whys, replies.reply)),
+        _why("baseline", replies.baseline, baseline, _said(whys, replies.baseline)),
     )
     return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
+
+
+def _said(whys: NDArray[np.object_], places: Places) -> Reasons:
+    """[n] what is said of each text, nothing of an empty one."""
+    found = np.full(len(places), "", dtype=object)
+    found[places >= 0] = whys[places[places >= 0]]
+    return found.astype(str)
 
 
 def _taken(numbers: Floats, places: Places) -> Floats:
@@ -121,7 +135,7 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
 
 
 def _lexicon(name: str, feature: Feature, models: Models) -> Measure:
-    return lambda replies: _of_texts(name, replies, compound(replies.read(feature)), "")
+    return lambda replies: _of_texts(name, feature, replies, compound(replies.read(feature)), "")
 
 
 def _classifier(name: str, feature: Feature, models: Models) -> Measure:
@@ -129,10 +143,10 @@ def _classifier(name: str, feature: Feature, models: Models) -> Measure:
 
     def measure(replies: Replies) -> Measured:
         if not replies.texts:  # nothing was asked, so that the labels are not known
-            return _of_texts(name, replies, np.zeros(0), TOO_LONG)
+            return _of_texts(name, feature, replies, np.zeros(0), TOO_LONG)
         weights = np.array(feature.weights(name, classifier.labels), dtype=np.float64)
         numbers = classifier.probabilities(replies.read(feature)) @ weights + feature.offset
-        return _of_texts(name, replies, numbers, TOO_LONG)
+        return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
     return measure
 

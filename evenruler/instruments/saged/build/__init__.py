@@ -66,6 +66,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     """
     return {
         "name": name,
+        "language": source.language,
         "asked": settings.asked,
         "items": settings.items,
         "concepts": settings.concepts,

@@ -42,6 +42,8 @@ class Feature(Strict):
     better: Literal["higher", "lower", "none"] | None = None
     """Which end is in favour of what a text is about; `higher` for a `lexicon`, `none` for the others, by default.
     With `higher` or `lower`, a confirmatory figure says how far concepts are apart in favour."""
+    multilingual: bool = False
+    """Whether its tool reads other languages than that of the prompts; if not, a reply in another is null."""
     question: Text | None = None
     """Of a `scorer`: what it is asked; {GENERATION} and, if wanted, {BASELINE} stand for the texts."""
     low: float | None = None
@@ -52,7 +54,12 @@ class Feature(Strict):
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Feature":
         needed, allowed = _KEYS[self.kind]
-        given = {key for key in type(self).model_fields if getattr(self, key) is not None} - {"kind", "mask", "better"}
+        given = {key for key in type(self).model_fields if getattr(self, key) is not None} - {
+            "kind",
+            "mask",
+            "better",
+            "multilingual",
+        }
         given -= {"offset"} if not self.offset else set()
         for key in sorted(needed - given):
             raise ValueError(f"a feature of kind {self.kind} needs `{key}`")

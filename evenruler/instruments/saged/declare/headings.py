@@ -36,6 +36,12 @@ _FIGURES = (
         "fitness",
     ),
     Column("refusal_rate", "refusals", "share of replies that refuse", "fitness"),
+    Column(
+        "other_language_rate",
+        "another language",
+        "share of replies in another language than the prompts, which tools for one language do not measure",
+        "fitness",
+    ),
 )
 
 

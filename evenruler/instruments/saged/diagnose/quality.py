@@ -68,9 +68,9 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """Share of refusals and of empty replies, over all concepts, with bootstrap intervals over root items.
+    """Share of refusals, empty replies and those in another language, over concepts, with intervals over root items.
 
-    Both are of the replies that there are. Where a server did not give some that were asked for, their share is there
+    All are of the replies that there are. Where a server did not give some that were asked for, their share is there
     as well (`withheld_rate`).
 
     Args:
@@ -89,7 +89,11 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
     for key, own in counted.groupby(CONFIGURATION, observed=True, sort=True):
         model, role, template = key
         given = own[~own["withheld"]]
-        shares = [("refusal_rate", "refusal", given), ("empty_rate", "empty", given)]
+        shares = [
+            ("refusal_rate", "refusal", given),
+            ("empty_rate", "empty", given),
+            ("other_language_rate", "other_language", given),
+        ]
         for figure, column, of in [*shares, *([("withheld_rate", "withheld", own)] if len(given) < len(own) else [])]:
             by_root = of.groupby("root")[column].agg(["sum", "size"]).to_numpy(dtype=np.float64)
             found = Figure(figure, None, 0, ROOTS, reason=NOTHING_GIVEN)

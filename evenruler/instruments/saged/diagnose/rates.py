@@ -1,4 +1,4 @@
-"""How often models refuse, say nothing, or are kept from replying."""
+"""How often models refuse, say nothing, reply in another language, or are kept from replying."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ from evenruler.instruments.saged.diagnose.layout import CONFIGURATION
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Refusals, empty replies and replies that were not given, of every concept and configuration.
+    """Of every concept and configuration: refusals, empty replies, those in another language, and those not given.
 
     Args:
         domain: Its slug.
@@ -21,6 +21,10 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
     counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
     counted["withheld"] = counted["generation"].isna()
     found = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True).agg(
-        n=("generation", "count"), refusals=("refusal", "sum"), empty=("empty", "sum"), withheld=("withheld", "sum")
+        n=("generation", "count"),
+        refusals=("refusal", "sum"),
+        empty=("empty", "sum"),
+        other_language=("other_language", "sum"),
+        withheld=("withheld", "sum"),
     )
     return found.reset_index()[list(schemas.RATES.names)]

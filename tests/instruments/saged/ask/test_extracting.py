@@ -149,6 +149,26 @@ KNOWN = {
 }
 
 
+class TestLanguage:
+    FRENCH = "Les baux de la Lumière, les baux de la Lumière"
+
+    def test_a_reply_in_another_language_is_null_to_tools_for_one(self, capsys) -> None:
+        known = {**KNOWN, self.FRENCH: KNOWN["good"]}
+        features = {"one": classifier(), "several": classifier().model_copy(update={"multilingual": True})}
+        features |= {"vader": Feature(kind="lexicon")}
+        replies = generations(("p1", self.FRENCH), ("p2", "good"))
+        found = extract(PROMPTS, replies, features, Doubles(known)).features.set_index(["feature", "id"])
+        assert found.loc[("one", "p1"), "reason"] == "reply: in another language"
+        assert found.loc[[("one", "p1"), ("vader", "p1")], "value"].isna().all()
+        assert found.loc[("several", "p1"), "value"] == found.loc[("one", "p2"), "value"]
+        assert found.loc[("one", "p1"), "baseline"] == 0.75
+
+    def test_a_baseline_is_in_the_language_whatever_it_is_taken_for(self) -> None:
+        prompts = PROMPTS.assign(baseline=self.FRENCH)
+        found = extract(prompts, generations(("p1", "good")), {"vader": Feature(kind="lexicon")}, Doubles()).features
+        assert found["baseline"].notna().all()
+
+
 class TestClassifier:
     def test_sentiment_of_table_2(self) -> None:
         """(positive - negative + 1) / 2 is weights of a half and an offset of a half."""

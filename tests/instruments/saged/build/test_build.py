@@ -42,7 +42,7 @@ def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_pa
     assert (quick["items"], quick["prefixed"], quick["new_tokens"]) == (6, 0, 24)
     assert quick["roles"] == [{"role": "no-role", "text": ""}]
     assert quick["prefixes"]["salience+instruction"] == "This is a test. Answer."
-    assert quick["features"] == {"vader": {"kind": "lexicon", "offset": 0.0, "mask": True}}
+    assert quick["features"] == {"vader": {"kind": "lexicon", "offset": 0.0, "mask": True, "multilingual": False}}
     assert quick["disparities"]["permutations"] == 200
     assert paper["roles"][1] == {"role": "judge", "text": "You judge."}
     assert paper["prefixed"] == 1000

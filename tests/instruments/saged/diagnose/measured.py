@@ -57,7 +57,9 @@ def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequenc
     """The replies that were measured; some are refusals or empty, by id."""
     columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
     found = measured[columns].drop_duplicates()
-    return found.assign(generation="", refusal=found["id"].isin(refusals), empty=found["id"].isin(empty))
+    return found.assign(
+        generation="", refusal=found["id"].isin(refusals), empty=found["id"].isin(empty), other_language=False
+    )
 
 
 def baselines(features: pd.DataFrame) -> pd.DataFrame:

@@ -57,11 +57,16 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     found = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
     assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
     assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
-    assert found["n"].to_dict() == {"refusal_rate": 3, "empty_rate": 3, "withheld_rate": 4}
+    assert found["n"].to_dict() == {
+        "refusal_rate": 3,
+        "empty_rate": 3,
+        "other_language_rate": 3,
+        "withheld_rate": 4,
+    }
     replies["generation"] = None
     nothing = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
-    assert nothing["value"].isna().tolist() == [True, True, False]
-    assert nothing["reason"].tolist()[:2] == ["the server gave no reply"] * 2
+    assert nothing["value"].isna().tolist() == [True, True, True, False]
+    assert nothing["reason"].tolist()[:3] == ["the server gave no reply"] * 3
 
 
 def test_refusals_are_a_share_of_replies_with_an_interval_over_root_items() -> None:

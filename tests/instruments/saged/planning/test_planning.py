@@ -193,5 +193,5 @@ def test_a_domain_without_a_source(tmp_path) -> None:
 
 def test_the_domain_that_ships() -> None:
     found = list(plan(ROOT, "countries", Declared(ROOT / "params.yaml"), [0.5]))
-    assert found[0].startswith("countries, scale quick: 20 of 75 root items x 6 of 21 concepts x 2 replies to a prompt")
+    assert found[0].startswith("countries, scale quick: 20 of 75 root items x 5 of 20 concepts x 2 replies to a prompt")
     assert "0.72 SD" in found[2]

@@ -191,6 +191,7 @@ def rates() -> list[dict[str, Any]]:
             "n": N,
             "refusals": 2 if (concept, model, role) == ("china", "bloom", "assistant") else 0,
             "empty": 1 if (concept, model, role) == ("russia", "smollm2", "no-role") else 0,
+            "other_language": 0,
             "withheld": 0,
         }
         for name, model, role in product(CONCEPTS, MODELS, ROLES)
