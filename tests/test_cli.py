@@ -206,7 +206,7 @@ def test_a_domain_is_planned_for_differences_that_are_asked_for(monkeypatch, cap
     status, out, err = run(monkeypatch, capsys, "plan", "countries", "--difference", "0.5", "--difference", "1")
     assert (status, err) == (0, "")
     head, half, one, end = out.splitlines()[6:10]
-    assert head == "    SD  2 replies  4 replies  8 replies  3 concepts  12 concepts"
+    assert head == "    SD  2 replies  4 replies  8 replies  2 concepts  10 concepts"
     assert (half.split()[:2], one.split()[:2], end) == (["0.5", "41"], ["1", "12"], "")
 
 

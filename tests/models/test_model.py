@@ -42,5 +42,5 @@ class TestSampling:
         assert model.sampling(5) == Sampling(5, temperature=0.2, top_p=0.8, top_k=7)
 
     def test_a_packaged_model(self, smollm2) -> None:
-        """Its files say nothing of sampling; 50 for top_k is what transformers would add."""
-        assert smollm2.sampling(50) == Sampling(50)
+        """Its files say nothing of sampling (50 for top_k is what transformers would add), its entry does."""
+        assert smollm2.sampling(50) == Sampling(50, temperature=0.3, top_p=0.9)
