@@ -39,6 +39,7 @@ def main(name: str) -> None:
             parameters=card.parameters,
             plan=plan,
             quality=_qualities(card.quality),
+            listed=_qualities(card.listed),
             quality_of_any=_qualities(card.quality_of_any),
             compared=_qualities(card.compared),
             evidence=evidence["figures"],

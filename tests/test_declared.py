@@ -85,7 +85,7 @@ class TestSettings:
             (
                 ("mass: first_token", "mass: tokens"),
                 "theirs",
-                "families.framing.mass: found 'tokens': input should be 'words' or 'first_token'; mend it",
+                "families.framing.mass: found 'tokens': input should be 'words', 'forms' or 'first_token'; mend it",
             ),
             (
                 ("paper: 20}, seed: 9", "paper: 20}, sed: 9"),

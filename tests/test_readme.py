@@ -66,7 +66,8 @@ def test_its_questionnaire_passes_the_checks(tmp_path: Path) -> None:
 
 def test_its_contrast_passes_the_checks(tmp_path: Path) -> None:
     source = loaded(tmp_path, "Age in hobbies", "framing")
-    assert list(source.tasks["completion"].cells) == ["- -", "+ -", "- +"]
+    assert list(source.tasks["completion"].cells) == ["bare", "salience", "instruction"]
+    assert source.tasks["completion"].placebos["salience"].texts[2] == "weather"
 
 
 def test_its_domain_passes_the_checks(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def measure(
     quick: Annotated[bool, typer.Option("--quick", help="Ask nothing after prefixes.")] = False,
     name: Annotated[str | None, typer.Option(help="What to call the model.")] = None,
     kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="causal, masked, nli; of an endpoint chat or completions.")
+        str | None,
+        typer.Option(metavar="KIND", help="causal, seq2seq, masked, nli; of an endpoint chat or completions."),
     ] = None,
     dtype: Annotated[str, typer.Option(metavar="float32|bfloat16", help="What a GPU computes in.")] = "float32",
 ) -> None:

@@ -28,6 +28,7 @@ KINDS: Final[dict[str, Kind]] = {
     "LMHeadModel": "causal",
     "ForMaskedLM": "masked",
     "ForSequenceClassification": "nli",
+    "ForConditionalGeneration": "seq2seq",
 }
 """By how the class in a configuration is called."""
 
@@ -161,9 +162,11 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     classes = config.get("architectures") or ["no class"]
     found = next((kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None)
     labels = sorted(str(label).lower() for label in (config.get("id2label") or {}).values())
+    if found == "seq2seq" and not config.get("is_encoder_decoder"):
+        found = None  # a model of pictures and text is called so, too
     if found is None or (found == "nli" and labels != sorted(NLI_LABELS)):
         what = f"its configuration says {classes[0]}" + (f" with labels {', '.join(labels)}" if found else "")
-        remedy = "give --kind causal, masked or nli if it is one"
+        remedy = "give --kind causal, seq2seq, masked or nli if it is one"
         raise UserError(f"{what}, which is nothing that can be asked", where=where, remedy=remedy)
     return found
 

@@ -5,7 +5,7 @@ What a request takes and what its answers are, by operation; of n rows each:
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
 | `loglikelihood` | `text`, maybe `before` | | `nats`, `tokens` |
-| `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `first_nats`, `first_token` |
+| `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
 | `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply`, `reason` |
 | `entail` | `premise`, `hypothesis`, maybe `before` | | `entailment`, `neutral`, `contradiction` |
 | `in_place` | `before`, `word`, `after` | | `nats`, a token |

@@ -350,6 +350,8 @@ class Card:
     """Of each model."""
     compared: Sequence[Column] = ()
     """Of those, what is shown of a part beside others."""
+    listed: Sequence[Column] = ()
+    """Of each model, a row each below the table of `quality`."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What the rows were built with, for the manifest."""
     quality_of_any: Sequence[Column] = ()

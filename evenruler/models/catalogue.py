@@ -88,6 +88,10 @@ def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, ad
         from evenruler.models.backends.causal import Causal
 
         return Causal(name, folder, on, dtype)
+    if kind == "seq2seq":
+        from evenruler.models.backends.seq2seq import Seq2Seq
+
+        return Seq2Seq(name, folder, on, dtype)
     if kind == "masked":
         from evenruler.models.backends.masked import Masked
 

@@ -1,6 +1,6 @@
 """The catalogue of models: `models` and `training` in `params.yaml`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
@@ -49,6 +49,28 @@ class Catalogue(Strict):
             name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
             for name, entry in entries.items()
         }
+
+    def to_be_given(self, models: Iterable[str]) -> str:
+        """What to do before some models can be had: those on the Hub, or made of such, whose commit is to be given.
+
+        Returns:
+            A line that names them with their pages; empty where every commit is given.
+        """
+        lacking = [name for name in dict.fromkeys(map(self._files_of, models)) if self.models[name].lacks_commit]
+        if not lacking:
+            return ""
+        pages = [
+            f"{name} (https://huggingface.co/{self.models[name].locations[0][1]}/commits/main)" for name in lacking
+        ]
+        what = f"the commit of {', '.join(pages)} is to be given"
+        more = f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
+        return f"{what}; look it up there, and write its 40 hex digits as the `revision` of {lacking[0]}{more}"
+
+    def _files_of(self, model: str) -> str:
+        """The model whose files are needed: itself, or that which an untrained one is made of."""
+        while self.models[model].scheme == "untrained":
+            model = self.models[model].locations[0][1]
+        return model
 
     def lineage(self, model: str) -> str:
         """The name that a model shares with those of the same weights."""

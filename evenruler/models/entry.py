@@ -49,7 +49,8 @@ class ModelEntry(Strict):
     """A model of the catalogue."""
 
     kind: Kind
-    """The backend. `causal`: next tokens; `chat`: only what it writes, asked of a server; `completions`: asked of a
+    """The backend. `causal`: next tokens; `seq2seq`: an encoder reads the prompt and a decoder writes, as T5 does;
+    `chat`: only what it writes, asked of a server; `completions`: asked of a
     server too, which continues texts and says how likely they are; `masked`: masked tokens; `nli`: a classifier of
     premise and hypothesis; `classifier`: of one text; `encoder`: a base that `finetune` gives a head, which makes it
     one of these two; `embedder`: sentences as vectors."""
@@ -58,8 +59,8 @@ class ModelEntry(Strict):
     `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it; `untrained:NAME`, another entry, whose
     architecture is made small and given random weights."""
     revision: Text | None = None
-    """The commit of a Hub repository, or `to be given`: `evenruler check` then asks for it once the model is in use; of
-    an endpoint, whatever tells its versions apart, as a date."""
+    """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves the model out with a line that
+    asks for it, and so an instrument that names it; of an endpoint, whatever tells its versions apart, as a date."""
     sha256: Text | None = None
     """Checksum of the (joined) file of a package."""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -116,6 +117,8 @@ class ModelEntry(Strict):
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
         if self.kind == "completions" and self.chat:
             raise ValueError("`chat` is nothing that kind completions can do; declare it as kind chat, too")
+        if self.kind == "seq2seq" and self.chat:
+            raise ValueError("`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is")
         if self.sampling is not None and "generate" not in self.operations:
             raise ValueError("`sampling` belongs to models that generate")
         if self.kind in HOSTED and self.sampling is not None and self.sampling.top_k:

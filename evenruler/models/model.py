@@ -57,8 +57,8 @@ def _of_array(kind: str) -> Form[NDArray[Any]]:
 LIKELIHOOD = _of_struct("<dq")
 """Nats, number of tokens."""
 
-WORD = _of_struct("<dddq")
-"""A whole word: nats, nats that it ends, nats of its first token, that token."""
+WORD = _of_struct("<ddddq")
+"""A whole word: nats, nats that it ends, nats that it stands alone, nats of its first token, that token."""
 
 NUMBER: Form[float] = Form(struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite)
 
@@ -226,7 +226,8 @@ class Model:
 
         The prompt's tokens are those that it has by itself, as when the model generates. The tokens of the word are
         those that follow them in prompt and word together; where the two together have other tokens, those that the
-        word has by itself. Other ways to cut the same word are left out.
+        word has by itself. Other ways to cut the same word are left out. What follows a word is asked only where the
+        word is written once in 100,000 times or more; a rarer one is taken for whole.
 
         Args:
             prompts: n prompts.
@@ -234,7 +235,7 @@ class Model:
             chat: Whether each prompt is put into the model's chat template.
 
         Returns:
-            [n] nats of the word and of its end, nats and number of its first token.
+            [n] nats of the word, that it ends and that it stands alone, nats and number of its first token.
 
         Raises:
             ValueError: A word has no token, or there are not as many words as prompts.
@@ -242,14 +243,14 @@ class Model:
         """
         self.require("words")
         found = self._cache.answers(
-            "words/1",
+            "words/2",
             [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)],
             WORD,
             lambda distinct, missing: _rows(self.backend.words(distinct, missing)),
             lambda request: [request.prompt, request.text, request.chat],
         )
-        nats, ends, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(3))
-        return WordLikelihoods(nats, ends, first, np.array([row[3] for row in found], dtype=np.int64))
+        nats, ends, alone, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(4))
+        return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
 
     def in_place(self, asked: Sequence[Placed]) -> _Numbers:
         """Log-probability of each word in its place in a text.

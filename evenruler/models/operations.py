@@ -9,10 +9,11 @@ vectors; `in_place`: words in their place in a text; `slor`: how acceptable sent
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 
-Kind = Literal["causal", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder"]
+Kind = Literal["causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder"]
 
 BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "causal": frozenset(("loglikelihood", "words", "generate", "slor")),
+    "seq2seq": frozenset(("words", "generate")),
     "chat": frozenset(("generate",)),
     "completions": frozenset(("loglikelihood", "generate")),
     "masked": frozenset(("in_place",)),

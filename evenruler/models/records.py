@@ -35,7 +35,12 @@ class WordLikelihoods:
     nats: NDArray[np.float64]
     """[n] sum of the log-probabilities of the word's tokens given the prompt."""
     ends: NDArray[np.float64]
-    """[n] log-probability, given prompt and word, that the text does not go on with a letter."""
+    """[n] log-probability, given prompt and word, that the text does not go on with a letter; 0 by definition where
+    the model writes the word's tokens less than once in 100,000 times, which overstates its mass by less than that."""
+    alone: NDArray[np.float64]
+    """[n] log-probability, given prompt and word, that no word goes on: the next token begins neither with a letter or
+    digit nor with blanks and then a letter or digit on the same line. Never above `ends`; 0 for the same rare words.
+    For options that are letters: " A" may also begin " A man"."""
     first_nats: NDArray[np.float64]
     """[n] log-probability of the word's first token given the prompt."""
     first_token: NDArray[np.int64]

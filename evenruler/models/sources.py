@@ -18,6 +18,8 @@ from evenruler.progress import note
 from evenruler.tables.ids import content_sha256
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
+_OLDER_WEIGHTS = ["pytorch_model*.bin"]
+"""Of a repository without safetensors. Code in them is not run: transformers reads tensors alone."""
 
 SUMS = "sums.json"
 """In a folder that was made here: sha256 of every other file, by name."""
@@ -102,7 +104,10 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
     if entry.lacks_commit:
         raise UserError(f"the commit of {repo} is to be given", where=where, remedy="run `evenruler check`")
     with talking_about(repo, revision=entry.revision, where=where):
-        return Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
+        folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
+        if not any(folder.glob("*.safetensors")):
+            folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_OLDER_WEIGHTS))
+        return folder
 
 
 def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:

@@ -25,7 +25,8 @@ class Instrument:
     Attributes:
         source: None where it is not finished.
         beside: What its source is made of (`BaseSettings.beside`).
-        unfinished: What is still to be found, fetched or written, and how; empty where nothing is.
+        unfinished: What is still to be found, fetched, written or given (the commit of a model that it names), and how;
+            empty where nothing is.
     """
 
     name: str
@@ -62,7 +63,11 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
             found.append(Instrument(name, family, settings, None, [], unfinished=str(error)))
             continue
         settings.require_able(source, declared.catalogue, partial(declared.place, name))
-        found.append(Instrument(name, family, settings, source, settings.uses(source), beside))
+        uses = settings.uses(source)
+        if lacking := declared.catalogue.to_be_given(use.model for use in uses):
+            found.append(Instrument(name, family, settings, None, [], unfinished=lacking))
+            continue
+        found.append(Instrument(name, family, settings, source, uses, beside))
     return found
 
 
@@ -81,7 +86,7 @@ def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versio
     Args:
         instruments: Those of the scale (`instruments_at`); what is not finished is left out.
         params: The file of the declaration.
-        scale: Which.
+        scale: Which; of its models, those whose commit is to be given are left out.
         versions: The version that a benchmark is at.
 
     Raises:
@@ -120,17 +125,29 @@ def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versio
 
 def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> list[str]:
     """The models of a scale that the instruments of a family ask, in the order of the catalogue."""
+    taken = _taken(family, catalogue, scale)
+    found = [name for name in taken if not catalogue.to_be_given([name])]
+    if not found:
+        what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"
+        remedy = catalogue.to_be_given(taken) or "give one that can this scale, or no scale"
+        raise UserError(what, where=f"{params}: models", remedy=remedy)
+    return found
+
+
+def _taken(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
+    """The same, also where their commit is to be given."""
     takes = room(family, "declare").takes
-    found = [
+    return [
         name
         for name, entry in catalogue.models.items()
         if entry.scale in (None, scale) and family in (entry.families or [family]) and takes(catalogue, name)
     ]
-    if not found:
-        what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"
-        remedy = "give one that can this scale, or no scale"
-        raise UserError(what, where=f"{params}: models", remedy=remedy)
-    return found
+
+
+def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -> list[str]:
+    """The models of a scale that families would ask if their commit were given."""
+    taken = dict.fromkeys(name for family in families for name in _taken(family, catalogue, scale))
+    return [name for name in taken if catalogue.to_be_given([name])]
 
 
 def _in_use(own: Instrument, catalogue: Catalogue) -> InUse:

@@ -15,7 +15,7 @@ from evenruler.instruments.registry import room
 from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
-from evenruler.project.active import SOURCES, Instrument, in_use, instruments_at
+from evenruler.project.active import SOURCES, Instrument, in_use, instruments_at, not_to_be_had
 from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
@@ -33,7 +33,8 @@ def check(root: Path) -> list[str]:
     """Validate params and sources, bring `active` in step with the catalogue, prune what is not declared.
 
     An instrument that is not finished, as a domain whose pages were never fetched, is left out of `active` with a line
-    that says what to run, and is no mistake: the others can be built meanwhile.
+    that says what to run, and is no mistake: the others can be built meanwhile. So is a model whose commit is to be
+    given, and an instrument that names one as a tool.
 
     Args:
         root: The repository.
@@ -68,8 +69,9 @@ def check(root: Path) -> list[str]:
 
 
 def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """What instruments warn of, also on models whose tokenizer is at hand."""
-    found = []
+    """Models and instruments that are left out; what instruments warn of, also on models whose tokenizer is at hand."""
+    lacking = not_to_be_had(active.families, params, active.scale)
+    found = [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
     for own in instruments:
         if own.unfinished:
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
@@ -110,7 +112,6 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
         _check_keys(family, shared or {}, path)
     active = in_use(found, path, scale, params.version)
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
-    _check_commits(params, path, used)
     _check_files(root, params, used)
     _check_adapters(root, params, used)
     for name in params.benchmarks:
@@ -125,18 +126,6 @@ def _check_keys(family: str, shared: dict[str, Any], path: Path) -> None:
         if key not in known:
             where = f"{path}: families.{family}.{key}"
             raise UserError(f"unknown key {key!r}; {nearest(key, known)}", where=where, remedy="rename or remove it")
-
-
-def _check_commits(params: Params, path: Path, used: list[str]) -> None:
-    """What is in use on the Hub is pinned."""
-    lacking = {name: params.models[name] for name in used if params.models[name].lacks_commit}
-    if lacking:
-        pages = [f"{name} (https://huggingface.co/{own.locations[0][1]}/commits/main)" for name, own in lacking.items()]
-        what = f"the commit of {', '.join(pages)} is to be given"
-        remedy = f"look it up there, and write its 40 hex digits as the `revision` of {next(iter(lacking))}"
-        remedy += f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
-        remedy += ", or take out what names it"
-        raise UserError(what, where=f"{path}: models", remedy=remedy)
 
 
 def _check_files(root: Path, params: Params, used: list[str]) -> None:

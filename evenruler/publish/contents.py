@@ -62,6 +62,8 @@ class Benchmark:
     """What is asked of its rows, for `plan.json`."""
     quality: list[Quality]
     """Of each model."""
+    listed: list[Quality]
+    """Of each model, a row each below the others."""
     quality_of_any: list[Quality]
     """That do not depend on a model."""
     compared: list[Quality]

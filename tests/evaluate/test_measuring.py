@@ -22,6 +22,7 @@ from evenruler.results.record import Result
 from evenruler.tables.schemas import UNITS
 from tests.evaluate.conftest import copied
 from tests.tiny import save_tiny
+from tests.tiny_t5 import save_tiny_t5
 
 SHIPPED = sorted(path.parent.name for path in shipped.benchmarks().glob("*/manifest.json"))
 FEW = 6
@@ -62,6 +63,20 @@ def test_units_make_the_figures(elsewhere: Path, tiny_folder: Path) -> None:
         (by_hand, _) = np.polyfit(slope["beside"], slope["value"], 1)
         assert models["tiny"]["slope"]["value"] == pytest.approx(by_hand * 10, abs=6e-4)
         assert spread["rows"].is_unique
+
+
+@pytest.mark.parametrize("name", ["framing-p-at-gender-7", "framing-p-at-gender-8"])
+def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path, name: str) -> None:
+    """Its shares are those of the words that its decoder begins with, each counted once."""
+    folder = save_tiny_t5(tmp_path / "t5")
+    result = measure(f"local:{folder}", name, out="results", limit=FEW)
+    assert result.model.kind == "seq2seq"
+    figures = {figure: own for models in result.figures.values() for figure, own in models["t5"].items()}
+    assert all(np.isfinite(own["value"]) for own in figures.values() if own["value"] is not None)
+    written = elsewhere / "results" / result.folder
+    mass = pd.read_parquet(next(iter(written.glob("*distributions*.parquet"))))
+    assert mass["coverage"].between(0, 1, inclusive="neither").all()
+    assert mass.groupby(["task", "framing", "stimulus"])["share"].sum().to_numpy() == pytest.approx(1, abs=1e-3)
 
 
 def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:

@@ -14,17 +14,19 @@ from tests.tiny import save_tiny, save_tiny_masked
         ("LlamaForCausalLM", {}, "causal"),
         ("GPT2LMHeadModel", {}, "causal"),
         ("BertForMaskedLM", {}, "masked"),
+        ("T5ForConditionalGeneration", {}, "seq2seq"),
         ("BertForSequenceClassification", {"0": "CONTRADICTION", "1": "neutral", "2": "entailment"}, "nli"),
     ],
 )
 def test_the_kind_is_that_of_the_configuration(architecture: str, labels: dict[str, str], kind: str) -> None:
-    assert kind_of({"architectures": [architecture], "id2label": labels}, "x") == kind
+    config = {"architectures": [architecture], "id2label": labels, "is_encoder_decoder": kind == "seq2seq"}
+    assert kind_of(config, "x") == kind
 
 
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"architectures": ["T5ForConditionalGeneration"]}, "T5ForConditionalGeneration"),
+        ({"architectures": ["Gemma3ForConditionalGeneration"]}, "Gemma3ForConditionalGeneration"),
         ({}, "no class"),
         ({"architectures": ["BertForSequenceClassification"], "id2label": {"0": "bad", "1": "good"}}, "bad, good"),
     ],
@@ -82,4 +84,6 @@ def test_a_slip_is_one_line(error_of: Callable[..., str], store: RowStore, tmp_p
     assert "not installed" in error_of(chosen, "package:no_such/model.gguf", store)
     assert "--name: found 'A/b'; lower-case letters, digits, hyphens: a-b" in error_of(chosen, "x", store, name="A/b")
     assert "leave --kind out" in error_of(chosen, "endpoint:x", store, kind="causal")
-    assert "say one of causal, masked, nli, chat, completions" in error_of(chosen, "endpoint:x", store, kind="foo")
+    assert "say one of causal, masked, nli, seq2seq, chat, completions" in error_of(
+        chosen, "endpoint:x", store, kind="foo"
+    )

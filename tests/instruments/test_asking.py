@@ -23,6 +23,7 @@ from tests.training.tiny import MOODS, PAIRS, params
 
 SUBJECT = Subject("m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, forms=(), origin="o")
 
+WORDS = ["nats", "ends", "alone", "first_nats", "first_token"]
 TEXTS = ["The man is at the theatre.", "the man is a man", "x"]
 
 
@@ -107,7 +108,7 @@ class TestOperations:
     def test_words(self, causal, chat) -> None:
         prompts, forms = ["The man is", "The man is", "x"], [" a", " the", " he"]
         found = columns(causal, "words", {"prompt": prompts, "form": forms}, chat=chat)
-        assert list(found.columns) == ["nats", "ends", "first_nats", "first_token"]
+        assert list(found.columns) == WORDS
         same(found, asdict(causal.whole_words(prompts, forms, chat=chat)))
 
     def test_generate(self, causal) -> None:
@@ -163,7 +164,7 @@ class TestOperations:
         ("kind", "operation", "inputs", "settings", "expected"),
         [
             ("causal", "loglikelihood", ["text"], {}, ["nats", "tokens"]),
-            ("causal", "words", ["prompt", "form"], {"chat": False}, ["nats", "ends", "first_nats", "first_token"]),
+            ("causal", "words", ["prompt", "form"], {"chat": False}, WORDS),
             ("causal", "generate", ["prompt"], {"new_tokens": 3}, ["reply", "reason"]),
             ("causal", "entail", ["premise", "hypothesis"], {}, list(LABELS)),
             ("masked", "in_place", ["before", "word", "after"], {}, ["nats"]),

@@ -76,6 +76,14 @@ def plain_reference() -> Callable[..., np.ndarray]:
     return nats
 
 
+def tiny_stands_alone(tokenizer: Any) -> list[int]:
+    """Those that leave it alone: no digit, and no letter after a space; of two bytes and more only merges begin so."""
+    spaced = {"\u0120t", "\u0120the", "\u0120a", "\u0120is"}
+    vocabulary = tokenizer.get_vocab()
+    goes_on = {i for name, i in vocabulary.items() if name in spaced or name in string.digits}
+    return [i for i in tiny_word_ends(tokenizer) if i not in goes_on]
+
+
 def tiny_word_ends(tokenizer: Any) -> list[int]:
     """Tokens of the tiny models that end a word, by the alphabet of byte-level BPE.
 

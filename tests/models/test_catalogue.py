@@ -49,6 +49,7 @@ class TestCan:
         [
             ("causal", CAUSAL),
             ("completions", {"loglikelihood", "generate", "entail", "in_place"}),
+            ("seq2seq", {"words", "generate"}),
             ("chat", {"generate"}),
             ("masked", {"in_place"}),
             ("nli", {"entail"}),
@@ -61,7 +62,7 @@ class TestCan:
 
     def test_every_kind_is_known(self) -> None:
         assert set(BY_BACKEND) == {
-            *("causal", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder")
+            *("causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder")
         }
 
     def test_an_encoder_can_do_what_its_head_does(self, shipped_params) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2 as httpx  # the client of huggingface_hub
 import huggingface_hub
 import pytest
+import torch
 from huggingface_hub import errors
 from safetensors.torch import load_file, save_file
 
@@ -329,6 +330,28 @@ class TestHub:
         assert (hub["repo"], hub["revision"]) == ("org/tiny", COMMIT)
         assert "*.safetensors" in hub["allow_patterns"]
         assert not any("bin" in pattern or "gguf" in pattern for pattern in hub["allow_patterns"])
+
+    def test_older_weights_come_where_there_are_no_others(self, store, llama_folder, tmp_path, monkeypatch) -> None:
+        """As in lmsys/vicuna-13b-v1.5."""
+        weights, folder, asked = load_file(llama_folder / "model.safetensors"), tmp_path / "snapshot", []
+
+        def snapshot_download(repo: str, *, revision: str, allow_patterns: list[str]) -> str:
+            asked.append((repo, revision, allow_patterns))
+            if len(asked) == 1:
+                shutil.copytree(llama_folder, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+            else:
+                torch.save(weights, folder / "pytorch_model.bin")
+            return str(folder)
+
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+        hub = entry(source="hub:org/tiny", revision=COMMIT)
+
+        assert sources.locate("tiny", hub, store) == folder
+        assert [(repo, revision) for repo, revision, _ in asked] == [("org/tiny", COMMIT)] * 2
+        assert asked[1][2] == ["pytorch_model*.bin"]
+        same = [load("tiny", tiny_params({"tiny": where}), store=store) for where in (folder, llama_folder)]
+        assert same[0].engine != same[1].engine
+        assert same[0].loglikelihood(["the man"]).nats == same[1].loglikelihood(["the man"]).nats
 
     def test_a_commit_that_is_to_be_given_is_not_looked_for(self, hub, store, error_of) -> None:
         open_entry = entry(source="hub:org/tiny", revision="to be given")

@@ -1,3 +1,4 @@
+import re
 import sqlite3
 from itertools import product
 
@@ -8,9 +9,10 @@ import torch
 from evenruler.models import engine, load
 from evenruler.models.backends import causal
 from evenruler.models.backends.causal import Capacity
+from evenruler.models.backends.likelihood import LikelihoodScorer
 from evenruler.models.records import WordRequest
 from evenruler.models.store import Keys, RowStore
-from tests.models.conftest import raw_token_nats, tiny_word_ends
+from tests.models.conftest import raw_token_nats, tiny_stands_alone, tiny_word_ends
 from tests.tiny import KINDS, tiny_params
 
 NATS = 1e-4
@@ -37,11 +39,20 @@ def asked(prompts: list[str], forms: list[str] = FORMS) -> tuple[list[str], list
 
 
 def table(found) -> np.ndarray:
-    """[n, 4] all of an answer."""
-    return np.stack([found.nats, found.ends, found.first_nats, found.first_token], axis=1)
+    """[n, 5] all of an answer."""
+    return np.stack([found.nats, found.ends, found.alone, found.first_nats, found.first_token], axis=1)
 
 
-def by_hand(model, prompt: str, word: str, ends: list[int]) -> tuple[float, float, float, int]:
+Endings = tuple[list[int], list[int]]
+"""Tokens that end a word, and those that leave it alone."""
+
+
+def tiny_endings(tokenizer) -> Endings:
+    """Of the tiny models."""
+    return tiny_word_ends(tokenizer), tiny_stands_alone(tokenizer)
+
+
+def by_hand(model, prompt: str, word: str, endings: Endings) -> tuple[float, float, float, float, int]:
     """The answer for one pair, token by token through the raw model, the softmax in float64."""
     tokenizer = model.backend.tokenizer
     ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
@@ -52,7 +63,9 @@ def by_hand(model, prompt: str, word: str, ends: list[int]) -> tuple[float, floa
     for token in own:
         steps.append(float(following(model, tokens)[token]))
         tokens.append(token)
-    return sum(steps), float(following(model, tokens)[ends].logsumexp(0)), steps[0], own[0]
+    after = following(model, tokens)
+    ends, alone = (float(after[e].logsumexp(0)) if sum(steps) >= model.backend._scorer._least else 0.0 for e in endings)
+    return sum(steps), ends, alone, steps[0], own[0]
 
 
 def following(model, tokens: list[int]) -> torch.Tensor:
@@ -65,14 +78,15 @@ def following(model, tokens: list[int]) -> torch.Tensor:
 class TestAgainstPlainLogits:
     @pytest.mark.parametrize("kind", KINDS)
     def test_equals_the_sum_by_hand_step_by_step(self, kind, tiny) -> None:
-        """Layers of two kinds, capped logits, and (mamba) plain batches: all the same."""
+        """Layers of two kinds, capped logits, and (mamba) plain batches: all the same, what follows rare words too."""
         model = tiny(kind)
-        ends = tiny_word_ends(model.backend.tokenizer)
+        model.backend._scorer._least = -np.inf
+        endings = tiny_endings(model.backend.tokenizer)
         prompts, words = asked(PROMPTS, [*FORMS[::3], " man", "é", "he is", "."])
 
         found = table(model.whole_words(prompts, words))
 
-        expected = [by_hand(model, prompt, word, ends) for prompt, word in zip(prompts, words, strict=True)]
+        expected = [by_hand(model, prompt, word, endings) for prompt, word in zip(prompts, words, strict=True)]
         assert found == pytest.approx(np.array(expected), abs=NATS)
 
     @pytest.mark.parametrize("kind", ["llama", "gemma3", "gemma2"])
@@ -81,6 +95,8 @@ class TestAgainstPlainLogits:
         shared, plain = (tiny(kind, initializer_range=0.2) for _ in range(2))
         assert shared.backend.shares_prefixes
         plain.backend._scorer.plain_because = "told so"
+        for model in (shared, plain):
+            model.backend._scorer._least = -np.inf
         prompts, words = asked(PROMPTS)
 
         one, other = shared.whole_words(prompts, words), plain.whole_words(prompts, words)
@@ -91,11 +107,11 @@ class TestAgainstPlainLogits:
         """Slices of 20 tokens: some hold letters alone, some none."""
         monkeypatch.setattr("evenruler.models.backends.likelihood.VOCABULARY_CHUNK", 20)
         model = tiny()
-        ends = tiny_word_ends(model.backend.tokenizer)
+        endings = tiny_endings(model.backend.tokenizer)
 
         found = table(model.whole_words(["The man"] * 2, [" he", " hers"]))
 
-        expected = [by_hand(model, "The man", word, ends) for word in (" he", " hers")]
+        expected = [by_hand(model, "The man", word, endings) for word in (" he", " hers")]
         assert found == pytest.approx(np.array(expected), abs=NATS)
         assert model.backend.shares_prefixes
 
@@ -104,16 +120,106 @@ class TestAgainstPlainLogits:
         tokenizer = smollm2.backend.tokenizer
         texts = [tokenizer.decode([81, i])[1:] for i in range(len(tokenizer))]  # 81 is a
         ends = [i for i, text in enumerate(texts) if not text[0].isalpha() and text[0] != "\ufffd"]
+        alone = [i for i, text in enumerate(texts) if not re.match(r"[^\S\n\r\v\f]*([^\W_]|\ufffd)", text)]
         prompts, words = asked([prompt])
 
         found = smollm2.whole_words(prompts, words)
 
         for word in (" he", " themself", "theirs", "."):
             some = table(smollm2.whole_words([prompt], [word]))[0]
-            assert some == pytest.approx(by_hand(smollm2, prompt, word, ends), abs=NATS)
+            assert some == pytest.approx(by_hand(smollm2, prompt, word, (ends, alone)), abs=NATS)
         mass = np.exp(found.nats + found.ends)
         assert 0.01 < mass.sum() < 1
         assert (found.ends <= 0).all()
+        assert (found.alone <= found.ends).all()
+        rare = found.nats < np.log(1e-5)
+        assert 10 < rare.sum() < 46
+        assert (found.ends[rare] == 0).all()
+        assert (found.alone[~rare] < found.ends[~rare]).all()
+
+
+class TestRareWords:
+    """What follows a word is asked only where it is written once in 100,000 times."""
+
+    @pytest.mark.parametrize("plain", [False, True])
+    def test_only_words_that_are_written_are_asked_what_follows(self, plain, tiny) -> None:
+        model, all_asked = (tiny(initializer_range=0.3) for _ in range(2))
+        if plain:
+            model.backend._scorer.plain_because = "told so"
+        prompts, words = asked(PROMPTS, [*FORMS[::2], *"abcdefghij.!?", " a", " is", " the"])
+
+        found = model.whole_words(prompts, words)
+        all_asked.backend._scorer._least = -np.inf
+        full = all_asked.whole_words(prompts, words)
+
+        rare = full.nats < np.log(1e-5)
+        assert 20 < rare.sum() < len(words) - 20
+        assert (full.ends < 0).all()
+        assert found.nats == pytest.approx(full.nats, abs=NATS)
+        for ours, certain in ((found.ends, full.ends), (found.alone, full.alone)):
+            assert ours[~rare] == pytest.approx(certain[~rare], abs=NATS)
+            assert (ours[rare] == 0).all()
+        overstated = np.exp(found.nats + found.ends) - np.exp(full.nats + full.ends)
+        assert overstated[rare].max() < 1e-5
+
+    def test_an_answer_does_not_depend_on_what_else_is_asked(self, tiny) -> None:
+        """Also where none is likely, and where a likely one makes a second step."""
+        prompts, words = asked(PROMPTS[:2])
+        whole = table(tiny().whole_words(prompts, words))
+        rare = whole[:, 0] < np.log(1e-5)
+        for chosen in (rare, ~rare):
+            some = [i for i, wanted in enumerate(chosen) if wanted][:6]
+            alone = table(tiny().whole_words([prompts[i] for i in some], [words[i] for i in some]))
+            assert alone == pytest.approx(whole[some], abs=NATS)
+
+    def test_last_tokens_that_fill_several_passes(self, tiny, monkeypatch) -> None:
+        """Four at a time: each pass sees what was read first and nothing of the one before."""
+        prompts, words = asked(["The man"], ["x", " he", "q", "b", "z", "!", "her", " t", "0", "man", "é"])
+        model = tiny("gemma3", initializer_range=0.2)
+        expected = table(model.whole_words(prompts, words))
+        other = tiny("gemma3", initializer_range=0.2)
+        other.backend._scorer._max_nodes = 4
+        pack = [0, *range(len(words))]
+        monkeypatch.setattr(other.backend._scorer, "word_packs", lambda sequences: [pack[1:]])
+
+        found = table(other.whole_words(prompts, words))
+
+        assert (expected[:, 1] < 0).sum() > 4
+        assert found == pytest.approx(expected, abs=1e-5)
+
+
+class TestModelsWithoutTwoSteps:
+    """They answer in plain batches, and say why; likelihoods of texts share beginnings as before."""
+
+    @pytest.mark.parametrize(
+        ("fails", "because"),
+        [("forgets", "the model takes no cache of ours (RuntimeError)"), ("mistakes", "nats off")],
+    )
+    def test_falls_back(self, fails, because, tiny, capsys) -> None:
+        model = tiny()
+        raw = model.backend.model
+        forward = raw.base_model.forward
+
+        def forgets(*args, past_key_values=None, **kwargs):
+            return forward(*args, **kwargs)
+
+        def mistakes(*args, past_key_values=None, position_ids=None, **kwargs):
+            """Counts positions from the beginning of each call."""
+            own = position_ids if past_key_values is None else position_ids - position_ids.min()
+            return forward(*args, past_key_values=past_key_values, position_ids=own, **kwargs)
+
+        raw.base_model.forward = {"forgets": forgets, "mistakes": mistakes}[fails]
+        model.backend._scorer = LikelihoodScorer(raw, max_nodes=64, batch=4)
+        raw.base_model.forward = forward if fails == "forgets" else mistakes
+
+        scorer = model.backend._scorer
+        assert scorer.plain_because is None
+        assert scorer.words_plain_because is not None
+        assert scorer.words_plain_because.endswith(because)
+        prompts, words = asked(PROMPTS[:1], FORMS[::4])
+        assert table(model.whole_words(prompts, words)) == pytest.approx(
+            table(tiny().whole_words(prompts, words)), abs=NATS
+        )
 
 
 class TestTotals:
@@ -136,8 +242,8 @@ class TestTokens:
 
         found = table(llama.whole_words([" t"], ["he"]))[0]
 
-        assert found == pytest.approx(by_hand(llama, " t", "he", tiny_word_ends(tokenizer)), abs=NATS)
-        assert found[3] == tokenizer.convert_tokens_to_ids("he")
+        assert found == pytest.approx(by_hand(llama, " t", "he", tiny_endings(tokenizer)), abs=NATS)
+        assert found[4] == tokenizer.convert_tokens_to_ids("he")
         assert llama.continuations([" t"], ["he"])[0, 0] == pytest.approx(
             raw_token_nats(llama.backend.model, tokenizer, " the")[0], abs=NATS
         )
@@ -159,9 +265,9 @@ class TestTokens:
     def test_nothing_is_answered_with_nothing(self, llama) -> None:
         found = llama.whole_words([], [])
 
-        assert [a.dtype for a in (found.nats, found.ends, found.first_nats)] == [np.float64] * 3
+        assert [a.dtype for a in (found.nats, found.ends, found.alone, found.first_nats)] == [np.float64] * 4
         assert found.first_token.dtype == np.int64
-        assert table(found).shape == (0, 4)
+        assert table(found).shape == (0, 5)
         assert llama._backend is None
 
 
@@ -173,7 +279,7 @@ class TestChat:
 
         rendered = [f"[user] {prompt}\n[assistant] " for prompt in prompts]
         assert chats.tolist() == table(llama.whole_words(rendered, words)).tolist()
-        assert np.abs(chats - table(llama.whole_words(prompts, words)))[:, :3].min() > 1e-3
+        assert np.abs(chats - table(llama.whole_words(prompts, words)))[:, [0, 3]].min() > 1e-3
 
     def test_a_chat_is_another_question(self, llama) -> None:
         for chat in (True, False, True):
@@ -190,7 +296,7 @@ class TestChat:
 class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
-        monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=64, sequences=4, replies=4))
+        monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
         monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])
@@ -218,7 +324,7 @@ class TestStore:
         before = table(model.whole_words(prompts, words))
         assert model.asked == len(words)
         lost = np.random.default_rng(1).choice(len(words), 7, replace=False).tolist()
-        keys = Keys(model.engine, "words/1")
+        keys = Keys(model.engine, "words/2")
         with sqlite3.connect(model._cache.store.root / "rows.sqlite") as connection:
             gone = [(keys.key([prompts[i], words[i], False]),) for i in lost]
             assert connection.executemany("DELETE FROM kept WHERE key = ?", gone).rowcount == 7
@@ -250,7 +356,7 @@ class TestStore:
         assert found.nats[0] == pytest.approx(nats, abs=NATS)
 
     def test_a_prompt_is_computed_once_for_all_its_words(self, llama) -> None:
-        """Six words of one token after a prompt of 200: one pack of 64 nodes would not hold it twice."""
+        """Six words of one token after a prompt of 200, which is not read again for those that the model may write."""
         prompt = "q" * 200
         requests = [WordRequest(word, prompt) for word in "hersoi"]
         seen = []
@@ -260,6 +366,8 @@ class TestStore:
         )
         llama.backend._scorer._max_nodes = 512
 
-        list(llama.backend.words(requests, frozenset(range(6))))
+        (found,) = llama.backend.words(requests, frozenset(range(6)))
 
-        assert seen == [1 + 200 + 6]
+        likely = sum(nats >= np.log(1e-5) for _, nats, *_ in found)
+        assert likely > 0
+        assert seen == [1 + 200, likely]

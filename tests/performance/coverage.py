@@ -22,6 +22,7 @@ from evenruler.instruments.probes.diagnose.figuring import RELIABILITY, alpha_at
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
 from evenruler.measurement.jackknife import PLAIN, jackknife
+from evenruler.measurement.placebos import beside_placebos
 from evenruler.measurement.regrouping import beyond_regroupings, halves
 from evenruler.measurement.shifts import of_placebos
 
@@ -45,6 +46,9 @@ ALIKE = (halves(len(WORDS)) * WORDS).sum(axis=1) / len(WORDS)
 OF_BIAS = {"unit": 0.2, "template": 0.4, "both": 0.1}
 OF_WORDS = {"word": 0.5, "unit-word": 0.3, "template-word": 0.4, "rest": 0.3}
 """Standard deviations in scores of attributes x templates x words."""
+
+OF_EFFECTS = (0.05, 0.1)
+"""Standard deviations of APD over wordings, and over stimuli with a wording."""
 
 
 class Normal:
@@ -318,6 +322,26 @@ def of_prefixes() -> Iterator[Kind]:
     )
 
 
+def of_cues() -> Iterator[Kind]:
+    """Of contrasts: a cue that is one more wording beside six placebos, each asked about every or every other one."""
+
+    def found(draw: Normal, n: int, every: int) -> list[tuple[Interval, float]]:
+        wordings, noise = OF_EFFECTS
+        effects = draw(n, 1) * noise + draw(7) * wordings + draw(n, 7) * noise
+        asked = [np.flatnonzero(np.arange(n) % every == k % every) for k in range(1, 7)]
+        less = [lambda units, k=k: float((effects[units, 0] - effects[units, k]).mean()) for k in range(1, 7)]
+        difference = beside_placebos(less, asked)
+        return one(Interval(difference.value, difference.low, difference.high))
+
+    for n, every in ((12, 3), (12, 1), (40, 1)):
+        yield Kind(
+            "cue beside placebos",
+            f"{n} stimuli, 6 placebos on {n // every} each",
+            lambda _: 0.0,
+            lambda draw, n=n, every=every: found(draw, n, every),
+        )
+
+
 def covered(kind: Kind, of: type[Normal], draws: int) -> float:
     """Share of the intervals that hold the true value."""
     true, draw = kind.true(of), of(1)
@@ -339,7 +363,17 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=[""])
     arguments = parser.parse_args()
     start = time.perf_counter()
-    every = (of_sets, between_sets, of_criterion, of_regroupings, of_groups, of_attributes, of_items, of_prefixes)
+    every = (
+        of_sets,
+        between_sets,
+        of_criterion,
+        of_regroupings,
+        of_groups,
+        of_attributes,
+        of_items,
+        of_prefixes,
+        of_cues,
+    )
     kinds = [kind for made in every for kind in made() if any(word in kind.name for word in arguments.kinds)]
     print("| interval | at | true value | covers: normal | covers: t(5) |\n| --- | --- | --- | --- | --- |", flush=True)
     for kind in kinds:

@@ -2,11 +2,11 @@
 
 Run by hand: `python -m tests.performance.framing`. Prints a Markdown table: words/s, seconds, tokens that go through
 the model with their padding, largest differences, and how much faster ours is. Every surface form of every pronoun
-after every prompt: its log-probability and that no letter follows, from text to answer, tokenising included; the same
-model object and threads for all. The other contender cuts prompt and word as we do and sends each pair as a sequence
-of its own, in padded batches of like length, of the size that does best on a sample; it computes logits only where
-they are read. Contenders take turns, the best of three turns counts; loading the model is not timed, writing to our
-row store is.
+after every prompt: its log-probability and, unless it is rare, that no letter follows, from text to answer, tokenising
+included; the same model object and threads for all. The other contender cuts prompt and word as we do and sends each
+pair as a sequence of its own, in padded batches of like length, of the size that does best on a sample; it computes
+logits only where they are read. Contenders take turns, the best of three turns counts; loading the model is not timed,
+writing to our row store is.
 """
 
 import argparse
@@ -22,10 +22,10 @@ import torch
 from evenruler.models import load
 from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.likelihood import padded
+from evenruler.models.backends.likelihood import RARE, padded
 from evenruler.models.backends.words import word_tokens
 from evenruler.models.model import Model
-from evenruler.models.records import Request
+from evenruler.models.records import WordRequest
 from evenruler.models.store import RowStore, cache_root
 from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import BATCHES
@@ -88,11 +88,19 @@ def each_alone(backend: Causal, asked: Pairs, batch: int) -> np.ndarray:
             hidden = backend.model.base_model(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
             for row, index in enumerate(indices):
                 tokens, begin = sequences[index]
-                read = backend.model.get_output_embeddings()(hidden[row, begin - 1 : len(tokens)]).float()
-                nats = read - torch.logsumexp(read, -1, keepdim=True)
-                word = nats[range(len(tokens) - begin), list(tokens[begin:])].sum()
-                found[index] = float(word), float(nats[-1, backend._word_ends].logsumexp(-1))
+                nats = nats_of(backend, hidden[row, begin - 1 : len(tokens) - 1])
+                word = float(nats[range(len(nats)), list(tokens[begin:])].sum())
+                found[index] = word, 0.0
+                if word >= RARE:
+                    after = nats_of(backend, hidden[row, len(tokens) - 1])
+                    found[index, 1] = float(after[backend._endings[0]].logsumexp(-1))
     return found
+
+
+def nats_of(backend: Causal, hidden: torch.Tensor) -> torch.Tensor:
+    """[..., vocabulary] log-probabilities after hidden states."""
+    read = backend.model.get_output_embeddings()(hidden).float()
+    return read - torch.logsumexp(read, -1, keepdim=True)
 
 
 def best_batch(backend: Causal, asked: Pairs) -> int:
@@ -129,15 +137,15 @@ def contest(
     return found
 
 
-def tokens(backend: Causal, asked: Pairs, batch: int) -> dict[str, int]:
-    """Tokens that go through the model, by contender, padding included."""
+def tokens(backend: Causal, asked: Pairs, batch: int, likely: int) -> dict[str, int]:
+    """Tokens that go through the model, by contender, padding included; ours reads the last of `likely` words."""
     cut = word_tokens(backend.tokenizer, *asked)
-    sequences = [trie.TokenSequence((backend._start, *p, *w), len(p) + 1, open=True) for p, w in cut]
+    sequences = [trie.TokenSequence((backend._start, *p, *w), len(p) + 1) for p, w in cut]
     lengths = sorted(len(sequence.tokens) for sequence in sequences)
     batches: Sequence[list[int]] = [lengths[first : first + batch] for first in range(0, len(lengths), batch)]
-    packs = backend._scorer.packs(sequences)
+    packs = backend._scorer.word_packs(sequences)
     return {
-        "ours": sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in packs),
+        "ours": sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in packs) + likely,
         "a sequence a word": sum(len(batch) * batch[-1] for batch in batches),
     }
 
@@ -151,20 +159,20 @@ def main() -> None:
     params, name, asked = load_params(), arguments.model, pairs(arguments.every)
     with tempfile.TemporaryDirectory() as folder:
         backend = opened(name, params, Path(folder)).backend
-    if not backend.shares_prefixes:
-        raise SystemExit(f"{name} takes no tree mask; name another model")
-    list(backend.words([Request(" he", "x")], False, frozenset([0])))  # warm-up, and which tokens end a word
+    if backend._scorer.plain_because or backend._scorer.words_plain_because:
+        raise SystemExit(f"{name} takes no mask or cache of ours; name another model")
+    list(backend.words([WordRequest(" he", "x")], frozenset([0])))  # warm-up, and which tokens end a word
     batch = best_batch(backend, asked)
     turns = [contest(name, params, backend, asked, batch) for _ in range(arguments.turns)]
     seconds = {contender: min(turn[contender][0] for turn in turns) for contender in turns[0]}
     answers = {contender: found for contender, (_, found) in turns[0].items()}
-    n = len(asked[0])
+    n, likely = len(asked[0]), int((answers["ours"][:, 0] >= RARE).sum())
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
     print(f"### {name}\n\n{n:,} words after {len(set(asked[0]))} prompts; ", end="")
     print(f"{device}, {str(backend.model.dtype)[6:]}; batches of {batch}\n")
     print("| | words/s | seconds | tokens, padded | largest difference, nats: word | its end | ours is faster by |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for contender, count in tokens(backend, asked, batch).items():
+    for contender, count in tokens(backend, asked, batch, likely).items():
         off = np.abs(answers[contender] - answers["ours"]).max(axis=0)
         row = [
             contender,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declared import Active, Declared
 from evenruler.errors import UserError
 from evenruler.project.check import check, set_scale
 from evenruler.project.params import load_params
@@ -408,30 +408,70 @@ class TestFilesOfModels:
 
 
 class TestCommits:
-    """A commit that is to be given is asked for once its model is in use."""
+    """What a commit is to be given of is left out, with a line; everything else goes on."""
 
     ASKED = ('source: "local:weights/tiny"', 'source: "hub:org/tiny", revision: to be given')
     NAMED = ('source: "local:weights/parked"', 'source: "hub:org/parked", revision: to be given')
     IDLE = ('source: "local:weights/big"', 'source: "hub:org/big", revision: to be given')
 
-    def test_of_one_model(self, tmp_path, error_of) -> None:
-        path = told.put(tmp_path, self.ASKED)
-        before = path.read_bytes()
-        assert error_of(check, tmp_path) == (
-            f"{path}: models: the commit of tiny (https://huggingface.co/org/tiny/commits/main) is to be given; "
-            "look it up there, and write its 40 hex digits as the `revision` of tiny, or take out what names it"
-        )
-        assert path.read_bytes() == before
+    def line(self, name: str) -> str:
+        page = f"{name} (https://huggingface.co/org/{name}/commits/main)"
+        what = f"the commit of {page} is to be given"
+        return f"{what}; look it up there, and write its 40 hex digits as the `revision` of {name}"
 
-    def test_of_several_in_one_line(self, tmp_path, error_of) -> None:
-        told.put(tmp_path, self.ASKED, self.NAMED)
-        said = error_of(check, tmp_path)
-        assert "tiny (https://huggingface.co/org/tiny/commits/main), parked (https://huggingface.co/org/parked/" in said
-        assert said.endswith("as the `revision` of tiny, and so on for all 2, or take out what names it")
+    def test_a_model_that_is_asked(self, tmp_path) -> None:
+        path = told.put(tmp_path, self.ASKED)
+        lines = check(tmp_path)
+        assert f"warning: tiny is left out until it is pinned: {self.line('tiny')}" in lines
+        active = Active.model_validate(read_yaml(path)["active"])
+        assert active.families["framing"].models == ["shared", "writer"]
+        assert "tiny" not in active.models
+        assert not [name for name, own in active.ask.items() if own.model == "tiny"]
 
     def test_of_nobody_that_is_not_in_use(self, tmp_path) -> None:
         told.put(tmp_path, self.IDLE)
         assert check(tmp_path)[-1] == CHECKED
+        assert not [line for line in check(tmp_path) if "big" in line]
+
+    def test_it_is_back_once_it_is_given(self, tmp_path) -> None:
+        path = told.put(tmp_path, self.ASKED)
+        check(tmp_path)
+        edit(path, ("revision: to be given", f"revision: {'a' * 40}"))
+        lines = check(tmp_path)
+        assert not [line for line in lines if "to be given" in line]
+        assert lines[-1] == CHECKED
+
+    def test_an_instrument_that_names_one(self, tmp_path) -> None:
+        path = told.put(tmp_path, self.NAMED)
+        lines = check(tmp_path)
+        assert f"warning: bred is left out until it is finished: {self.line('parked')}" in lines
+        active = Active.model_validate(read_yaml(path)["active"])
+        assert active.families["pairs"].instruments == ["doctors", "nurses", "found"]
+        assert active.families["framing"].instruments == ["hair"]
+        assert not active.evolve
+
+    def test_of_several_in_one_line(self, tmp_path) -> None:
+        also = ("of: doctors, judge: parked", "of: doctors, judge: parked, also: head")
+        head = ('source: "local:weights/head"', 'source: "hub:org/head", revision: to be given')
+        told.put(tmp_path, self.NAMED, head, also)
+        (said,) = [line for line in check(tmp_path) if line.startswith("warning: bred")]
+        assert "parked (https://huggingface.co/org/parked/commits/main), head (https://huggingface.co/org/head/" in said
+        assert said.endswith("as the `revision` of parked, and so on for all 2")
+
+    def test_one_that_is_made_of_such_a_model(self, tmp_path) -> None:
+        """Its files are that model's."""
+        told.put(tmp_path, self.IDLE, ('source: "local:weights/tiny"', 'source: "untrained:big"'))
+        assert f"warning: tiny is left out until it is pinned: {self.line('big')}" in check(tmp_path)
+
+    def test_a_family_that_nobody_is_left_for(self, tmp_path, error_of, monkeypatch) -> None:
+        monkeypatch.setattr(told.declare, "takes", lambda catalogue, model: model == "tiny")
+        path = told.put(tmp_path, self.ASKED)
+        before = path.read_bytes()
+        assert error_of(check, tmp_path) == (
+            f"{path}: models: no model of the scale 'quick' can be asked what instruments of the family pairs ask; "
+            f"{self.line('tiny')}"
+        )
+        assert path.read_bytes() == before
 
 
 class TestAdapters:

@@ -156,7 +156,10 @@ REFUSED = [
         "kind: embedder",
         "kind: embeder",
         "models.minilm.kind",
-        ["'embeder'", "'causal', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'"],
+        [
+            "'embeder'",
+            "'causal', 'seq2seq', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'",
+        ],
         id="kind",
     ),
     pytest.param(

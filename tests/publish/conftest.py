@@ -65,6 +65,7 @@ def benchmark() -> Benchmark:
             Quality("alpha", "alpha", "Cronbach's alpha", decimals=3),
         ],
         quality_of_any=[Quality("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
+        listed=[],
         compared=[],
         evidence={
             "hand": {

@@ -64,6 +64,14 @@ class TestNoProblems:
         (folder / ".cache" / "huggingface" / "download" / "README.md.metadata").write_text("ab", encoding="utf-8")
         assert problems(folder) == []
 
+    def test_compiled_modules_of_what_comes_with_the_package_and_of_nothing_else(self, folder, monkeypatch):
+        compiled = folder / "lm_eval" / "__pycache__" / "rows.cpython-311.pyc"
+        compiled.parent.mkdir(parents=True)
+        compiled.write_bytes(b"")
+        assert problems(folder) == ["lm_eval/__pycache__/rows.cpython-311.pyc: not in the manifest"]
+        monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: folder.parent)
+        assert problems(folder) == []
+
     def test_links_as_in_the_cache_of_the_hub_s_client(self, folder, tmp_path):
         blob = tmp_path / "blob"
         (folder / ROWS).rename(blob)

@@ -165,7 +165,7 @@ class TestBuilt:
             assert (both[label] - both[f"{label}_here"]).abs().max() < CLOSE
         assert COMPLETIONS in built.metrics("questionnaires")["gad-7"][WHOLE]
 
-    @pytest.mark.parametrize(("model", "configuration"), [(CHAT, "chat"), (COMPLETIONS, "bare")])
+    @pytest.mark.parametrize(("model", "configuration"), [(CHAT, "chat"), (COMPLETIONS, "plain")])
     def test_framing_choices_and_replies_of_both(self, model: str, configuration: str, built: Hosted) -> None:
         assert built.table(f"answers/framing/{model}/forms").empty
         choices = built.table("diagnosis/framing/tables/choices")
@@ -193,8 +193,8 @@ class TestBuilt:
         assert CHAT not in json.dumps(built.metrics("questionnaires"))
         by_part = built.metrics("framing")["age"]
         assert {part: sorted(models) for part, models in by_part.items()} == {
-            "bare, choice": [COMPLETIONS, LOCAL],
-            "bare, token": [LOCAL],
+            "plain, choice": [COMPLETIONS, LOCAL],
+            "plain, token": [LOCAL],
             "chat, choice": [CHAT],
         }
 
@@ -341,5 +341,7 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
         page = (hosted.clone.folder / "data/report/index.html").read_text()
         assert "No model was asked" in page
         cards = {name: (hosted.clone.folder / f"benchmarks/{name}/README.md").read_text() for name in MEASURED}
-        unmeasured = [name for name, card in cards.items() if "\n- no model: none in use can answer\n" in card]
+        unmeasured = [
+            name for name, card in cards.items() if "\n- no model: none in use was asked, or can answer\n" in card
+        ]
         assert unmeasured == ["probes-occupation-gender", "framing-age"]

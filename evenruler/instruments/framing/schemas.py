@@ -10,19 +10,34 @@ PROMPTS = pa.schema(
         required("task", pa.string()),
         required("stimulus", pa.string()),
         pa.field("group", pa.string()),
-        required("cues", pa.list_(pa.string())),
+        pa.field("placebo", pa.string()),
         required("turn", pa.int8()),
         required("order", pa.list_(pa.string())),
         required("prompt", pa.string()),
         required("decision", pa.int32()),
     ]
 )
-"""One row a prompt. `framing`: its cues in one word, `bare` for none; `cues`: the factors whose cue it has; `order`:
-the options by letter (slugs; empty where words are read); `turn`: which of the balanced orders that is, an even one
-and the next being each other's reverse; `decision`: the character at which the model answers."""
+"""One row a prompt. `framing`: its cues joined by "+", `bare` for none; `FACTOR~2` stands for the second placebo in the
+place of that cue. `placebo`: the text of it, null elsewhere; `order`: the options by letter (slugs; empty where words
+are read); `turn`: which of the balanced orders that is, an even one and the next being each other's reverse;
+`decision`: the character at which the model answers."""
 
-OUTCOMES = pa.schema([*COMMON, required("outcome", pa.string()), required("form", pa.string())])
-"""One row a surface form of an outcome class."""
+CONTENT_FREE = pa.schema(
+    [
+        *COMMON,
+        required("task", pa.string()),
+        required("letters", pa.int8()),
+        required("prompt", pa.string()),
+        required("decision", pa.int32()),
+    ]
+)
+"""One row a lettered prompt without content: nothing but the letters, so many of them, tells its options apart."""
+
+OUTCOMES = pa.schema(
+    [*COMMON, required("outcome", pa.string()), required("form", pa.string()), required("use", pa.string())]
+)
+"""One row a word of an outcome class. `use`: a surface `form`; a `term` by which replies are read besides; or `not`, a
+phrase in which a form does not count."""
 
 STIMULI = pa.schema(
     [*COMMON, required("stimulus", pa.string()), required("text", pa.string()), pa.field("group", pa.string())]
@@ -36,6 +51,7 @@ _FORM = [
     required("form", pa.string()),
     required("nats", pa.float64()),
     required("ends", pa.float64()),
+    required("alone", pa.float64()),
     required("first_nats", pa.float64()),
     required("first_token", pa.int64()),
 ]
@@ -50,8 +66,9 @@ _REPLY = [
 _QUESTION = [required("id", pa.string()), required("configuration", pa.string())]
 
 FORM_ANSWERS = pa.schema([*_QUESTION, *_FORM])
-"""One row per prompt (`id`), surface form and configuration (`bare`, `chat`). `form`: as it was asked, with space and
-capital. Nats of all its tokens; that what follows is no letter, given these; of its first token, and that token."""
+"""One row per prompt (`id`), surface form and configuration (`plain`, `chat`). `form`: as it was asked, with space and
+capital. Nats of all its tokens; that what follows is no letter, given these; that it stands alone; of its first
+token, and that token."""
 
 REPLY_ANSWERS = pa.schema([*_QUESTION, *_REPLY])
 """One row per prompt, configuration and repetition: what a model wrote. `reply`: null where a server gave none;
@@ -117,30 +134,36 @@ EXCLUSIONS = pa.schema(
     [
         *_MEASURED,
         required("framing", pa.string()),
-        required("invalid", pa.float64()),
+        required("coverage", pa.float64()),
+        required("least", pa.float64()),
         required("n", pa.int64()),
         required("excluded", pa.bool_()),
     ]
 )
-"""One row per cell of the metric `choice`: the share of invalid replies, and whether that takes the cell out of the
-analysis (appendix A.1, table 2)."""
+"""One row per cell and metric: the share of its answers that is of any class, mean over stimuli, and whether it is
+below the least, .4 of the sampled replies (appendix A.1, table 2) and `least_coverage` of the mass of words. `n`:
+replies, or prompts."""
 
 EFFECTS = pa.schema(
     [
         *_MEASURED,
         required("factor", pa.string()),
+        required("placebo", pa.int8()),
         required("stimulus", pa.string()),
         required("apd", pa.float64()),
+        pa.field("chance", pa.float64()),
         required("n", pa.int64()),
     ]
 )
-"""One row per factor, task and stimulus: mean APD with and without the cue over the n feasible pairs of cells, 0 to
-1."""
+"""One row per factor, placebo, task and stimulus: mean APD over the n feasible pairs of cells, 0 to 1. `placebo`: 0
+with and without the cue, else with and without the placebo of that number in its place. `chance`: of choices, what APD
+comes to where the same replies are dealt to the two cells anew; null for `token`."""
 
 SHIFTS = pa.schema(
     [
         *_MEASURED,
         required("factor", pa.string()),
+        required("placebo", pa.int8()),
         required("at", pa.string()),
         required("stimulus", pa.string()),
         required("outcome", pa.string()),
@@ -148,7 +171,7 @@ SHIFTS = pa.schema(
     ]
 )
 """One row per pair of cells, stimulus and class: (p2 - p1) / (p2 + p1) from without the cue to with it, -1 to 1.
-`at`: the framing without the cue."""
+`placebo`: as in `EFFECTS`; `at`: the framing without it."""
 
 COMPARISONS = pa.schema(
     [
@@ -169,7 +192,7 @@ COMPARISONS = pa.schema(
 )
 """One row per pair of classes and method: how much more `outcome` shifts than `against`. Methods: `mixed model`
 (random intercept per model) or, below five models, `fixed effects` (errors clustered by stimulus); `tukey` and
-`bootstrap` (stimuli drawn)."""
+`jackknife` (a stimulus left out at a time)."""
 
 CONTINUATIONS = pa.schema(
     [
@@ -205,13 +228,19 @@ REPLICATIONS = pa.schema(
         pa.field("change", pa.float64()),
         pa.field("low", pa.float64()),
         pa.field("high", pa.float64()),
+        pa.field("control", pa.float64()),
+        pa.field("difference_low", pa.float64()),
+        pa.field("difference_high", pa.float64()),
         required("n", pa.int64()),
         pa.field("reason", pa.string()),
     ]
 )
-"""One row per measure of a replicated study, before and after the intervention, with intervals over stimuli. Measure
+"""One row per measure of a replicated study, before and after the intervention, with intervals over stimuli. `control`:
+the change that placebos bring in the place of the cue; the interval is of the difference to it. Measure
 `AS`: mean absolute change of the others, each scaled to 0..1; it has no before and after."""
 
 FIGURES = figures_of("part")
 """One row a figure. `part`: configuration and metric. Figures: by factor `effect: FACTOR` (mean over tasks of the
-mean APD over stimuli), `effect: FACTOR, TASK`, `shift probability` (mean of the factors' effects), `coverage`."""
+mean APD over stimuli), `effect: FACTOR, TASK`, `shift probability` (mean of the factors' effects), `coverage` (also
+`coverage: TASK, FRAMING`), `excluded cells`, `shift: CLASS`, `shift: CLASS - CLASS`, `continuation check`, and of a
+replicated study `MEASURE: before`, `: after`, `: change`. The control is what placebos give."""

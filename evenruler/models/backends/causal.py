@@ -14,7 +14,7 @@ from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import end_tokens
 from evenruler.models.backends.trie import Tokens, TokenSequence
-from evenruler.models.backends.words import word_ends, word_tokens
+from evenruler.models.backends.words import stands_alone, token_texts, word_ends, word_tokens
 from evenruler.models.engine import Dtype
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
@@ -73,6 +73,8 @@ class Causal:
         self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
         if self._scorer.plain_because:
             note(f"{name}: likelihoods in plain batches, prefixes not shared: {self._scorer.plain_because}")
+        elif self._scorer.words_plain_because:
+            note(f"{name}: words in plain batches, prefixes not shared: {self._scorer.words_plain_because}")
 
     @property
     def shares_prefixes(self) -> bool:
@@ -103,7 +105,7 @@ class Causal:
 
     def words(
         self, requests: Sequence[WordRequest], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, float, float, float, int]]]:
+    ) -> Iterator[list[tuple[int, float, float, float, float, int]]]:
         """Score whole words after their prompts, by every pack that holds a wanted one.
 
         Args:
@@ -111,7 +113,8 @@ class Causal:
             wanted: Indices of those that must be answered.
 
         Yields:
-            By pack: (index, nats of the word, nats that no letter follows it, nats of its first token, that token).
+            By pack: (index, nats of the word, nats that no letter follows it, nats that no word goes on, nats of its
+            first token, that token).
 
         Raises:
             ValueError: A word has no token.
@@ -125,23 +128,24 @@ class Causal:
             if not word:
                 raise ValueError(f"the word {text!r} has no token")
             self._check_length(text, len(prompt) + len(word), " with its prompt")
-            sequences.append(TokenSequence((self._start, *prompt, *word), len(prompt) + 1, open=True))
-        for pack in self._scorer.packs(sequences):
+            sequences.append(TokenSequence((self._start, *prompt, *word), len(prompt) + 1))
+        for pack in self._scorer.word_packs(sequences):
             if wanted.isdisjoint(pack):
                 continue
-            scored = self._scorer.score_words([sequences[i] for i in pack], self._word_ends).tolist()
+            scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
             yield [
-                (i, nats, ends, first, sequences[i].tokens[sequences[i].begin])
-                for i, (nats, ends, first) in zip(pack, scored, strict=True)
+                (i, nats, ends, alone, first, sequences[i].tokens[sequences[i].begin])
+                for i, (nats, ends, alone, first) in zip(pack, scored, strict=True)
             ]
 
     @cached_property
-    def _word_ends(self) -> Any:
-        """[vocabulary] Which tokens end a word."""
+    def _endings(self) -> Any:
+        """[2, vocabulary] Which tokens end a word, and which leave it alone."""
         import torch
 
-        size = self.model.config.get_text_config().vocab_size
-        return torch.from_numpy(word_ends(self.tokenizer, size)).to(self.model.device)
+        size, texts = self.model.config.get_text_config().vocab_size, token_texts(self.tokenizer)
+        endings = np.stack([word_ends(texts, size), stands_alone(texts, size)])
+        return torch.from_numpy(endings).to(self.model.device)
 
     def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
         """Continue every wave of prompts that holds a wanted one; nothing in a reply depends on which these are.

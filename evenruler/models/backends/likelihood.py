@@ -1,14 +1,17 @@
 """Log-probabilities of tokens from a transformers causal model: shared prefixes once, or plain batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
-from evenruler.models.backends.trie import Tokens, TokenSequence, Trie
+from evenruler.models.backends.slots import mask
+from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie
 
 VOCABULARY_CHUNK = 8192
 """Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
@@ -18,6 +21,16 @@ RESHAPES_LOGITS = ("final_logit_softcapping", "lm_head_multiplier", "logit_scale
 
 MASKED_KINDS = {"full_attention", "sliding_attention"}
 """Kinds of layer whose attention is what the mask says."""
+
+RARE = float(np.log(1e-5))
+"""Nats of a word below which it is taken for whole: what follows it is not asked. A mass is overstated by less than its
+probability, one in 100,000."""
+
+TRIED = (11, 23, 31, 47, 59, 71, 83, 97)
+"""Tokens that a model is tried with before its answers are believed."""
+
+Answer = Callable[[], NDArray[np.float64]]
+"""Asks a model."""
 
 
 class LikelihoodScorer:
@@ -40,99 +53,129 @@ class LikelihoodScorer:
         self._max_nodes, self._batch = max_nodes, batch
         self._device = next(model.parameters()).device
         self._head: torch.Tensor | None = self._plain_head()
+        self._least = -np.inf  # a trial reads what follows whatever the tokens
         self.plain_because: str | None = self._why_plain()
+        self.words_plain_because: str | None = None if self.plain_because else self._why_words_plain()
+        """Why words are not computed in two steps, of a model that shares prefixes."""
+        self._least = RARE
 
     def packs(self, sequences: Sequence[TokenSequence]) -> list[list[int]]:
         """The sequences that are computed together, by pack; depends on the set of sequences alone."""
-        if self.plain_because is None:
+        return self._packs(sequences, self.plain_because is not None)
+
+    def word_packs(self, sequences: Sequence[TokenSequence]) -> list[list[int]]:
+        """The same of words."""
+        return self._packs(sequences, bool(self.plain_because or self.words_plain_because))
+
+    def _packs(self, sequences: Sequence[TokenSequence], plain: bool) -> list[list[int]]:
+        if not plain:
             return trie.plan(sequences, self._max_nodes)
         order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
         return [order[first : first + self._batch] for first in range(0, len(order), self._batch)]
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from its `begin` on."""
-        return np.array([float(nats.sum()) for nats in self._steps(pack)[0]])
+        return np.array([float(nats.sum()) for nats in self._steps(pack)])
 
-    def score_words(self, pack: Sequence[TokenSequence], among: torch.Tensor) -> NDArray[np.float64]:
-        """The same of open sequences, each of which has a token from its `begin` on, and what comes next.
+    def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
+        """The same of words, each of which has a token from its `begin` on, and of what kind the next token is.
+
+        What follows is computed for words that are written at all (`RARE`), so that most cost no more than their
+        nats; of the others every kind is said to be certain. That is decided by the word's own nats: an answer does
+        not depend on what else is asked.
 
         Args:
-            pack: The sequences.
-            among: [vocabulary] True for some tokens; on the model's device.
+            pack: The words after their prompts.
+            kinds: [k, vocabulary] True for the tokens of each kind; on the model's device.
 
         Returns:
-            [len(pack), 3] nats of all tokens from `begin` on; that any of `among` comes next; of the first token.
+            [len(pack), 1 + k + 1] nats of all tokens from `begin` on; that any token of each kind comes next; of the
+            first token.
         """
-        steps, following = self._steps(pack, among)
-        return np.array([(float(n.sum()), any_of, float(n[0])) for n, any_of in zip(steps, following, strict=True)])
+        with torch.inference_mode():
+            plain = self.plain_because or self.words_plain_because
+            steps, following = (self._plain if plain else self._in_two_steps)(pack, kinds)
+        nats = [(float(own.sum()), float(own[0])) for own in steps]
+        return np.array([(whole, *after, first) for (whole, first), after in zip(nats, following, strict=True)])
 
-    def _steps(
-        self, pack: Sequence[TokenSequence], among: torch.Tensor | None = None
-    ) -> tuple[list[Any], NDArray[np.float64]]:
-        """Nats of each token of each sequence from its `begin` on; by open sequence, nats that `among` comes next."""
+    def _steps(self, pack: Sequence[TokenSequence]) -> list[Any]:
+        """Nats of each token of each sequence from its `begin` on."""
         with torch.inference_mode():
             if self.plain_because is not None:
-                return self._plain(pack, among)
+                return self._plain(pack)[0]
             tree = trie.build(pack)
-            nats, following = self._shared(tree, among)
-            return [nats[path] for path in tree.paths], following
+            nats = self._shared(tree)
+            return [nats[path] for path in tree.paths]
 
-    def _shared(
-        self, tree: Trie, among: torch.Tensor | None = None, ancestors: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """[e] log-probability of each edge's token after its node; by open sequence, nats that `among` comes next."""
-        last = tree.last[tree.last >= 0]
-        asked = np.concatenate([tree.edge_nodes, last])
-        if not len(asked):
-            return np.zeros(0), np.zeros(0)
+    def _shared(self, tree: Trie, nodes: Nodes | None = None, cache: Any = None) -> NDArray[np.float64]:
+        """[e] log-probability of each edge's token after its node.
+
+        Args:
+            tree: What is read.
+            nodes: Its nodes, if they are to see something else.
+            cache: Keeps their keys and values.
+        """
+        if not len(tree.edge_nodes):
+            return np.zeros(0)
+        needed, row = np.unique(tree.edge_nodes, return_inverse=True)
+        slices = self._logits(nodes or tree.nodes, needed, cache)
+        rows, columns = (torch.from_numpy(array).to(self._device) for array in (row, tree.edge_tokens))
+        found: NDArray[np.float64] = _of_tokens(slices, rows, columns).cpu().numpy()
+        return found
+
+    def _in_two_steps(
+        self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True
+    ) -> tuple[list[Any], NDArray[np.float64]]:
+        """Nats of each token from `begin` on; [len(pack), k] nats that each kind comes next, 0 for rare words.
+
+        First the model reads prompts and words without their last tokens, and keeps keys and values; then the last
+        tokens of the words that it may write. Where these are not `apart`, they see all: what a wrong mask would do.
+        """
+        tree, cache = trie.build(pack), DynamicCache()
+        nats = self._shared(tree, cache=cache)
+        steps, following = [nats[path] for path in tree.paths], np.zeros((len(pack), len(kinds)))
+        likely = [row for row, own in enumerate(steps) if own.sum() >= self._least]
+        last, row = np.unique(np.array([tree.paths[i][-1] for i in likely], dtype=np.int64), return_inverse=True)
+        found = [np.zeros((0, len(kinds)))]
+        for first in range(0, len(last), self._max_nodes):
+            nodes = tree.ends_of(last[first : first + self._max_nodes])
+            seen = nodes if apart else replace(nodes, sees=np.ones_like(nodes.sees))
+            slices = self._logits(seen, np.arange(len(nodes.tokens)), cache)
+            found.append(_of_kinds(slices, kinds).cpu().numpy())
+            cache.crop(-len(nodes.tokens))
+        following[likely] = np.concatenate(found)[row]
+        return steps, following
+
+    def _logits(self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None) -> Iterator[torch.Tensor]:
+        """Logits after some nodes, slice by slice of the vocabulary; what else these nodes see is in the cache."""
+        depths, sees, seen, keep = (
+            torch.from_numpy(array).to(self._device) for array in (nodes.depths, nodes.sees, nodes.seen_depths, needed)
+        )
         inputs = {
-            "input_ids": torch.from_numpy(tree.tokens)[None].to(self._device),
-            "position_ids": torch.from_numpy(tree.depths)[None].to(self._device),
-            "attention_mask": self._mask(tree, tree.ancestors if ancestors is None else ancestors),
-            "use_cache": False,
+            "input_ids": torch.from_numpy(nodes.tokens)[None].to(self._device),
+            "position_ids": depths[None],
+            "attention_mask": mask(self._model, sees[None], depths[None, :, None] - seen),
+            **({"use_cache": False} if cache is None else {"use_cache": True, "past_key_values": cache}),
         }
-        needed, row = np.unique(asked, return_inverse=True)
-        keep, rows, columns = (torch.from_numpy(array).to(self._device) for array in (needed, row, tree.edge_tokens))
         if self._head is None:
-            slices = iter([self._model(**inputs).logits[0, keep].float()])
-        else:
-            slices = _logits(self._model.base_model(**inputs).last_hidden_state[0, keep], self._head)
-        nats, following = _log_probabilities(slices, rows, columns, among)
-        return nats.cpu().numpy(), following.cpu().numpy()
-
-    def _mask(self, tree: Trie, ancestors: NDArray[np.bool_]) -> Any:
-        """The additive tree mask; by kind of layer where the model has several."""
-        kinds = set(getattr(self._config, "layer_types", None) or ())
-        window = getattr(self._config, "sliding_window", None)
-        masks = {"full_attention": ancestors}
-        if window is not None:
-            near = tree.depths[:, None] - tree.depths[None, :] < window
-            masks["sliding_attention"] = ancestors & near
-            if not kinds:  # the older way: one window for every layer
-                masks["full_attention"] = masks["sliding_attention"]
-        additive = {kind: self._additive(mask) for kind, mask in masks.items() if kind in (kinds or {"full_attention"})}
-        return additive if len(kinds) > 1 else next(iter(additive.values()))
-
-    def _additive(self, mask: NDArray[np.bool_]) -> torch.Tensor:
-        dtype = next(self._model.parameters()).dtype
-        allowed = torch.from_numpy(mask).to(self._device)
-        additive = torch.zeros(allowed.shape, dtype=dtype, device=self._device)
-        return additive.masked_fill_(~allowed, torch.finfo(dtype).min)[None, None]
+            return iter([self._model(**inputs).logits[0, keep].float()])
+        return _sliced(self._model.base_model(**inputs).last_hidden_state[0, keep], self._head)
 
     def _plain(
-        self, pack: Sequence[TokenSequence], among: torch.Tensor | None = None
+        self, pack: Sequence[TokenSequence], kinds: torch.Tensor | None = None
     ) -> tuple[list[Any], NDArray[np.float64]]:
-        ids, mask = padded([sequence.tokens for sequence in pack], self._device)
-        logits = self._model(input_ids=ids, attention_mask=mask, use_cache=False).logits
-        steps, following = [], []
+        """What `_in_two_steps` gives, in one padded batch; without `kinds` nothing of what comes next."""
+        ids, padding = padded([sequence.tokens for sequence in pack], self._device)
+        logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
+        steps, following = [], np.zeros((len(pack), 0 if kinds is None else len(kinds)))
         for row, sequence in enumerate(pack):
-            own = logits[row, sequence.begin - 1 : sequence.nodes].float()
-            columns = ids[row, sequence.begin : len(sequence.tokens)]
-            rows = torch.arange(len(own), device=self._device)
-            nats, next_nats = _log_probabilities(iter([own]), rows, columns, among)
+            end = len(sequence.tokens)
+            own = logits[row, sequence.begin - 1 : end - 1].float()
+            nats = _of_tokens(iter([own]), torch.arange(len(own), device=self._device), ids[row, sequence.begin : end])
             steps.append(nats)
-            following += next_nats.tolist()
-        return steps, np.array(following)
+            if kinds is not None and float(nats.sum()) >= self._least:
+                following[row] = _of_kinds(iter([logits[row, end - 1 : end].float()]), kinds)[0].cpu().numpy()
+        return steps, following
 
     def _plain_head(self) -> torch.Tensor | None:
         """The output layer's weights, where logits are nothing but hidden states times these.
@@ -163,24 +206,52 @@ class LikelihoodScorer:
         kinds = set(getattr(self._config, "layer_types", None) or ())
         if not kinds <= MASKED_KINDS:
             return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
-        ids = [int(i) % self._config.vocab_size for i in (11, 23, 31, 47, 59, 71, 83, 97)]
-        pair = [TokenSequence((*ids[:2], *ids[2:5])), TokenSequence((*ids[:2], *ids[5:]))]
+        pair = self._pair()
         tree = trie.build(pair)
-        open_mask = np.tril(np.ones_like(tree.ancestors))
+        open_nodes = replace(tree.nodes, sees=np.tril(np.ones_like(tree.ancestors)))
+
+        def whole(steps: Iterable[Any]) -> NDArray[np.float64]:
+            return np.array([float(nats.sum()) for nats in steps])
+
+        return self._why_off(
+            "mask",
+            lambda: whole(self._plain(pair)[0]),
+            lambda: whole(map(self._shared(tree).__getitem__, tree.paths)),
+            lambda: whole(map(self._shared(tree, open_nodes).__getitem__, tree.paths)),
+        )
+
+    def _why_words_plain(self) -> str | None:
+        """None where words in two steps get what plain batches give; else the reason why they do not.
+
+        Tried on the same two, whose last tokens are read in the second step: single tokens after them.
+        """
+        pair = self._pair()
+        kinds = torch.zeros((len(TRIED), self._config.vocab_size), dtype=torch.bool, device=self._device)
+        kinds[range(len(TRIED)), [token % self._config.vocab_size for token in TRIED]] = True
+        return self._why_off(
+            "cache",
+            lambda: self._plain(pair, kinds)[1],
+            lambda: self._in_two_steps(pair, kinds)[1],
+            lambda: self._in_two_steps(pair, kinds, apart=False)[1],
+        )
+
+    def _pair(self) -> list[TokenSequence]:
+        """Two sequences that part after two tokens."""
+        ids = tuple(token % self._config.vocab_size for token in TRIED)
+        return [TokenSequence((*ids[:2], *ids[2:5])), TokenSequence((*ids[:2], *ids[5:]))]
+
+    def _why_off(self, what: str, plain: Answer, ours: Answer, wrong: Answer) -> str | None:
+        """None where our answer is near the plain one, and nearer than a wrong one is; else how far, or what fails."""
         with torch.inference_mode():
-            plain = np.array([float(nats.sum()) for nats in self._plain(pair)[0]])
+            expected = plain()
             try:
-                ours, wrong = (
-                    np.array([nats[path].sum() for path in tree.paths])
-                    for nats, _ in (self._shared(tree), self._shared(tree, ancestors=open_mask))
-                )
+                off, scale = (float(np.abs(answer() - expected).max()) for answer in (ours, wrong))
             except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
-                return f"the model takes no mask of ours ({type(error).__name__})"
-        off, scale = float(np.abs(ours - plain).max()), float(np.abs(wrong - plain).max())
+                return f"the model takes no {what} of ours ({type(error).__name__})"
         tolerance = 1e-3 if next(self._model.parameters()).dtype == torch.float32 else 0.5
         if off <= tolerance and off <= 0.2 * scale:
             return None
-        return f"with a tree mask the model answers {off:.2g} nats off"
+        return f"with a {what} of ours the model answers {off:.2g} nats off"
 
 
 def padded(sequences: Sequence[Tokens], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -193,41 +264,53 @@ def padded(sequences: Sequence[Tokens], device: torch.device) -> tuple[torch.Ten
     return ids.to(device), mask.to(device)
 
 
-def _logits(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
+def _sliced(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
     """Logits of hidden states, slice by slice of the vocabulary: a whole row of them is never held."""
     for first in range(0, len(head), VOCABULARY_CHUNK):
         yield (hidden @ head[first : first + VOCABULARY_CHUNK].T).float()
 
 
-def _log_probabilities(
-    slices: Iterator[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor, among: torch.Tensor | None = None
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probabilities of single entries of a softmax, and of all entries of a kind together.
+def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """Log-probabilities of single entries of a softmax.
 
     The float32 log_softmax of PyTorch on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4 nats off a
     sentence; logsumexp over slices, then over the slices' results, stays within 1e-5 of float64.
 
     Args:
         slices: Logits [r, part of the vocabulary], one part after the other.
-        rows: [e + o] of the e entries; then of the o sums.
+        rows: [e] of the entries.
         columns: [e] of the entries.
-        among: [vocabulary] True for what is summed; by default all of it.
 
     Returns:
-        [e] and [o] nats.
+        [e] nats.
     """
-    edges, sums = rows[: len(columns)], rows[len(columns) :]
     chosen = torch.empty(len(columns), dtype=torch.float64, device=columns.device)
-    parts, kinds, first = [], [], 0
+    parts, first = [], 0
     for logits in slices:
         width = logits.shape[-1]
         parts.append(torch.logsumexp(logits, -1))
         here = (columns >= first) & (columns < first + width)
-        chosen[here] = logits[edges[here], columns[here] - first].double()
-        if among is not None:
-            others = ~among[first : first + width]
-            kinds.append(torch.logsumexp(logits[sums].masked_fill_(others, -torch.inf), -1))
+        chosen[here] = logits[rows[here], columns[here] - first].double()
         first += width
+    return chosen - torch.logsumexp(torch.stack(parts), 0).double()[rows]
+
+
+def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tensor:
+    """Log-probabilities of all entries of a softmax that are of a kind together, summed as in `_of_tokens`.
+
+    Args:
+        slices: Logits [r, part of the vocabulary], one part after the other.
+        kinds: [k, vocabulary] True for the entries of each kind.
+
+    Returns:
+        [r, k] nats.
+    """
+    parts, of_kind, first = [], [], 0
+    for logits in slices:
+        others = ~kinds[:, first : first + logits.shape[-1]]
+        parts.append(torch.logsumexp(logits, -1))
+        of_kind.append(torch.stack([logits.masked_fill(other, -torch.inf).logsumexp(-1) for other in others], 1))
+        first += logits.shape[-1]
     total = torch.logsumexp(torch.stack(parts), 0).double()
-    together = torch.logsumexp(torch.stack(kinds), 0).double() if kinds else total[sums]
-    return chosen - total[edges], (together - total[sums]).clamp_(max=0)  # rounding would put it above certainty
+    together = torch.logsumexp(torch.stack(of_kind), 0).double()
+    return (together - total[:, None]).clamp_(max=0)  # rounding would put it above certainty

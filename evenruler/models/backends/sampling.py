@@ -81,8 +81,8 @@ def generate_batch(
     """Continue token sequences together until the last of them ends, as transformers does.
 
     Args:
-        model: A transformers causal model in evaluation mode.
-        sequences: Tokens of each prompt, start token first.
+        model: A transformers causal model in evaluation mode, or an encoder-decoder.
+        sequences: Tokens of each prompt as the model reads it, a causal model's with its start token first.
         seeds: Their seeds.
         sampling: How tokens are drawn.
 
@@ -90,18 +90,21 @@ def generate_batch(
         New tokens of each, up to its first end token.
     """
     device = next(model.parameters()).device
+    decodes = model.config.is_encoder_decoder
     length = max(map(len, sequences))
     ids = torch.zeros((len(sequences), length), dtype=torch.int64)
     mask = torch.zeros_like(ids)
     for row, sequence in enumerate(sequences):
-        ids[row, length - len(sequence) :] = torch.tensor(sequence)
-        mask[row, length - len(sequence) :] = 1
+        own = slice(len(sequence)) if decodes else slice(length - len(sequence), length)
+        ids[row, own] = torch.tensor(sequence)
+        mask[row, own] = 1
     ends = end_tokens(model)
     config: Any = GenerationConfig(  # type: ignore[no-untyped-call]
         max_new_tokens=sampling.max_new_tokens,
         do_sample=False,  # the row sampler leaves one token possible
         eos_token_id=sorted(ends) or None,
         pad_token_id=min(ends, default=0),
+        decoder_start_token_id=model.generation_config.decoder_start_token_id,
     )
     with torch.inference_mode():
         output = model.generate(
@@ -110,7 +113,7 @@ def generate_batch(
             generation_config=config,
             logits_processor=LogitsProcessorList([RowSampler(seeds, sampling)]),
         )
-    return [_ended(row, ends) for row in output[:, length:].tolist()]
+    return [_ended(row, ends) for row in output[:, 1 if decodes else length :].tolist()]
 
 
 def _ended(tokens: list[int], ends: frozenset[int]) -> list[int]:

@@ -32,6 +32,20 @@ class TokenSequence:
 
 
 @dataclass(frozen=True)
+class Nodes:
+    """m tokens that go through the model together, and the k that they may see: those read before them, themselves."""
+
+    tokens: NDArray[np.int64]
+    """[m]"""
+    depths: NDArray[np.int64]
+    """[m] their positions."""
+    sees: NDArray[np.bool_]
+    """[m, k] True where the row's token sees the column's."""
+    seen_depths: NDArray[np.int64]
+    """[k] positions of what may be seen."""
+
+
+@dataclass(frozen=True)
 class Trie:
     """One pack of sequences as nodes and edges; n nodes, e scored edges."""
 
@@ -49,6 +63,18 @@ class Trie:
     """By sequence: the edges to sum."""
     last: NDArray[np.int64]
     """By sequence: the node of its last token where the sequence is open, else -1."""
+
+    @property
+    def nodes(self) -> Nodes:
+        """All of its nodes."""
+        return Nodes(self.tokens, self.depths, self.ancestors, self.depths)
+
+    def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
+        """The tokens that some edges lead to, after all of its nodes; none sees another."""
+        parents = self.edge_nodes[edges]
+        depths = self.depths[parents] + 1
+        sees = np.concatenate([self.ancestors[parents], np.eye(len(edges), dtype=np.bool_)], axis=1)
+        return Nodes(self.edge_tokens[edges], depths, sees, np.concatenate([self.depths, depths]))
 
 
 def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:

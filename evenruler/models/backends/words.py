@@ -1,6 +1,6 @@
 """Whole words in tokens: how a word is written after a prompt, and which tokens end it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ BEFORE = "a"
 
 BROKEN = "\N{REPLACEMENT CHARACTER}"
 """What decoders write for bytes that are no whole character."""
+
+LINE_BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")
+"""Each ends a line, whatever stands after it."""
 
 
 def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) -> list[tuple[Tokens, Tokens]]:
@@ -56,29 +59,66 @@ def _tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tokens]:
     return dict(zip(distinct, map(tuple, found), strict=True))
 
 
-def word_ends(tokenizer: Any, size: int) -> NDArray[np.bool_]:
-    """Which tokens end the word that they come after: those whose text does not begin with a letter.
-
-    So do special tokens, whatever they are called, and entries of the model's vocabulary that are no token. Bytes that
-    are no whole character do not: they may be a letter's.
-
-    Args:
-        tokenizer: Of the model.
-        size: Of the model's vocabulary, which may be larger or smaller than the tokenizer's.
-
-    Returns:
-        [size] True where the token ends a word.
-    """
+def token_texts(tokenizer: Any) -> dict[int, str]:
+    """The text of each token as it stands after a letter, "" for special tokens, whatever they are called."""
     special = {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
     special.update(tokenizer.all_special_ids)
     ids = sorted(set(tokenizer.get_vocab().values()) - special)
     before = _tokens(tokenizer, [BEFORE])[BEFORE]
     texts = tokenizer.batch_decode([[*before, token] for token in ids], clean_up_tokenization_spaces=False)
     start = len(tokenizer.decode(list(before), clean_up_tokenization_spaces=False))
-    goes_on = [token for token, text in zip(ids, texts, strict=True) if _is_letter(text[start : start + 1])]
-    ends = np.ones(max(size, ids[-1] + 1), dtype=np.bool_)
-    ends[goes_on] = False
-    return ends[:size]
+    return dict.fromkeys(special, "") | {token: text[start:] for token, text in zip(ids, texts, strict=True)}
+
+
+def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
+    """Which tokens end the word that they come after: those whose text does not begin with a letter.
+
+    So do special tokens and entries of the model's vocabulary that are no token. Bytes that are no whole character do
+    not: they may be a letter's.
+
+    Args:
+        texts: Of the tokens (`token_texts`).
+        size: Of the model's vocabulary, which may be larger or smaller than the tokenizer's.
+
+    Returns:
+        [size] True where the token ends a word.
+    """
+    return _all_but(texts, size, lambda text: _is_letter(text[:1]))
+
+
+def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
+    """Which tokens leave what they come after alone: no word or number goes on there, nor comes next on the line.
+
+    The text of such a token begins neither with a letter or digit nor with blanks and then a letter or digit: after
+    the option " A" they are ".", ")", " (" and the end of the text, not "man", "2" or " man". A line break leaves it
+    alone whatever stands after it, also where blanks stand before the break. So does a token of blanks only: what
+    comes after that token is not asked.
+
+    Each of these tokens ends a word as well (`word_ends`). Special tokens and entries that are no token count as they
+    do there, and so do bytes that are no whole character: they may be a letter's, also after blanks.
+
+    Args:
+        texts: Of the tokens (`token_texts`).
+        size: Of the model's vocabulary.
+
+    Returns:
+        [size] True where the token leaves it alone.
+    """
+    return _all_but(texts, size, _begins_word)
+
+
+def _all_but(texts: Mapping[int, str], size: int, goes_on: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """[size] False for tokens whose text goes on."""
+    found = np.ones(max(size, *texts) + 1, dtype=np.bool_)
+    found[[token for token, text in texts.items() if goes_on(text)]] = False
+    return found[:size]
+
+
+def _begins_word(text: str) -> bool:
+    """Whether a text begins with a letter or digit, or does so after blanks on the same line."""
+    rest = text.lstrip()
+    blanks = text[: len(text) - len(rest)]
+    return LINE_BREAKS.isdisjoint(blanks) and (_is_letter(rest[:1]) or rest[:1].isalnum())
 
 
 def _is_letter(character: str) -> bool:

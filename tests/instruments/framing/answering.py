@@ -24,7 +24,8 @@ class MadeUp(Answering):
         self.requests.append((request, inputs))
         if request.operation == "words":
             nats = [NATS.get(form, REST) for form in inputs["form"]]
-            return {"nats": nats, "ends": [0.0] * n, "first_nats": nats, "first_token": list(range(n))}
+            certain = [0.0] * n
+            return {"nats": nats, "ends": certain, "alone": certain, "first_nats": nats, "first_token": list(range(n))}
         replies = pd.array([None, *["He."] * (n - 1)], dtype="str")
         return {"reply": replies, "reason": pd.array(["too rude", *[None] * (n - 1)], dtype="str")}
 

@@ -27,16 +27,17 @@ def hair(**changes: Any) -> ContrastSource:
             "completion": {
                 "title": "Completion",
                 "cells": {
-                    "- -": "There is a person with {STIMULUS}. {ANSWER}",
-                    "- +": "Complete: There is a person with {STIMULUS}. {ANSWER}",
-                    "+ +": "Complete, inferring gender: There is a person with {STIMULUS}. {ANSWER}",
+                    "bare": "There is a person with {STIMULUS}. {ANSWER}",
+                    "instruction": "Complete: There is a person with {STIMULUS}. {ANSWER}",
+                    "salience+instruction": "Complete, inferring gender: There is a person with {STIMULUS}. {ANSWER}",
                 },
             },
             "choice": {
                 "title": "Choice",
                 "cells": {
-                    "- +": "Someone with {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}",
-                    "+ +": "Choose a pronoun for {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}",
+                    "instruction": "Someone with {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}",
+                    "salience+instruction": "Choose a pronoun for {STIMULUS}. Options: {OPTIONS}. "
+                    "The answer is: {ANSWER}",
                 },
                 "option": "{LETTER}: {OPTION}",
                 "options": {"balanced": {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}},
@@ -44,6 +45,26 @@ def hair(**changes: Any) -> ContrastSource:
         },
     }
     return ContrastSource.model_validate(declared | changes)
+
+
+PLACEBOS = ["noting the day", "noting the road", "noting rain", "noting a page", "noting a tune", "noting ink"]
+"""What says nothing of gender, six of them."""
+
+COLOURS = ["red", "black", "brown", "blond", "grey", "white", "auburn", "dark", "fair", "blue", "green", "silver"]
+
+
+def with_placebos(**changes: Any) -> ContrastSource:
+    """About hair of twelve colours, six placebos beside every cue, with some keys changed."""
+    completion, choice = (task.model_dump(exclude_unset=True) for task in hair().tasks.values())
+    person, listed = "There is a person with {STIMULUS}. {ANSWER}", "Options: {OPTIONS}. The answer is: {ANSWER}"
+    completion["placebos"] = {
+        "salience": {"cells": {"salience+instruction": f"Complete, {{PLACEBO}}: {person}"}, "texts": PLACEBOS},
+        "instruction": {"cells": {"instruction": f"{{PLACEBO}}: {person}"}, "texts": PLACEBOS},
+    }
+    of_choice = f"Choose, {{PLACEBO}}, for {{STIMULUS}}. {listed}"
+    choice["placebos"] = {"salience": {"cells": {"salience+instruction": of_choice}, "texts": PLACEBOS}}
+    tasks = {"completion": completion, "choice": choice}
+    return hair(**({"stimuli": {colour: f"{colour} hair" for colour in COLOURS}, "tasks": tasks} | changes))
 
 
 def settings(scale: Scale = "quick", **changes: Any) -> Settings:

@@ -11,7 +11,7 @@ from evenruler.instruments.framing.ask import ANSWERS, requests, scores
 from evenruler.instruments.instrument import Request
 from evenruler.tables import table_of
 from tests.instruments.framing.answering import MadeUp, none
-from tests.instruments.framing.hair import built, declaration, subject
+from tests.instruments.framing.hair import built, declaration, subject, with_placebos
 
 TABLES, PLAN = built(declaration())
 
@@ -20,12 +20,21 @@ def outline(found: Sequence[Request]) -> list[tuple[str, str, dict, int]]:
     return [(request.table, str(request.operation), dict(request.settings), len(request.rows)) for request in found]
 
 
-# Two orders of three letters in four prompts of each stimulus, four times a form; words in three cells.
-FORMS = 2 * (2 * 2 * 6 + 3 * 16)
+# About each of two stimuli: two orders of three letters in two cells, each letter alone and with a word, with and
+# without a space; words in three cells. Letters after six prompts without content besides.
+FORMS = 2 * (2 * 2 * 12 + 3 * 16) + 6 * 6
 
 
-def test_forms_and_replies_are_asked_as_the_prompt_stands_and_in_a_chat() -> None:
+def test_words_are_asked_as_the_prompt_stands_and_replies_in_a_chat() -> None:
     assert outline(requests(TABLES, PLAN, {}, subject())) == [
+        ("forms", "words", {"chat": False}, FORMS),
+        ("replies", "generate", {"new_tokens": 20, "chat": True}, 10),
+    ]
+
+
+def test_both_are_asked_in_both_where_every_configuration_is() -> None:
+    _, plan = built(declaration(configurations="every"))
+    assert outline(requests(TABLES, plan, {}, subject())) == [
         ("forms", "words", {"chat": False}, FORMS),
         ("forms", "words", {"chat": True}, FORMS),
         ("replies", "generate", {"new_tokens": 20, "chat": False}, 10),
@@ -33,18 +42,38 @@ def test_forms_and_replies_are_asked_as_the_prompt_stands_and_in_a_chat() -> Non
     ]
 
 
+def test_prompts_without_content_are_asked_where_letters_are_calibrated() -> None:
+    asked = requests(TABLES, PLAN, {}, subject())[0].rows
+    free = asked[asked["id"].isin(TABLES["content-free"]["id"])]
+    assert free["id"].nunique() == 6
+    assert sorted(set(free["form"])) == [" A", " B", " C", "A", "B", "C"]
+    _, plan = built(declaration(calibrated=False))
+    (forms, _) = requests(TABLES, plan, {}, subject())
+    assert len(forms.rows) == FORMS - 6 * 6
+    assert not set(forms.rows["id"]) & set(TABLES["content-free"]["id"])
+
+
+def test_placebos_are_sampled_where_there_are_replies_to_compare() -> None:
+    for generations, placebos in ((1, False), (2, True)):
+        tables, plan = built(declaration(with_placebos(), generations=generations))
+        forms, replies = requests(tables, plan, {}, subject())
+        numbered = set(tables["prompts"].loc[tables["prompts"]["placebo"].notna(), "id"])
+        assert bool(numbered & set(replies.rows["id"])) is placebos
+        assert numbered & set(forms.rows["id"])
+
+
 def test_what_is_answered_is_not_asked_again() -> None:
     answered = none()
     assert requests(TABLES, PLAN, answered, subject()) == []
     found = requests(TABLES, PLAN, {"forms": answered["forms"]}, subject())
-    assert [request.table for request in found] == ["replies", "replies"]
+    assert [request.table for request in found] == ["replies"]
 
 
 def test_what_a_model_cannot_do_is_not_asked() -> None:
     _, every = built(declaration(choices="every"))
     served = requests(TABLES, PLAN, {}, subject("chat"))
     assert outline(served) == [("replies", "generate", {"new_tokens": 20, "chat": True}, 10)]
-    continued = requests(TABLES, every, {}, subject("completions", chats=False))
+    continued = requests(TABLES, every, {}, subject("completions", chats=False))  # its own one, of want of the other
     assert outline(continued) == [("replies", "generate", {"new_tokens": 20, "chat": False}, 10)]
     assert requests(TABLES, every, {}, subject("masked", chats=False)) == []
 
@@ -75,17 +104,18 @@ def test_only_the_stimuli_and_orders_of_the_scale_are_asked() -> None:
     assert set(asked["turn"]) == {0, 1, 2, 3}
 
 
+OF_ONE = (FORMS - 6 * 6) // 2 + 6 * 6
+
+
 def test_instruments_are_asked_together_and_answers_are_those_of_the_schemas() -> None:
     answering = MadeUp()
     other = built(declaration(stimuli=1, generations=0))
     found = ask({"hair": (TABLES, PLAN), "other": other}, requests, subject(), answering)
     assert [(request.operation, len(inputs["prompt"])) for request, inputs in answering.requests] == [
-        ("words", FORMS * 3 // 2),
-        ("words", FORMS * 3 // 2),
-        ("generate", 10),
+        ("words", FORMS + OF_ONE),
         ("generate", 10),
     ]
-    assert found["forms"]["instrument"].value_counts().to_dict() == {"hair": 2 * FORMS, "other": FORMS}
+    assert found["forms"]["instrument"].value_counts().to_dict() == {"hair": FORMS, "other": OF_ONE}
     assert set(found["replies"]["instrument"]) == {"hair"}
     for name, schema in ANSWERS.items():
         own = found[name][found[name]["instrument"] == "hair"].drop(columns="instrument")
@@ -95,15 +125,15 @@ def test_instruments_are_asked_together_and_answers_are_those_of_the_schemas() -
 def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
     found = ask({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
     withheld = found[found["reply"].isna()]
-    assert withheld["configuration"].tolist() == ["bare", "chat"]
-    assert set(withheld["reason"]) == {"too rude"}
-    assert found["reason"].isna().sum() == len(found) - 2
+    assert withheld["configuration"].tolist() == ["chat"]
+    assert withheld["reason"].tolist() == ["too rude"]
+    assert found["reason"].isna().sum() == len(found) - 1
 
 
 def test_scores_say_whose_they_are_and_in_which_framing() -> None:
     answers = ask({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
     found = scores(TABLES, PLAN, answers, subject())
-    framings = TABLES["prompts"].set_index("id")["framing"]
+    framings = pd.concat([TABLES[name] for name in ("prompts", "content-free")]).set_index("id")["framing"]
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
         assert table_of(found[name], schema).num_rows == len(answers[name])
         assert set(zip(found[name]["model"], found[name]["lineage"], strict=True)) == {("m", "m-family")}

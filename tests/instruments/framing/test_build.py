@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from evenruler.instruments.framing.ask.asked import asked_replies
+from evenruler.instruments.framing.ask.asked import asked_prompts, asked_replies
 from evenruler.instruments.framing.build import build
 from evenruler.instruments.framing.build.composing import balanced_orders, compose
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.schemas import OUTCOMES, PROMPTS, REJECTED, STIMULI
+from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declared import Catalogue
-from tests.instruments.framing.hair import declaration, hair, settings
+from tests.instruments.framing.hair import COLOURS, PLACEBOS, built, declaration, hair, settings, with_placebos
 
 SETTINGS = settings()
 
@@ -42,7 +42,7 @@ def test_a_prompt_ends_where_the_model_answers(prompts: list[dict]) -> None:
     row = next(row for row in prompts if row["framing"] == "bare" and row["stimulus"] == "long")
     assert row["prompt"] == "There is a person with long hair."
     assert row["decision"] == len(row["prompt"])
-    assert (row["cues"], row["order"], row["variant"]) == ([], [], "balanced")
+    assert (row["placebo"], row["order"], row["variant"]) == (None, [], "balanced")
 
 
 def test_options_stand_in_the_order_that_the_row_names(prompts: list[dict]) -> None:
@@ -81,7 +81,7 @@ def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
     frame = pd.DataFrame(compose("hair", hair(), SETTINGS).prompts)
     position = Counter()
     for seed in range(60):
-        drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, ["bare"])
+        drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, ["plain"])
         orders = frame.set_index("id")["order"]
         position.update(order.index("she") for order in orders.loc[drawn["id"]])
     assert sum(position.values()) == 60 * 5 * 4
@@ -99,7 +99,7 @@ def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(pr
 
 def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     text = "A person with {STIMULUS}. {ANSWER}"
-    cells = {"- -": text, "- +": text, "+ +": f"On gender: {text}"}
+    cells = {"bare": text, "instruction": text, "salience+instruction": f"On gender: {text}"}
     composed = compose("hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS)
     assert [row["framing"] for row in composed.prompts] == ["bare", "salience+instruction"] * 2
     kept = [row["id"] for row in composed.prompts if row["framing"] == "bare"]
@@ -108,17 +108,31 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
 
 def test_the_other_tables_name_forms_and_stimuli() -> None:
     composed = compose("hair", hair(stimuli={"short": {"text": "short hair", "group": "one"}}), SETTINGS)
-    assert [(row["outcome"], row["form"]) for row in composed.outcomes] == [
-        ("he", "he"),
-        ("he", "him"),
-        ("she", "she"),
-        ("she", "hers"),
+    assert [(row["outcome"], row["form"], row["use"]) for row in composed.outcomes] == [
+        ("he", "he", "form"),
+        ("he", "him", "form"),
+        ("she", "she", "form"),
+        ("she", "hers", "form"),
     ]
     assert [(row["stimulus"], row["text"], row["group"]) for row in composed.stimuli] == [
         ("short", "short hair", "one")
     ]
     for schema, rows in ((PROMPTS, composed.prompts), (OUTCOMES, composed.outcomes), (STIMULI, composed.stimuli)):
         assert all(set(row) == set(schema.names) for row in rows)
+
+
+def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> None:
+    she = {"forms": ["she"], "terms": ["woman"], "not": ["she-wolf"]}
+    declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
+    composed = compose("hair", declared.source, SETTINGS)
+    assert [(row["outcome"], row["form"], row["use"]) for row in composed.outcomes] == [
+        ("he", "he", "form"),
+        ("she", "she", "form"),
+        ("she", "woman", "term"),
+        ("she", "she-wolf", "not"),
+    ]
+    plan = build(declared, NO_MODELS).plan
+    assert plan["outcomes"][1] == {"outcome": "she", "forms": ["she"], "terms": ["woman"], "not_": ["she-wolf"]}
 
 
 NO_MODELS = Catalogue(models={})
@@ -128,12 +142,14 @@ def test_the_tables_are_those_of_the_schemas_and_one_line_says_how_many_rows() -
     built = build(declaration(), NO_MODELS)
     assert {name: table.schema for name, table in built.tables.items()} == {
         "prompts": PROMPTS,
+        "content-free": CONTENT_FREE,
         "outcomes": OUTCOMES,
         "stimuli": STIMULI,
         "rejected": REJECTED,
     }
     assert {name: table.num_rows for name, table in built.tables.items()} == {
         "prompts": 30,
+        "content-free": 6,
         "outcomes": 4,
         "stimuli": 2,
         "rejected": 0,
@@ -145,8 +161,13 @@ def test_the_plan_is_all_that_is_asked_at_the_scale_as_json() -> None:
     plan = build(declaration(scale="paper"), NO_MODELS).plan
     options = {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}
     assert plan == {
+        "asked": True,
         "factors": ["salience", "instruction"],
-        "outcomes": [{"outcome": "he", "forms": ["he", "him"]}, {"outcome": "she", "forms": ["she", "hers"]}],
+        "placebos": {"salience": 0, "instruction": 0},
+        "outcomes": [
+            {"outcome": "he", "forms": ["he", "him"], "terms": [], "not_": []},
+            {"outcome": "she", "forms": ["she", "hers"], "terms": [], "not_": []},
+        ],
         "options": [
             {"task": "choice", "framing": "instruction", "options": options},
             {"task": "choice", "framing": "salience+instruction", "options": options},
@@ -155,11 +176,19 @@ def test_the_plan_is_all_that_is_asked_at_the_scale_as_json() -> None:
         "continuation": None,
         "replicates": None,
         "stimuli": ["short", "long"],
+        "placebo_stimuli": 1000,
         "orders": 1000,
         "mass": "words",
+        "calibrated": True,
+        "configurations": "every",
         "generations": 10,
         "new_tokens": 50,
         "choices": "chat",
+        "confirmatory": ["salience", "instruction"],
+        "confirmed": "choice",
+        "least_coverage": 0.1,
+        "bound": 0.2,
+        "least": 10,
         "seed": 0,
     }
     assert json.loads(json.dumps(plan)) == plan
@@ -175,3 +204,148 @@ def test_words_of_the_card_change_no_plan() -> None:
     words = {"title": "Coiffure", "direction": "above 0", "limits": ["Hair alone."], "citations": ["@misc{hair}"]}
     words |= {"factors": {"salience": "gender is named", "instruction": "a task is given"}}
     assert build(declaration(hair(**words)), NO_MODELS).plan == build(declaration(), NO_MODELS).plan
+
+
+class TestPlacebos:
+    """Six of them stand beside each cue: with the same syntax in the place of the cue, and nothing else changed."""
+
+    def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
+        rows = compose("hair", with_placebos(), SETTINGS).prompts
+        told = {(row["task"], row["framing"], row["placebo"]) for row in rows if row["placebo"] is not None}
+        assert told == {
+            (task, framing.format(number), text)
+            for task, framing in (
+                ("completion", "salience~{}+instruction"),
+                ("completion", "instruction~{}"),
+                ("choice", "salience~{}+instruction"),
+            )
+            for number, text in enumerate(PLACEBOS, start=1)
+        }
+        assert {row["framing"] for row in rows if row["placebo"] is None} == {
+            "bare",
+            "instruction",
+            "salience+instruction",
+        }
+
+    def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
+        rows = [row for row in compose("hair", with_placebos(), SETTINGS).prompts if row["stimulus"] == "grey"]
+        by_framing: dict[str, list[dict]] = {}
+        for row in rows:
+            if row["task"] == "choice":
+                by_framing.setdefault(row["framing"], []).append(row)
+        cued = by_framing["salience+instruction"]
+        for number, text in enumerate(PLACEBOS, start=1):
+            own = by_framing[f"salience~{number}+instruction"]
+            assert [row["order"] for row in own] == [row["order"] for row in cued]
+            for row, real in zip(own, cued, strict=True):
+                listed = real["prompt"].partition("Options: ")[2]
+                assert row["prompt"] == f"Choose, {text}, for grey hair. Options: {listed}"
+
+    def test_the_plan_says_how_many_there_are(self) -> None:
+        assert build(declaration(with_placebos()), NO_MODELS).plan["placebos"] == {"salience": 6, "instruction": 6}
+
+    def test_a_variant_without_a_template_has_none(self) -> None:
+        tasks = {name: task.model_dump(exclude_unset=True) for name, task in with_placebos().tasks.items()}
+        cells = tasks["choice"]["placebos"]["salience"]["cells"]
+        cells["salience+instruction"] = {"balanced": cells["salience+instruction"]}
+        options = tasks["choice"]["options"]["balanced"]
+        tasks["choice"]["options"] = {"balanced": options, "paper": dict(reversed(options.items()))}
+        source = with_placebos(tasks=tasks)
+        numbers = {
+            variant: Counter(
+                row["task"]
+                for row in compose("hair", source, settings(variant=variant)).prompts
+                if row["placebo"] is not None
+            )
+            for variant in ("balanced", "paper")
+        }
+        words = 2 * 6 * 12
+        assert numbers == {"balanced": {"completion": words, "choice": 6 * 12 * 6}, "paper": {"completion": words}}
+
+
+class TestWithoutContent:
+    def test_lettered_prompts_say_nothing_but_their_letters(self) -> None:
+        rows = compose("hair", hair(), SETTINGS).without_content
+        assert {(row["task"], row["framing"], row["letters"]) for row in rows} == {
+            ("choice", "instruction", 3),
+            ("choice", "salience+instruction", 3),
+        }
+        own = [row["prompt"] for row in rows if row["framing"] == "instruction"]
+        assert own == [
+            "Someone with N/A. Options: A: N/A, B: N/A, C: N/A. The answer is:",
+            "Someone with [MASK]. Options: A: [MASK], B: [MASK], C: [MASK]. The answer is:",
+            "Someone with . Options: A: , B: , C: . The answer is:",
+        ]
+        assert [row["decision"] for row in rows] == [len(row["prompt"]) for row in rows]
+        assert len({row["id"] for row in rows}) == len(rows) == 6
+
+    def test_there_are_those_of_each_placebo_and_none_where_words_are_read(self) -> None:
+        rows = compose("hair", with_placebos(), SETTINGS).without_content
+        assert Counter(row["framing"] for row in rows) == dict.fromkeys(
+            ("instruction", "salience+instruction", *(f"salience~{number}+instruction" for number in range(1, 7))), 3
+        )
+        assert {row["task"] for row in rows} == {"choice"}
+
+
+OF_SIX = {"he": "He", "she": "She", "a": "Apple", "b": "Bread", "c": "Cake", "d": "Door"}
+
+
+def asked_of(options: dict[str, str], **changes: object) -> tuple[pd.DataFrame, FramingPlan]:
+    """What is asked about twelve colours of hair with these options."""
+    tasks = {name: task.model_dump(exclude_unset=True) for name, task in with_placebos().tasks.items()}
+    tasks["choice"]["options"] = options
+    tables, plan = built(declaration(with_placebos(tasks=tasks), **changes))
+    asked = FramingPlan.read(plan)
+    return asked_prompts(tables["prompts"], asked), asked
+
+
+def letters(orders: pd.Series) -> set[int]:
+    """How often each option stands at each letter."""
+    counted = Counter((place, slug) for order in orders for place, slug in enumerate(order))
+    options = len(orders.iloc[0])
+    assert len(counted) == options**2
+    return set(counted.values())
+
+
+class TestWhatIsAsked:
+    @pytest.mark.parametrize("options", [3, 4, 6])
+    def test_every_option_stands_at_every_letter_equally_often_in_each_cell(self, options: int) -> None:
+        asked, _ = asked_of(dict(list(OF_SIX.items())[:options]), placebo_stimuli=6)
+        chosen = asked[asked["task"] == "choice"]
+        assert (chosen.groupby(["stimulus", "framing"]).size() == 2).all()
+        for framing, own in chosen.groupby("framing"):
+            # Of 12 stimuli and 2 orders, or of 6 stimuli where a placebo stands.
+            assert letters(own["order"]) == {(12 if "~" in str(framing) else 24) // options}, framing
+
+    @pytest.mark.parametrize(("options", "times"), [(3, {2, 3, 4}), (4, {2}), (6, {1, 2})])
+    def test_with_a_placebo_as_evenly_as_four_stimuli_allow(self, options: int, times: set[int]) -> None:
+        asked, plan = asked_of(dict(list(OF_SIX.items())[:options]))
+        assert plan.placebo_stimuli == 4
+        for framing, own in asked[asked["task"] == "choice"].groupby("framing"):
+            assert letters(own["order"]) == (times if "~" in str(framing) else {24 // options}), framing
+
+    def test_a_stimulus_has_the_same_orders_in_every_cell(self) -> None:
+        asked, _ = asked_of(OF_SIX)
+        chosen = asked[asked["task"] == "choice"].assign(order=lambda rows: rows["order"].map(tuple))
+        assert (chosen.groupby("stimulus")["order"].nunique() == 2).all()
+        first, second = (chosen.loc[chosen["turn"] % 2 == odd].set_index("id") for odd in (0, 1))
+        assert len(first) == len(second)  # whole pairs of an order and its reverse
+
+    def test_each_placebo_is_asked_about_so_many_stimuli_and_each_stimulus_with_as_many(self) -> None:
+        asked, plan = asked_of(OF_SIX)
+        placebos = asked[asked["placebo"].notna()].drop_duplicates(["task", "framing", "stimulus"])
+        assert (placebos.groupby(["task", "framing"])["stimulus"].nunique() == plan.placebo_stimuli).all()
+        assert set(placebos[placebos["task"] == "choice"].groupby("stimulus").size()) == {2}
+        assert set(placebos[placebos["task"] == "completion"].groupby("stimulus").size()) == {4}
+        assert set(placebos["stimulus"]) == set(COLOURS)
+
+    def test_groups_of_stimuli_are_balanced_within_each_placebo(self) -> None:
+        grouped = {name: {"text": f"{name} hair", "group": "ab"[i // 6]} for i, name in enumerate(COLOURS)}
+        tables, plan = built(declaration(with_placebos(stimuli=grouped)))
+        asked = asked_prompts(tables["prompts"], FramingPlan.read(plan))
+        placebos = asked[asked["placebo"].notna()].drop_duplicates(["task", "framing", "stimulus"])
+        assert set(placebos.groupby(["task", "framing", "group"]).size()) == {2}
+
+    def test_at_full_size_everything_is_asked(self) -> None:
+        tables, plan = built(declaration(with_placebos(), scale="paper"))
+        assert len(asked_prompts(tables["prompts"], FramingPlan.read(plan))) == len(tables["prompts"])

@@ -3,19 +3,23 @@
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.card import card as card_of
 from evenruler.instruments.framing.card import words as card
-from evenruler.instruments.framing.declare.headings import of_factors
+from evenruler.instruments.framing.declare.headings import headings, listed
 from evenruler.instruments.framing.declare.settings import Settings
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.instrument import Card
-from tests.instruments.framing.hair import built, declaration, hair, settings
+from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
+from tests.instruments.framing.recording import record
 
 MANY = settings(stimuli=10, orders=6)
-REPLIES = "Replies to each question: 1; `choice` is as rough as they are few."
 
 
 def limits(source: ContrastSource, settings: Settings) -> list[str]:
     """Where there are six orders of options."""
     return card.limits(source, settings, 6)
+
+
+def of_variant(limits: list[str]) -> list[str]:
+    return [text for text in limits if text.startswith(("It was built in the variant", "In the task"))]
 
 
 def made(**changes: object) -> Card:
@@ -25,72 +29,120 @@ def made(**changes: object) -> Card:
 
 def test_the_card_publishes_what_figures_need_and_the_variant_alone_is_a_parameter() -> None:
     found = made()
-    assert [config.name for config in found.configs] == ["prompts", "outcomes", "stimuli"]
+    assert [config.name for config in found.configs] == ["prompts", "content-free", "outcomes", "stimuli"]
     assert (found.parameters, found.task_categories) == ({"variant": "balanced"}, ["text-generation"])
-    names = ["shift probability", "effect: salience", "effect: instruction", "coverage"]
+    names = ["effect: salience", "effect: instruction", "shift probability", "coverage"]
     assert [column.figure for column in found.quality] == names
-    assert (list(found.quality_of_any), dict(found.harness), found.harness_task) == ([], {}, None)
+    assert (list(found.quality_of_any), found.harness_task) == ([], "framing_hair")
+    assert set(found.harness) == {"framing_hair.yaml", "apd.py", "rows.py"}
 
 
 def test_numbers_on_the_card_are_those_of_the_scale() -> None:
-    variant = "It was built in the variant `balanced`."
-    every = [*card.LIMITS, variant]
-    orders = "Options are asked in 2 of their orders, reverses among them."
-    assert made().limits == [*every, orders, REPLIES]
-    assert made(scale="paper").limits == [*every, REPLIES.replace("1", "10")]
-    assert made(orders=6, generations=0).limits == [
-        *every,
-        "No replies are sampled, so there are no figures of `choice`.",
-    ]
+    """What each limit says is in `test_limits`."""
+    orders, one = "A stimulus is asked about in 2 orders of options of up to 6, ", "One reply to each question cannot "
+    ten = "Replies to each question: 10; `choice` is as rough as they are few."
+    assert [text.startswith((orders, one)) for text in made().limits].count(True) == 2
+    assert ten in made(scale="paper").limits
+    assert not any(text.startswith((orders, one)) for text in made(scale="paper").limits)
 
 
 def test_a_score_is_read_with_its_direction_in_words() -> None:
     assert card.reading(hair()).endswith("shares and shifts have: a share says which pronoun.")
 
 
-def test_figures_are_those_of_the_factors() -> None:
-    assert [(column.figure, column.meaning) for column in of_factors(hair().factors)] == [
-        ("shift probability", "mean of the effects, from 0 to 1 (interval: bootstrap over stimuli)"),
-        ("effect: salience", "mean APD with and without the cue (the prompt names gender), mean over tasks"),
-        ("effect: instruction", "mean APD with and without the cue (the prompt gives a task), mean over tasks"),
-        ("coverage", "share of the answers that is of any class"),
+APD = "mean APD with and without the cue; control: with and without placebos in its place"
+OVER_TASKS = f"{APD}, mean over the tasks with enough coverage, or over all if none has"
+
+
+def test_effects_that_get_a_verdict_go_first_and_every_factor_has_its_mean() -> None:
+    _, plan = built(declaration(with_placebos(confirmatory=["salience, choice", "instruction"])))
+    assert [(column.figure, column.meaning) for column in headings(plan)] == [
+        ("effect: salience, choice", APD),
+        ("effect: instruction", OVER_TASKS),
+        ("effect: salience", OVER_TASKS),
+        ("shift probability", "mean of the effects of all cues"),
+        ("coverage", "share of the answers that is of any class, mean over cells"),
     ]
+
+
+def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
+    _, plan = built(declaration(least_coverage=0.25))
+    coverage = headings(plan)[-1]
+    assert (coverage.role, coverage.least) == ("fitness", 0.25)
+    assert coverage.warning.format(value=0.034) == (
+        "only 3.4% of what it would answer is of any class: the figures are of that part"
+    )
+
+
+STUDY = {
+    "factors": {"salience": "the prompt names gender"},
+    "tasks": {
+        "one": {"title": "One", "cells": {"bare": "Of {STIMULUS}: {ANSWER}", "salience": "Sex of {STIMULUS}: {ANSWER}"}}
+    },
+}
+
+
+def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
+    groups = {name: {"text": name, "group": group} for name, group in (("a", "x"), ("b", "y"))}
+    for study, measures in (("p-at", ["S", "H"]), ("indirect-probing", ["GAS", "GLD", "ADD"])):
+        _, plan = built(declaration(hair(replicates=study, stimuli=groups, **STUDY)))
+        names = [column.figure for column in headings(plan)]
+        own = [f"{measure}: {what}" for measure in measures for what in ("before", "change")] + ["AS: change"]
+        assert names == ["effect: salience", "shift probability", *own, "coverage"]
+
+
+def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
+    _, plan = built(declaration(hair(continuation={"outcome": "he", "keywords": ["she"]})))
+    assert [column.figure for column in listed(plan, [("choice", "instruction"), ("completion", "bare")])] == [
+        "coverage: choice, instruction",
+        "coverage: completion, bare",
+        "excluded cells",
+        "shift: he",
+        "shift: she",
+        "shift: she - he",
+        "continuation check",
+    ]
+    own = made().listed
+    assert [column.figure for column in own if column.figure.startswith("coverage")] == [
+        *(f"coverage: completion, {framing}" for framing in ("bare", "instruction", "salience+instruction")),
+        *(f"coverage: choice, {framing}" for framing in ("instruction", "salience+instruction")),
+    ]
+
+
+def test_every_figure_on_the_card_is_one_of_the_table() -> None:
+    """Of a contrast with everything, on a model that answers the same to anything."""
+    changes = {"tasks": with_placebos().tasks, "continuation": {"outcome": "he", "keywords": ["she"]}}
+    found = record(**changes)
+    declared = declaration(hair(**changes), choices="every")
+    own = card_of(declared, found.tables, found.plan)
+    names = {column.figure for column in [*own.quality, *own.listed]}
+    assert names <= set(found.found["figures"]["figure"])
 
 
 def test_limits_of_every_contrast_go_first_and_the_variant_is_named() -> None:
     assert card.LIMITS[0].startswith("The classes are words, not people")
-    assert limits(hair(limits=["Hair alone."]), MANY) == [
-        *card.LIMITS,
-        "Hair alone.",
-        "It was built in the variant `balanced`.",
-        REPLIES,
-    ]
+    first = [*card.LIMITS, "Hair alone.", "It was built in the variant `balanced`."]
+    assert limits(hair(limits=["Hair alone."]), MANY)[: len(first)] == first
 
 
 def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
     """As in table 3 of the paper: other classes on offer in either cell, and two options that read the same."""
     tasks = {name: task.model_dump(exclude_unset=True) for name, task in hair().tasks.items()}
-    balanced, paper = {"he": "He", "she": "She"}, {"- +": {"he": "He", "the": "The"}, "+ +": {"he": "He", "she": "She"}}
+    balanced, paper = (
+        {"he": "He", "she": "She"},
+        {"instruction": {"he": "He", "the": "The"}, "salience+instruction": {"he": "He", "she": "She"}},
+    )
     tasks["choice"]["options"] = {"balanced": balanced, "paper": paper}
     even, twice = ('Reply A for "{STIMULUS}: he", B for "{STIMULUS}: ' + last + '". {ANSWER}' for last in ("she", "he"))
-    cells = {"- +": {"balanced": even, "paper": twice}, "+ +": even}
+    cells = {"instruction": {"balanced": even, "paper": twice}, "salience+instruction": even}
     source = hair(tasks=tasks | {"sentence": {"title": "Sentence", "cells": cells}})
-    assert limits(source, settings(variant="paper", orders=6))[len(card.LIMITS) : -1] == [
+    assert of_variant(limits(source, settings(variant="paper", orders=6))) == [
         "It was built in the variant `paper`; `balanced` would have other prompts.",
         "In the task `Choice`, `she` is no option with instruction: a shift of it is the options' doing.",
         "In the task `Sentence`, two options read the same with instruction.",
     ]
-    assert limits(source, MANY)[len(card.LIMITS) : -1] == [
+    assert of_variant(limits(source, MANY)) == [
         "It was built in the variant `balanced`; `paper` would have other prompts."
-    ]
-
-
-def test_a_sample_of_stimuli_and_first_tokens_are_limits() -> None:
-    assert limits(hair(), settings(stimuli=1, mass="first_token"))[-4:] == [
-        "A form counts by its first token alone, so words that only begin like it count too.",
-        "Figures are of 1 of the 2 stimuli, evenly spread over the list: a sample.",
-        "Options are asked in 2 of their orders, reverses among them.",
-        REPLIES,
     ]
 
 

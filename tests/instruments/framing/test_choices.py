@@ -7,11 +7,9 @@ from evenruler.instruments.framing.diagnose.choices import (
     WITHHELD,
     continuations,
     distributions,
-    exclusions,
     read,
-    without_excluded,
 )
-from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS, REPLIES
+from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, REPLIES
 from evenruler.tables import write_table
 
 OUTCOMES = {"he": ["he"], "she": ["she"], "they": ["they", "their"]}
@@ -70,7 +68,6 @@ class TestRead:
         assert found["outcome"].isna().tolist() == found["reply"].isna().tolist() == [False, True]
         assert found["reason"].tolist()[1] == "content_filter"
         assert set(distributions(found, OUTCOMES)["coverage"]) == {0.5}
-        assert exclusions(found)["invalid"].tolist() == [0.5]
         assert continuations(found, [], "they", ["he"])["n"].tolist() == [1]
 
     def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
@@ -132,7 +129,7 @@ class TestDistributions:
             chosen("they", framing="salience+instruction"),
             chosen("they", "he", task="association"),
             chosen("she", model="n"),
-            chosen("they", configuration="bare"),
+            chosen("they", configuration="plain"),
         ]
         found = distributions(pd.concat(parts), OUTCOMES)
 
@@ -144,7 +141,7 @@ class TestDistributions:
             ("m", "chat", "completion", "salience+instruction", "short"): [0.0, 0.0, 1.0],
             ("m", "chat", "association", "bare", "short"): [0.5, 0.0, 0.5],
             ("n", "chat", "completion", "bare", "short"): [0.0, 1.0, 0.0],
-            ("m", "bare", "completion", "bare", "short"): [0.0, 0.0, 1.0],
+            ("m", "plain", "completion", "bare", "short"): [0.0, 0.0, 1.0],
         }
 
     def test_where_no_reply_is_valid_there_is_no_share(self, tmp_path) -> None:
@@ -156,65 +153,6 @@ class TestDistributions:
 
     def test_no_choices_have_no_distribution(self, tmp_path) -> None:
         write_table(distributions(nothing(), OUTCOMES), DISTRIBUTIONS, tmp_path / "distributions.parquet")
-
-
-class TestExclusions:
-    def test_over_sixty_per_cent_of_all_stimuli_take_a_cell_out(self, tmp_path) -> None:
-        # A stimulus alone may have more than that: 3 of 3, and 0 of 2, are 60% of the cell.
-        parts = [
-            chosen(None, None, None),
-            chosen("he", "he", stimulus="long"),
-            chosen(*[None] * 61, *["she"] * 39, framing="salience"),
-            chosen(*[None] * 60, *["she"] * 40, framing="salience", model="n"),
-        ]
-        found = exclusions(pd.concat(parts))
-
-        cells = found.set_index(["model", "framing"])[["invalid", "n", "excluded"]]
-        assert {cell: row.tolist() for cell, row in cells.iterrows()} == {
-            ("m", "bare"): [0.6, 5, False],
-            ("m", "salience"): [0.61, 100, True],
-            ("n", "salience"): [0.6, 100, False],
-        }
-        write_table(found, EXCLUSIONS, tmp_path / "exclusions.parquet")
-
-    def test_tasks_and_configurations_are_judged_on_their_own(self) -> None:
-        parts = [chosen(None), chosen("he", task="association"), chosen("he", configuration="bare")]
-
-        found = exclusions(pd.concat(parts)).set_index(["configuration", "task"])["excluded"].to_dict()
-
-        assert found == {
-            ("chat", "completion"): True,
-            ("chat", "association"): False,
-            ("bare", "completion"): False,
-        }
-
-    def test_what_is_excluded_leaves_and_the_other_metric_stays(self) -> None:
-        choices = pd.concat(
-            [chosen(None, None, "he"), chosen("he", task="association"), chosen("she", configuration="bare")]
-        )
-        of_choices = distributions(choices, OUTCOMES)
-        both = pd.concat([of_choices, of_choices.assign(metric="token")], ignore_index=True)
-
-        found = without_excluded(both, exclusions(choices))
-
-        left = found[["metric", "configuration", "task"]].drop_duplicates()
-        assert sorted(left.itertuples(index=False, name=None)) == [
-            ("choice", "bare", "completion"),
-            ("choice", "chat", "association"),
-            ("token", "bare", "completion"),
-            ("token", "chat", "association"),
-            ("token", "chat", "completion"),
-        ]
-        assert len(found) == 5 * len(OUTCOMES)
-        assert found.index.tolist() == list(range(15))
-
-    def test_no_choices_exclude_nothing(self, tmp_path) -> None:
-        none = exclusions(nothing())
-        write_table(none, EXCLUSIONS, tmp_path / "exclusions.parquet")
-        some = distributions(chosen("he"), OUTCOMES)
-
-        pd.testing.assert_frame_equal(without_excluded(some, none), some)
-        assert without_excluded(distributions(nothing(), OUTCOMES), none).empty
 
 
 class TestContinuations:

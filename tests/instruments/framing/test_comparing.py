@@ -13,7 +13,7 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.diagnose.comparing import comparisons
-from evenruler.measurement import Resampling, bootstrap
+from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, write_table
 
 RESAMPLING = Resampling(level=0.9, resamples=200, seed=3)
@@ -38,7 +38,7 @@ def simulated(models: int, of_models: float = 0.2, together: float = 0.0, stimul
         )
     ]
     frame = pd.DataFrame(rows)
-    same = {"benchmark": "pronouns", "configuration": "bare", "metric": "token", "task": "association"}
+    same = {"benchmark": "pronouns", "configuration": "plain", "metric": "token", "task": "association"}
     return frame.assign(lineage=frame["model"], factor="salience", **same)
 
 
@@ -132,12 +132,12 @@ class TestMixedModel:
 
         monkeypatch.setattr(MixedLM, "fit", fails)
         found = compared(simulated(6))
-        assert set(found.index.get_level_values("method")) == {"mixed model", "tukey", "bootstrap"}
+        assert set(found.index.get_level_values("method")) == {"mixed model", "tukey", "jackknife"}
         for method in ("mixed model", "tukey"):
             rows = found.loc[method]
             assert rows[["difference", "low", "high", "p"]].isna().all(axis=None)
             assert set(rows["reason"]) == {reason}
-        assert found.loc["bootstrap", ["difference", "low", "high"]].notna().all(axis=None)
+        assert found.loc["jackknife", ["difference", "low", "high"]].notna().all(axis=None)
 
 
 class TestFixedEffects:
@@ -169,7 +169,7 @@ class TestFixedEffects:
         assert "mixed model" in compared(simulated(5)).index.get_level_values("method")
         shifts = simulated(6)
         found = compared(shifts.assign(lineage=shifts["model"].replace({"m5": "m0", "m4": "m0"})))
-        assert set(found.index.get_level_values("method")) == {"fixed effects", "tukey", "bootstrap"}
+        assert set(found.index.get_level_values("method")) == {"fixed effects", "tukey", "jackknife"}
         assert set(found["n_models"]) == {4}
 
     def test_two_classes_need_no_correction(self) -> None:
@@ -208,19 +208,23 @@ def test_intervals_cover_a_planted_effect(models, together) -> None:
     assert covered.between(0.8, 0.98).all(), covered
 
 
-def test_bootstrap_draws_whole_stimuli() -> None:
+def test_the_jackknife_leaves_out_whole_stimuli() -> None:
     shifts = simulated(6, together=0.3).query("model != 'm1' or stimulus != 's2'")
-    of_pair = shifts[shifts["outcome"] != "she"].sort_values("stimulus")
+    of_pair = shifts[shifts["outcome"] != "she"]
 
-    def difference(shift, outcome):
-        return shift[outcome == "they"].mean() - shift[outcome == "he"].mean()
+    def difference(rows: pd.DataFrame) -> float:
+        means = rows.groupby("outcome")["shift"].mean()
+        return float(means["they"] - means["he"])
 
-    columns = (of_pair[name].to_numpy() for name in ("shift", "outcome"))
-    expected = bootstrap(difference, *columns, clusters=of_pair["stimulus"], level=0.9, n=200, seed=3)
+    stimuli = of_pair["stimulus"].unique()
+    without = np.array([difference(of_pair[of_pair["stimulus"] != stimulus]) for stimulus in stimuli])
+    error = math.sqrt((len(stimuli) - 1) / len(stimuli) * ((without - without.mean()) ** 2).sum())
+    half = stats.t.ppf(0.95, len(stimuli) - 1) * error
     found = compared(shifts)
-    row = found.loc[("bootstrap", "they", "he")]
+    row = found.loc[("jackknife", "they", "he")]
+    expected = difference(of_pair)
     assert row[["difference", "low", "high"]].tolist() == pytest.approx(
-        [expected.value, expected.low, expected.high], abs=1e-12
+        [expected, expected - half, expected + half], abs=1e-12
     )
     assert row["n"] == (6 * 20 - 1) * 2 * 2
     assert pd.isna(row["p"])
@@ -234,21 +238,21 @@ def test_a_single_model_and_stimulus_has_no_interval() -> None:
     for method in ("fixed effects", "tukey"):
         assert found.loc[method, ["difference", "low", "high", "p"]].isna().all(axis=None)
         assert set(found.loc[method, "reason"]) == {"a single stimulus has no spread to judge by"}
-    assert found.loc["bootstrap", ["low", "high"]].isna().all(axis=None)
-    assert set(found.loc["bootstrap", "reason"]) == {"no interval: fewer than 5 stimuli"}
+    assert found.loc["jackknife", ["low", "high"]].isna().all(axis=None)
+    assert found.loc["jackknife", "difference"].notna().all()
 
 
 @pytest.mark.parametrize("models", [2, 6])
 @pytest.mark.parametrize(("by_class", "by_model"), [(1.0, 0.0), (1.0, 0.01), (0.0, 0.0)])
-def test_shifts_without_spread_are_null_in_models_and_degenerate_in_draws(models, by_class, by_model) -> None:
+def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknife(models, by_class, by_model) -> None:
     shifts = simulated(models)
     shifts["shift"] = by_class * shifts["outcome"].map(PLANTED) + by_model * shifts["model"].str[1:].astype(int)
     found = compared(shifts)
-    of_models = found.drop(index="bootstrap", level="method")
+    of_models = found.drop(index="jackknife", level="method")
     assert of_models[["difference", "low", "high", "p"]].isna().all(axis=None)
     assert set(of_models["reason"]) == {"the shifts have no spread to judge by"}
     for pair, planted in PAIRS.items():
-        row = found.loc[("bootstrap", *pair)]
+        row = found.loc[("jackknife", *pair)]
         assert row[["difference", "low", "high"]].tolist() == pytest.approx([by_class * planted] * 3, abs=1e-12)
 
 
@@ -257,12 +261,12 @@ def test_benchmarks_configurations_and_metrics_go_their_own_ways(tmp_path) -> No
     other = one.assign(shift=-one["shift"])
     parts = [one, other.assign(benchmark="other"), other.assign(configuration="chat"), other.assign(metric="choice")]
     write_table(comparisons(pd.concat(parts), RESAMPLING), schemas.COMPARISONS, tmp_path / "comparisons.parquet")
-    found = read_frame(tmp_path / "comparisons.parquet").query("method == 'bootstrap' and outcome == 'they'")
+    found = read_frame(tmp_path / "comparisons.parquet").query("method == 'jackknife' and outcome == 'they'")
     signs = found.groupby(["benchmark", "configuration", "metric"])["difference"].agg(lambda rows: np.sign(rows).sum())
     assert signs.to_dict() == {
-        ("other", "bare", "token"): -2,
-        ("pronouns", "bare", "choice"): -2,
-        ("pronouns", "bare", "token"): 2,
+        ("other", "plain", "token"): -2,
+        ("pronouns", "plain", "choice"): -2,
+        ("pronouns", "plain", "token"): 2,
         ("pronouns", "chat", "token"): -2,
     }
 

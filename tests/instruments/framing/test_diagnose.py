@@ -6,44 +6,29 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import ask
-from evenruler.instruments.framing.ask import requests, scores
-from evenruler.instruments.framing.diagnose import TABLES, across, evidence, figures
+from evenruler.instruments.framing.diagnose import TABLES, across, evidence
 from evenruler.instruments.framing.diagnose.comparing import comparisons
-from evenruler.instruments.instrument import Record
-from evenruler.measurement import Resampling
 from evenruler.tables import table_of
-from tests.instruments.framing.answering import MadeUp, none
-from tests.instruments.framing.hair import built, declaration, hair, subject
-
-RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
-
-
-def record(model: str = "m", name: str = "hair", answered: bool = True, **changes: Any) -> Record:
-    """A contrast about hair, with changes of its source, on a model."""
-    tables, plan = built(declaration(hair(**changes), choices="every"))
-    whom = subject(name=model)
-    answers = ask({name: (tables, plan)}, requests, whom, MadeUp()) if answered else none()
-    found = figures(name, tables, plan, scores(tables, plan, answers, whom), whom, RESAMPLING)
-    return Record(name, whom, tables, plan, found)
+from tests.instruments.framing.hair import with_placebos
+from tests.instruments.framing.recording import RESAMPLING, record
 
 
 def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     found = record(name="coiffure").found["figures"]
     assert set(found["benchmark"]) == {"coiffure"}
-    assert set(found["part"]) == {"bare, token", "chat, token", "bare, choice", "chat, choice"}
-    token = found[found["part"] == "bare, token"].set_index("figure")
-    # Two classes of a choice, .02 each for their letters; he, him, she, hers: .33, .04, .13, .04.
-    assert token.loc["coverage", "value"] == pytest.approx((2 * 0.04 + 3 * 0.54) / 5)
+    assert set(found["part"]) == {"plain, token", "chat, choice"}
+    token = found[found["part"] == "plain, token"].set_index("figure")
+    # Two classes of a choice, .04 each for their letters; he, him, she, hers: .33, .04, .13, .04.
+    assert token.loc["coverage", "value"] == pytest.approx((2 * 0.08 + 3 * 0.54) / 5)
     assert token.loc["effect: instruction, completion", "value"] == 0
     distributions = record().found["distributions"]
     he = distributions[(distributions["task"] == "completion") & (distributions["outcome"] == "he")]
-    assert he.loc[he["metric"] == "token", "share"].tolist() == [pytest.approx(0.37 / 0.54)] * 12
+    assert he.loc[he["metric"] == "token", "share"].tolist() == [pytest.approx(0.37 / 0.54)] * 6
 
 
 def test_options_are_read_by_the_texts_that_the_prompt_lists() -> None:
     choices = record().found["choices"]
-    assert choices["rule"].value_counts().to_dict() == {"word": 12, "option": 6, "withheld": 2}
+    assert choices["rule"].value_counts().to_dict() == {"word": 6, "option": 3, "withheld": 1}
     assert set(choices.loc[choices["rule"] != "withheld", "outcome"]) == {"he"}
     assert set(choices.loc[choices["rule"] == "withheld", "reason"]) == {"too rude"}
 
@@ -67,14 +52,16 @@ def test_where_nothing_was_answered_tables_are_empty() -> None:
 def test_a_continuation_is_counted_where_the_source_names_one() -> None:
     found = record(continuation={"outcome": "he", "keywords": ["he"]}).found["continuations"]
     of_all = found[found["factor"] == "all"]
-    assert of_all["n"].tolist() == of_all["named"].tolist() == [9, 9]
+    assert of_all["n"].tolist() == of_all["named"].tolist() == [9]
     assert record().found["continuations"].empty
 
 
 STUDY = {
     "replicates": "p-at",
     "factors": {"salience": "the prompt names gender"},
-    "tasks": {"one": {"title": "One", "cells": {"-": "Of {STIMULUS}: {ANSWER}", "+": "Sex of {STIMULUS}: {ANSWER}"}}},
+    "tasks": {
+        "one": {"title": "One", "cells": {"bare": "Of {STIMULUS}: {ANSWER}", "salience": "Sex of {STIMULUS}: {ANSWER}"}}
+    },
 }
 
 
@@ -116,8 +103,18 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
     pd.testing.assert_frame_equal(found, ordered)
 
 
+def test_placebos_are_no_part_of_what_is_compared_over_models() -> None:
+    own = record(stimuli={"short": "short hair", "long": "long hair"}, tasks=with_placebos().tasks)
+    shifts = own.found["shifts"]
+    assert set(shifts["placebo"]) > {0}
+    found = across([own], RESAMPLING)["comparisons"]
+    cues = comparisons(shifts[shifts["placebo"] == 0], RESAMPLING)
+    pd.testing.assert_frame_equal(found, cues)
+    assert found.loc[found["method"] == "jackknife", "n"].sum() == (shifts["placebo"] == 0).sum()
+
+
 def test_evidence_is_by_contrast_part_and_model() -> None:
     found = evidence(record().found)
-    assert set(found["hair"]) == {"bare, token", "chat, token", "bare, choice", "chat, choice"}
-    coverage = found["hair"]["bare, token"]["m"]["coverage"]
-    assert (coverage["value"], coverage["n"], coverage["unit"]) == (pytest.approx(0.34), 2, "stimuli")
+    assert set(found["hair"]) == {"plain, token", "chat, choice"}
+    coverage = found["hair"]["plain, token"]["m"]["coverage"]
+    assert (coverage["value"], coverage["n"], coverage["unit"]) == (pytest.approx(0.356), 2, "stimuli")

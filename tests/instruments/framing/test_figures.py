@@ -1,16 +1,16 @@
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose import figuring
-from evenruler.instruments.framing.diagnose.sensitivity import effects
-from evenruler.measurement import Resampling, bootstrap
+from evenruler.measurement.verdicts import Verdict
 from evenruler.tables import read_frame, write_table
+from tests.instruments.framing.hair import subject
+from tests.instruments.framing.plans import figures_of as figures_by_part
 from tests.instruments.framing.tables import Cells, distributions
-
-FACTORS = ["salience", "instruction"]
-RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
 
 # Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in association alone, .1 and .3.
 CELLS: Cells = {
@@ -34,14 +34,20 @@ def thrice(cells: Cells) -> Cells:
     }
 
 
-def figures_of(measured: pd.DataFrame, counted: pd.DataFrame | None = None) -> pd.DataFrame:
-    moved = effects(measured if counted is None else counted, FACTORS)
-    return figuring.figures_of(moved, measured, FACTORS, RESAMPLING).set_index("figure")
+def figures_of(measured: pd.DataFrame, part: str = "plain, token", **changes: object) -> pd.DataFrame:
+    return figures_by_part(measured, **changes).loc[part]
+
+
+def by_t(values: list[float], level: float = 0.9) -> tuple[float, float]:
+    """The interval of a mean."""
+    half = stats.t.ppf(0.5 + level / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
+    return np.mean(values) - half, np.mean(values) + half
 
 
 def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
     found = figures_of(rows())
-    assert found["value"].round(12).to_dict() == {
+    own = found[~found.index.str.startswith(("coverage: ", "shift: "))]
+    assert own["value"].round(12).to_dict() == {
         "effect: salience, association": 0.2,
         "effect: salience, completion": 0.4,
         "effect: salience": 0.3,
@@ -49,22 +55,39 @@ def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
         "effect: instruction": 0.2,
         "shift probability": 0.25,
         "coverage": 0.5,
+        "excluded cells": 0.0,
     } | {"effect: instruction, completion": pytest.approx(float("nan"), nan_ok=True)}
-    assert set(found["n"].drop("effect: instruction, completion")) == {2}
-    assert (set(found["unit"]), set(found["part"]), set(found["model"])) == ({"stimuli"}, {"bare, token"}, {"m0"})
-    assert found["p"].isna().all()
+    of_stimuli = own.drop(index=["effect: instruction, completion", "excluded cells"])
+    assert (set(of_stimuli["n"]), set(of_stimuli["unit"]), set(found["model"])) == ({2}, {"stimuli"}, {"m0"})
+    assert found["p"].isna().all()  # there is no placebo
 
 
-def test_a_stimulus_is_drawn_with_all_its_tasks_and_factors() -> None:
+def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -> None:
+    measured = rows(
+        CELLS | {("association", "salience~1"): {"bald": [0.4, 0.6], "long": [0.5, 0.5]}},
+    )
+    low = (measured["task"] == "association") & measured["framing"].isin(["salience", "salience~1"])
+    found = figures_of(measured.assign(coverage=measured["coverage"].mask(low, 0.05)))
+    cells = found[found.index.str.startswith("coverage: ")]
+    assert cells["value"].to_dict() == {
+        f"coverage: {task}, {framing}": pytest.approx(0.05 if (task, framing) == ("association", "salience") else 0.5)
+        for task, framing in CELLS
+    }
+    assert set(zip(cells["n"], cells["unit"], strict=True)) == {(2, "prompts")}
+    excluded = found.loc["excluded cells"]
+    assert (excluded["value"], excluded["n"], excluded["unit"]) == (1, 5, "cells")
+    # Placebos are no part of the mean: four cells of .5 and one of .05.
+    assert found.loc["coverage", "value"] == pytest.approx(0.41)
+
+
+def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
     found = figures_of(rows(thrice(CELLS)))
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.
-    together = bootstrap(np.mean, [0.3, 0.3, 0.3, 0.2, 0.2, 0.2], level=0.9, n=80, seed=3)
-    probability = found.loc["shift probability"]
-    assert (probability["low"], probability["high"]) == pytest.approx((together.low, together.high), abs=1e-12)
-    of_salience = bootstrap(np.mean, [0.5, 0.5, 0.5, 0.1, 0.1, 0.1], level=0.9, n=80, seed=3)
-    salience = found.loc["effect: salience"]
-    assert (salience["low"], salience["high"]) == pytest.approx((of_salience.low, of_salience.high), abs=1e-12)
-    assert salience["low"] < salience["value"] < salience["high"]
+    probability, salience = found.loc["shift probability"], found.loc["effect: salience"]
+    together = by_t([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
+    assert (probability["low"], probability["high"]) == pytest.approx(together, abs=1e-12)
+    of_salience = by_t([0.5, 0.5, 0.5, 0.1, 0.1, 0.1])
+    assert (salience["low"], salience["high"]) == pytest.approx(of_salience, abs=1e-12)
 
 
 def test_a_constant_has_an_interval_of_no_width() -> None:
@@ -80,7 +103,6 @@ def test_a_stimulus_may_lack_a_task() -> None:
     # Association now is bald alone, .4; completion (.6 + .2) / 2.
     assert found.loc["effect: salience, association", ["value", "n"]].tolist() == pytest.approx([0.4, 1])
     assert found.loc["effect: salience", ["value", "n"]].tolist() == pytest.approx([0.4, 2])
-    assert found.loc["effect: salience, association", "reason"] == "no interval: fewer than 5 stimuli"
     assert found.loc["effect: salience", ["low", "high"]].isna().all()
 
 
@@ -97,60 +119,241 @@ def test_no_feasible_pair_is_null_and_names_the_factor(left, lacking, other) -> 
         assert found.loc[figure, ["value", "low", "high"]].isna().all()
         assert found.loc[figure, "reason"] == f"no two cells differ in {lacking} alone"
     assert found.loc[f"effect: {other}", "value"] == pytest.approx({"salience": 0.4, "instruction": 0.2}[other])
-    assert found.loc[f"effect: {other}", "reason"] == "no interval: fewer than 5 stimuli"
+    assert pd.isna(found.loc[f"effect: {other}", "reason"])
 
 
-def test_a_cell_that_is_left_out_changes_no_other_mean() -> None:
-    whole = figures_of(rows())
-    measured = rows()
-    counted = measured[(measured["task"] != "association") | (measured["framing"] != "salience")]
-    found = figures_of(measured, counted)
-    gone = ["effect: salience, association"]
-    assert pd.isna(found.loc[gone[0], "value"])
-    assert found.loc[gone[0], "reason"] == (
+def test_a_cell_of_choices_that_is_left_out_changes_no_other_mean() -> None:
+    measured = rows(metric="choice").assign(n=10)
+    whole = figures_of(measured, "plain, choice")
+    gone = (measured["task"] == "association") & (measured["framing"] == "salience")
+    found = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice")
+    lost = "effect: salience, association"
+    assert pd.isna(found.loc[lost, "value"])
+    assert found.loc[lost, "reason"] == (
         "no two cells that differ in salience alone are left: excluded, or without valid answers"
     )
     assert found.loc["effect: salience", "value"] == pytest.approx(0.4)
-    same = whole.index.difference([*gone, "effect: salience", "shift probability"])
+    effects = whole.index[whole.index.str.startswith("effect: ")]
+    same = effects.difference([lost, "effect: salience"])
     pd.testing.assert_frame_equal(found.loc[same], whole.loc[same])
 
 
+def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shift() -> None:
+    cells = {("say", framing): {"bald": [0.5, 0.5]} for framing in ("bare", "salience", "salience~1")}
+    measured = rows(cells, metric="choice").assign(n=10)
+    gone = measured["framing"] == "salience"
+    found = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice")
+    assert not found.index.str.startswith("shift: ").any()
+    assert "are left: excluded" in found.loc["effect: salience", "reason"]
+
+
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
-    measured = rows(metric="choice").assign(share=np.nan, mass=0.0, coverage=0.0)
-    found = figures_of(measured)
-    assert set(found["reason"].dropna()) == {
-        "no answer was one of the classes",
-        "no two cells differ in instruction alone",
-        "no interval: fewer than 5 stimuli",
-    }
+    measured = rows(metric="choice").assign(share=np.nan, mass=0.0, coverage=0.0, n=10)
+    found = figures_of(measured, "plain, choice")
+    effects = found[found.index.str.startswith("effect: ")]
+    assert effects["value"].isna().all()
+    assert set(effects["reason"]) == {"no answer was one of the classes", "no two cells differ in instruction alone"}
     assert found.loc["shift probability", "reason"] == "no answer was one of the classes"
-    assert found["value"].dropna().to_dict() == {"coverage": 0.0}
-    assert set(found["part"]) == {"bare, choice"}
+    assert (found.loc["coverage", "value"], found.loc["excluded cells", "value"]) == (0.0, 5.0)
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_one_reply_to_a_question_is_null_with_the_reason(verdict: bool) -> None:
+    changes = {"confirmed": "choice"} if verdict else {}
+    said = {cell: {"bald": [1.0, 0.0], "long": [float(i % 2), float(1 - i % 2)]} for i, cell in enumerate(CELLS)}
+    measured = rows(said, metric="choice", configuration="chat")
+    measured = measured.assign(mass=measured["share"], coverage=1.0)
+    found = figures_by_part(measured, **changes).loc["chat, choice"]
+    effects = found[found.index.str.startswith("effect: ") | (found.index == "shift probability")]
+    assert effects["value"].isna().all()
+    assert set(effects["reason"]) == {
+        "one reply to a question cannot be told from chance",
+        "no two cells differ in instruction alone",
+    }
+    assert found.loc["effect: salience", "verdict"] == (str(Verdict.LITTLE) if verdict else None)
+    assert found.loc["coverage", "value"] == 1
 
 
 def test_a_single_stimulus_has_a_value_and_no_interval() -> None:
     found = figures_of(rows({cell: {"bald": stimuli["bald"]} for cell, stimuli in CELLS.items()}))
     probability = found.loc["shift probability"]
     assert (probability["value"], probability["n"]) == (pytest.approx(0.3), 1)
-    assert pd.isna(probability["low"])
-    assert pd.isna(probability["high"])
-    assert probability["reason"] == "no interval: fewer than 5 stimuli"
+    assert probability[["low", "high"]].isna().all()
 
 
-def test_every_model_configuration_and_metric_has_its_own(tmp_path) -> None:
+def test_every_configuration_and_metric_has_its_own(tmp_path) -> None:
     still = {cell: {"bald": [1.0, 0.0], "long": [1.0, 0.0]} for cell in CELLS}
-    parts = [rows(), rows(still, model="m1"), rows(still, configuration="chat"), rows(still, metric="choice")]
-    found = figures_of(pd.concat(parts)).reset_index()
+    parts = [rows(), rows(still, configuration="chat"), rows(still, metric="choice").assign(n=10)]
+    found = figures_by_part(pd.concat(parts)).reset_index()[schemas.FIGURES.names]
     write_table(found, schemas.FIGURES, tmp_path / "figures.parquet")
     salience = read_frame(tmp_path / "figures.parquet").query("figure == 'effect: salience'")
-    assert salience.set_index(["model", "part"])["value"].round(12).to_dict() == {
-        ("m0", "bare, token"): 0.3,
-        ("m1", "bare, token"): 0.0,
-        ("m0", "chat, token"): 0.0,
-        ("m0", "bare, choice"): 0.0,
+    assert salience.set_index("part")["value"].round(12).to_dict() == {
+        "plain, token": 0.3,
+        "chat, token": 0.0,
+        "plain, choice": 0.0,
     }
 
 
 def test_nothing_measured_is_an_empty_table(tmp_path) -> None:
-    write_table(figures_of(rows().iloc[:0]).reset_index(), schemas.FIGURES, tmp_path / "figures.parquet")
+    found = figures_by_part(rows().iloc[:0]).reset_index()[schemas.FIGURES.names]
+    write_table(found, schemas.FIGURES, tmp_path / "figures.parquet")
     assert read_frame(tmp_path / "figures.parquet").empty
+
+
+STIMULI = [f"s{i}" for i in range(12)]
+
+
+def beside(
+    cue: np.ndarray, placebos: np.ndarray, task: str = "say", at: str = "bare", factor: str = "salience"
+) -> Cells:
+    """Answers that a cue moves by [12], and placebos by [12, k], nan where one was not asked."""
+    there = "" if at == "bare" else f"+{at}"
+    cells: dict = {
+        (task, at): {stimulus: [0.5, 0.5] for stimulus in STIMULI},
+        (task, f"{factor}{there}"): {s: [0.5 + by, 0.5 - by] for s, by in zip(STIMULI, cue, strict=True)},
+    }
+    for number, column in enumerate(placebos.T, start=1):
+        cells[task, f"{factor}~{number}{there}"] = {
+            s: [0.5 + by, 0.5 - by] for s, by in zip(STIMULI, column, strict=True) if not np.isnan(by)
+        }
+    return cells
+
+
+ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
+"""Six placebos, each moving all alike: mean .1, SD .0374."""
+
+
+class TestBesidePlacebos:
+    def test_control_interval_and_p_are_those_of_a_case_against_placebos(self) -> None:
+        found = figures_of(rows(beside(np.full(12, 0.3), ALIKE)), factors=["salience"], confirmatory=["salience"])
+        row = found.loc["effect: salience"]
+        # Where stimuli add nothing: Crawford and Howell's t, 5 degrees of freedom.
+        error = np.std(ALIKE[0], ddof=1) * math.sqrt(7 / 6)
+        half = stats.t.ppf(0.95, 5) * error
+        assert (row["value"], row["control"]) == (pytest.approx(0.3), pytest.approx(0.1))
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx((0.2 - half, 0.2 + half))
+        assert row["p"] == row["p_adjusted"] == pytest.approx(stats.t.sf(0.2 / error, 5))
+        assert (row["low"], row["high"]) == pytest.approx((0.3, 0.3))
+        assert row["verdict"] == str(Verdict.BEYOND)
+
+    def test_each_placebo_is_compared_on_the_stimuli_it_was_asked_about(self) -> None:
+        cue = np.linspace(0.1, 0.32, 12)
+        placebos = np.full((12, 6), np.nan)
+        for number in range(6):
+            placebos[number % 2 :: 2, number] = 0.05
+        found = figures_of(rows(beside(cue, placebos)), factors=["salience"], confirmatory=["salience"])
+        row = found.loc["effect: salience"]
+        differences = [cue[number % 2 :: 2].mean() - 0.05 for number in range(6)]
+        assert row["control"] == pytest.approx(cue.mean() - np.mean(differences))
+        # The bound is a fifth of the SD over stimuli of what placebos do: it is 0 here but for a smallest one.
+        assert row["bound"] == 1e-9
+
+    def test_the_bound_is_of_the_spread_of_placebos_over_stimuli(self) -> None:
+        of_stimuli = np.linspace(0, 0.11, 12)
+        found = figures_of(
+            rows(beside(np.full(12, 0.3), ALIKE + of_stimuli[:, None])), factors=["salience"], confirmatory=["salience"]
+        )
+        assert found.loc["effect: salience", "bound"] == pytest.approx(0.2 * np.std(of_stimuli, ddof=1))
+
+    def test_what_moves_as_placebos_do_is_never_beyond(self) -> None:
+        own = np.linspace(0.05, 0.2, 12)
+        found = figures_of(rows(beside(own, np.tile(own[:, None], 6))), factors=["salience"], confirmatory=["salience"])
+        row = found.loc["effect: salience"]
+        assert row["control"] == pytest.approx(row["value"])
+        assert (row["difference_low"], row["difference_high"], row["p"]) == pytest.approx((0, 0, 1), abs=1e-12)
+        assert row["verdict"] == str(Verdict.WITHIN)
+
+    @pytest.mark.parametrize("k", [0, 4])
+    def test_of_fewer_than_five_placebos_nothing_is_told(self, k: int) -> None:
+        found = figures_of(
+            rows(beside(np.full(12, 0.3), ALIKE[:, :k])), factors=["salience"], confirmatory=["salience"]
+        )
+        row = found.loc["effect: salience"]
+        assert row["value"] == pytest.approx(0.3)
+        assert pd.isna(row["control"]) == (k == 0)
+        assert row[["difference_low", "difference_high", "p"]].isna().all()
+        assert row["verdict"] == str(Verdict.LITTLE)
+        assert f"{k} placebos stand beside the cue, of at least 5" in row["why"]
+
+    def test_over_tasks_placebos_of_one_number_go_together(self) -> None:
+        cells = beside(np.full(12, 0.3), ALIKE) | beside(np.full(12, 0.2), ALIKE[:, ::-1], task="hear")
+        found = figures_of(rows(cells), factors=["salience"], confirmatory=["salience"])
+        row = found.loc["effect: salience"]
+        # The mean over tasks of every number is .1, so that the spread between placebos is none.
+        assert (row["value"], row["control"]) == (pytest.approx(0.25), pytest.approx(0.1))
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx((0.15, 0.15))
+        assert found.loc["effect: salience, say", "difference_low"] < 0.2
+
+    def test_p_is_adjusted_over_the_effects_that_are_declared(self) -> None:
+        cells = beside(np.full(12, 0.19), ALIKE) | beside(np.full(12, 0.17), ALIKE, task="hear")
+        two = {"factors": ["salience"], "confirmatory": ["salience, say", "salience, hear"]}
+        found = figures_of(rows(cells), **two)
+        say, hear = found.loc["effect: salience, say"], found.loc["effect: salience, hear"]
+        assert 0.02 < say["p"] < 0.05 < hear["p"]
+        assert (say["p_adjusted"], hear["p_adjusted"]) == pytest.approx((2 * say["p"], max(2 * say["p"], hear["p"])))
+        assert say["verdict"] == str(Verdict.LITTLE)
+        # The mean over tasks is not declared.
+        assert found.loc["effect: salience", ["bound", "verdict", "p_adjusted"]].isna().all()
+        alone = figures_of(rows(cells), factors=["salience"], confirmatory=["salience, say"]).loc[
+            "effect: salience, say"
+        ]
+        assert alone["p_adjusted"] == alone["p"] == say["p"]
+        assert alone["verdict"] == str(Verdict.BEYOND)
+
+    def test_verdicts_are_of_the_models_own_configuration_and_the_confirmed_metric(self) -> None:
+        cells = beside(np.full(12, 0.3), ALIKE)
+        parts = [
+            rows(cells, configuration=configuration, metric=metric).assign(n=10)
+            for configuration in ("plain", "chat")
+            for metric in ("token", "choice")
+        ]
+
+        def judged(kind: str = "causal", chats: bool = True, **changes: str) -> list[str]:
+            whom = subject(kind, chats=chats)  # type: ignore[arg-type]
+            found = figures_by_part(pd.concat(parts), whom, factors=["salience"], confirmatory=["salience"], **changes)
+            own = found[found["verdict"].notna()]
+            assert set(own.index.get_level_values("figure")) == {"effect: salience"}
+            assert found.xs("effect: salience", level="figure")["p"].notna().all()
+            return sorted(own.index.get_level_values("part"))
+
+        assert judged() == ["plain, token"]
+        assert judged(confirmed="choice") == ["chat, choice"]
+        assert judged(confirmed="choice", chats=False) == ["plain, choice"]
+        assert judged("chat") == ["chat, token"]
+
+    def test_few_stimuli_are_too_little(self) -> None:
+        found = figures_of(
+            rows(beside(np.full(12, 0.3), ALIKE)), factors=["salience"], confirmatory=["salience"], least=13
+        )
+        assert found.loc["effect: salience", "why"] == "It rests on 12 stimuli, of at least 13."
+
+
+class TestCoverageBelowTheFloor:
+    def measured(self, *low: tuple[str, str]) -> pd.DataFrame:
+        cells = beside(np.full(12, 0.3), ALIKE) | beside(np.full(12, 0.25), ALIKE, task="hear")
+        found = rows(cells)
+        gone = [cell in low for cell in zip(found["task"], found["framing"], strict=True)]
+        return found.assign(coverage=found["coverage"].mask(np.array(gone), 0.04))
+
+    def figures(self, *low: tuple[str, str]) -> pd.DataFrame:
+        names = ["salience", "salience, say", "salience, hear"]
+        return figures_of(self.measured(*low), factors=["salience"], confirmatory=names)
+
+    def test_a_task_with_a_cell_of_too_little_is_unfit_and_its_figure_printed(self) -> None:
+        found = self.figures(("say", "salience"))
+        say = found.loc["effect: salience, say"]
+        assert (say["value"], say["control"]) == (pytest.approx(0.3), pytest.approx(0.1))
+        assert say["verdict"] == str(Verdict.UNFIT)
+        assert "only 4.0% of its answers are of any class (say, salience)" in say["why"]
+        assert found.loc["effect: salience, hear", "verdict"] == str(Verdict.BEYOND)
+
+    def test_the_mean_of_a_factor_leaves_it_out(self) -> None:
+        found = self.figures(("say", "bare")).loc["effect: salience"]
+        assert (found["value"], found["control"]) == (pytest.approx(0.25), pytest.approx(0.1))
+        assert found["verdict"] == str(Verdict.BEYOND)
+        assert self.figures().loc["effect: salience", "value"] == pytest.approx(0.275)
+
+    def test_where_every_task_is_unfit_so_is_the_mean(self) -> None:
+        found = self.figures(("say", "salience"), ("hear", "bare")).loc["effect: salience"]
+        assert found["value"] == pytest.approx(0.275)
+        assert found["verdict"] == str(Verdict.UNFIT)

@@ -1,6 +1,8 @@
 import pytest
 
 from evenruler.instruments.framing.diagnose.parsing import RULES, read_reply
+from tests.instruments.framing.labelled import LEFT_OUT, kappa, labelled, tally
+from tests.instruments.framing.labelled import WORDS as TERMS
 
 GENDER = {
     "he": ["he", "him", "his", "himself"],
@@ -70,13 +72,13 @@ WITHOUT_OPTIONS = [
     ("\n\nHe has brown eyes.", "he", "word"),
     (". She smiles.", "she", "word"),
     ("1. They smile.", "they", "word"),
-    ("He's tall and she likes it.", "he", "word"),
+    ("He's tall and she likes it.", None, "several"),
     ("they\u2019re tall", "they", "word"),
     ("she'll come", "she", "word"),
     ("H\u0131m", "he", "word"),
     ("\u017fhe walks", "she", "word"),
     ("The man shaves himself.", "he", "word"),
-    ("Somebody left their hat; he is gone.", "they", "word"),
+    ("Somebody left their hat; he is gone.", None, "several"),
     ("It is a person with a moustache, he says", "he", "word"),
     # Forms further on do not count.
     ("This person is tall. He smiles.", None, "none"),
@@ -117,9 +119,9 @@ WITHOUT_OPTIONS = [
     ("(s)he", None, "several"),
     ("S/he walks", None, "several"),
     # Two in a row are no alternatives.
-    ("To him, she is a friend", "he", "word"),
-    ("He and she walk", "he", "word"),
-    ("They think that he or she walks", "they", "word"),
+    ("To him, she is a friend", None, "several"),
+    ("He and she walk", None, "several"),
+    ("They think that he or she walks", None, "several"),
 ]
 
 WITH_WORDS = [
@@ -159,7 +161,6 @@ WITH_WORDS = [
     ("A. The person has a moustache.", "he", "letter"),
     ("E: The person is a woman", "she", "letter"),
     ("E\nA person like that", "she", "letter"),
-    ("E\nA: Somebody", "she", "letter"),
     ("A or A", "he", "letter"),
     # Fillers.
     ("D", None, "filler"),
@@ -192,10 +193,9 @@ WITH_WORDS = [
     ("Clearly she", "she", "word"),
     ("The person combs her hair", "she", "word"),
     ("Him", "he", "word"),
-    ('Surely "She", not "He"', "she", "word"),
+    ('Surely "She", not "He"', None, "several"),
     ("That person is tall. She smiles.", None, "none"),
     ("The person is tall", None, "none"),
-    ("Sure! The answer is E.", None, "none"),
     # More than one.
     ("A and E", None, "several"),
     ("A/E", None, "several"),
@@ -236,7 +236,9 @@ WITH_SENTENCES = [
     (f'My favourite of them reads "{SENTENCES[0][1]}" and no other.', "he", "option"),
     (SENTENCES[3][1], None, "filler"),
     (f'"{SENTENCES[2][1]}" It is.', None, "filler"),
-    ("She is walking in the park.", "she", "word"),
+    ("She is walking in the park.", "she", "option"),
+    ("C: She is walking in the park.", None, "contradiction"),
+    ("She sleeps.", "she", "word"),
     (PERSON, None, "none"),
     (f"{PERSON} She sleeps.", None, "none"),
 ]
@@ -327,3 +329,130 @@ def test_options_of_one_text_are_told_apart_by_letter_alone() -> None:
         (None, "none"),
         (None, "contradiction"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "rule"),
+    [
+        # Nouns and descriptors.
+        ("The person is a woman.", "she", "word"),
+        ("a masculine voice", "he", "word"),
+        ("Manly, womanly, of mankind", None, "none"),
+        # Kin is somebody else, and so is whose kin it is.
+        ("She called her mother", "she", "word"),
+        ("My wife is tall", None, "none"),
+        ("It was his late mother", None, "none"),
+        ("A mother", "she", "word"),
+        # A plural after many stands for them.
+        ("Some people say that they walk", None, "none"),
+        ("Everyone has their hat", None, "none"),
+        ("People say that he walks", "he", "word"),
+        ("They walk with people", "they", "word"),
+        # Somebody else is brought in.
+        ("The inn is red and a lady waits", None, "none"),
+        ("Another man waits", None, "none"),
+        ("A tall lady waits", "she", "word"),
+        # What is said outright further on.
+        ("He walks. He was a woman.", None, "several"),
+        ("She smiles. She is clearly male.", None, "several"),
+        ("She smiles. The dog is his dog.", "she", "word"),
+        ("He smiles. There is a woman.", "he", "word"),
+        ("He smiles at her.", None, "several"),
+        ("He smiles. Then he thinks of her.", "he", "word"),
+        ("He smiles. She smiles.", None, "several"),
+        ("He has ears. They are big.", "he", "word"),
+        ("He has ears, and they are big.", "he", "word"),
+        ("a male. I am a female", None, "several"),
+        ("It is for the man. But for the ladies", None, "several"),
+        ("\\n male (male)\\n female (female)", None, "several"),
+        ("My neighbour's wife is tall", None, "none"),
+        ("One word for a girl and one for a boy", None, "several"),
+        # Lists.
+        ('- Masculine: "he" or "him"\n- Feminine: "she"', None, "several"),
+        ("* **male**\n* **female**", None, "several"),
+        ("1. He walks\n2. He sits", "he", "word"),
+        ("- He walks\n- It rains", "he", "word"),
+        ("A) The person is a male.\nB) The person wearing", None, "several"),
+    ],
+)
+def test_whose_words_they_are(reply: str, outcome: str | None, rule: str) -> None:
+    reading = read_reply(reply, TERMS["gender"])
+
+    assert (reading.outcome, reading.rule) == (outcome, rule)
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "rule"),
+    [
+        # Letters in a list choose nothing.
+        ("A) C\nB) D\nC) E", None, "several"),
+        ("A. C; B. D", None, "several"),
+        ("[A]. C, \nObserve", None, "several"),
+        ("E\nA: Somebody", None, "several"),
+        # A sentence that says what the answer is, wherever it stands.
+        ("Sure! The answer is E.", "she", "letter"),
+        ("A: He, C: They, E: She. The answer is: A)", "he", "letter"),
+        ("It has hair. The correct answer to this question is: They.", "they", "option"),
+        ("It has hair. I pick option D.", None, "filler"),
+        ("It has hair. The answer is A. The answer is E.", None, "several"),
+        ("It has hair. The answer is\nA) x\nC) y", None, "several"),
+        ("It has hair. The answer is A: She.", None, "contradiction"),
+        ("A. She\nThe answer is A.", None, "contradiction"),
+        ("Look at option C. The answer is A.", "he", "letter"),
+        ("A. Well. The answer is C.", None, "several"),
+        ("A. Reply C", None, "several"),
+        ("A (Ribbon): C (Running)", None, "several"),
+        ("It has hair. The answer is not A.", None, "none"),
+        ("It has hair. Option A is wrong.", None, "none"),
+        ("It has hair. I do not choose A.", None, "none"),
+        ("It has hair. The choice they made", None, "none"),
+        # An explanation that says another class outright.
+        ("A because she's female.", None, "contradiction"),
+        ("A, since the person is a man", "he", "letter"),
+        # Words of a long reply are of something else.
+        ("One of these four has their count", None, "none"),
+        ("One has their count", "they", "word"),
+    ],
+)
+def test_what_is_read_where_letters_were_asked_for(reply: str, outcome: str | None, rule: str) -> None:
+    reading = read_reply(reply, TERMS["gender"], WORDS)
+
+    assert (reading.outcome, reading.rule) == (outcome, rule)
+
+
+def test_a_phrase_is_left_out_and_the_word_elsewhere_is_not() -> None:
+    replies = ["from 18 to 40 years old", "a 12-year-old", "two years\n old, but old", "old years"]
+
+    readings = [read_reply(reply, TERMS["age"], left_out=LEFT_OUT["age"]).outcome for reply in replies]
+
+    assert readings == [None, None, "old", "old"]
+    assert read_reply(replies[0], TERMS["age"]).outcome == "old"
+
+
+def test_at_most_three_in_a_hundred_valid_replies_are_read_wrongly() -> None:
+    """Of those that the rules were not mended on, by the first labels."""
+    rows = labelled("replies")
+    found = tally(rows, "first")
+
+    assert {row["model"] for row in rows} == {"smollm2-135m-instruct", "gemma-3-270m"}
+    assert found.wrong <= 0.03 * found.valid
+    assert found.missed <= 0.25 * found.classes
+
+
+def test_what_was_developed_on_is_still_read_as_it_was() -> None:
+    assert tally(labelled("developed"), "first") == (700, 181, 2, 204, 25)
+
+
+def test_a_tally_tells_wrong_from_missed() -> None:
+    row = {"contrast": "gender", "options": "[]"}
+    rows = [
+        row | {"reply": "he", "first": "he", "second": "he"},
+        row | {"reply": "he", "first": "none", "second": "none"},
+        row | {"reply": "it", "first": "she", "second": "none"},
+        row | {"reply": "it", "first": "several", "second": "several"},
+    ]
+
+    assert tally(rows, "first") == (4, 2, 1, 2, 1)
+    assert tally(rows, "second") == (4, 2, 1, 1, 0)
+    # Three of four agree; by chance, (he 1 1 + none 1 2 + several 1 1) / 16 would.
+    assert kappa(rows) == pytest.approx((3 / 4 - 4 / 16) / (1 - 4 / 16))

@@ -3,15 +3,15 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.diagnose.replications import replications
-from evenruler.measurement import Resampling, bootstrap
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import Cells, distributions
 
-RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
+LEVEL = 0.9
 CLASSES = {"male": ["he", "his", "man"], "female": ["she", "her", "woman"]}
 GROUPS = {"algebra": "math", "number": "math", "poem": "arts", "dance": "arts"}
 
@@ -32,7 +32,7 @@ def asked(cells: Cells, **more: str) -> pd.DataFrame:
     return distributions(cells, classes=list(CLASSES), **more)
 
 
-def replies(texts: dict[str, dict[str, list[str]]], model: str = "m0", configuration: str = "bare") -> pd.DataFrame:
+def replies(texts: dict[str, dict[str, list[str]]], model: str = "m0", configuration: str = "plain") -> pd.DataFrame:
     """By framing and stimulus."""
     rows = [
         {"framing": framing, "stimulus": stimulus, "repetition": repetition, "reply": reply}
@@ -53,12 +53,12 @@ NOTHING_SAID = replies({})
 
 
 def probed(rows: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
-    found = replications(rows, choices, CLASSES, {}, "indirect-probing", RESAMPLING)
+    found = replications(rows, choices, CLASSES, {}, "indirect-probing", LEVEL)
     return found.set_index("measure")
 
 
 def associated(rows: pd.DataFrame, choices: pd.DataFrame = NOTHING_SAID) -> pd.DataFrame:
-    found = replications(rows, choices, CLASSES, GROUPS, "p-at", RESAMPLING)
+    found = replications(rows, choices, CLASSES, GROUPS, "p-at", LEVEL)
     return found.set_index(["metric", "measure"])
 
 
@@ -124,15 +124,20 @@ class TestIndirectProbing:
         assert row["change"] == pytest.approx((0.5 + 0.35 + abs(found.loc["ADD", "change"])) / 3, abs=1e-12)
         assert (row["metric"], row["n"], row["study"]) == ("all", 2, "indirect-probing")
         assert row[["before", "before_low", "before_high", "after", "after_low", "after_high"]].isna().all()
-        assert row["low"] <= row["change"] <= row["high"]
+        assert row[["low", "high"]].isna().all()
 
     def test_a_model_that_was_not_sampled_has_no_gas_and_no_as(self) -> None:
         found = probed(asked(PROBED), NOTHING_SAID)
         assert found["n"].to_dict() == {"GAS": 0, "GLD": 2, "ADD": 2, "AS": 2}
-        assert found.loc["GAS", "reason"] == "the model was not sampled"
-        assert found.loc["AS", "reason"] == "GAS is null: the model was not sampled"
+        assert found.loc["GAS", "reason"] == "no replies were asked for in this way"
+        assert found.loc["AS", "reason"] == "GAS is null: no replies were asked for in this way"
         assert found.loc[["GAS", "AS"], ["before", "after", "change", "low", "high"]].isna().all(axis=None)
         assert found.loc[["GLD", "ADD"], "change"].notna().all()
+
+    def test_a_way_of_asking_without_words_has_no_gld_and_no_add(self) -> None:
+        found = probed(asked(PROBED).iloc[:0], replies(SAID))
+        assert found.loc["GAS", "change"] == 0.5
+        assert found.loc[["GLD", "ADD"], "reason"].tolist() == ["no words were asked for in this way"] * 2
 
     def test_a_prompt_with_a_value_on_one_side_is_left_out_on_both(self) -> None:
         rows = asked(PROBED)
@@ -143,7 +148,7 @@ class TestIndirectProbing:
         said = {"bare": SAID["bare"], "salience": {"bald": SAID["salience"]["bald"]}}
         row = probed(rows, replies(said)).loc["GAS"]
         assert row[["before", "after", "n"]].tolist() == [0.5, 1.0, 1]
-        assert row["reason"] == "a single value has no interval"
+        assert pd.isna(row["reason"])
 
     def test_a_class_without_mass_has_no_distribution(self) -> None:
         cells = {cell: {name: [1.0, 0.0] for name in stimuli} for cell, stimuli in PROBED.items()}
@@ -151,16 +156,6 @@ class TestIndirectProbing:
         assert found.loc["ADD", "reason"] == "a class has no mass"
         assert found.loc["AS", "reason"] == "ADD is null: a class has no mass"
         assert found.loc["GLD", "before"] == 1.0
-
-    def test_intervals_draw_stimuli_the_same_on_both_sides(self) -> None:
-        row = probed(asked(PROBED), replies(SAID)).loc["GLD"]
-        for name, prefix, by_stimulus in (
-            ("before", "before_", [0.6, 0.2]),
-            ("after", "after_", [0.1, 0.0]),
-            ("change", "", [-0.5, -0.2]),
-        ):
-            expected = bootstrap(np.mean, by_stimulus, level=0.9, n=80, seed=3)
-            assert (row[name], *ends(row, prefix)) == pytest.approx((expected.value, expected.low, expected.high))
 
 
 class TestAssociation:
@@ -175,7 +170,7 @@ class TestAssociation:
         turned = {name: GROUPS[name] for name in reversed(GROUPS)}
         swapped = dict(reversed(CLASSES.items()))
         for classes, groups, sign in ((CLASSES, turned, -1), (swapped, GROUPS, -1), (swapped, turned, 1)):
-            found = replications(rows, NOTHING_SAID, classes, groups, "p-at", RESAMPLING).set_index("measure")
+            found = replications(rows, NOTHING_SAID, classes, groups, "p-at", LEVEL).set_index("measure")
             assert found.loc["S", "before"] == pytest.approx(sign * 0.6, abs=1e-12)
 
     def test_h_is_the_entropy_of_the_pooled_answers(self) -> None:
@@ -220,17 +215,113 @@ class TestAssociation:
         assert found.loc[("token", "AS"), "reason"] == "S is null: no stimulus has a value on both sides"
 
 
-def test_answers_that_stay_have_intervals_of_no_width() -> None:
-    same = {("choose", framing): {name: [0.25, 0.75] for name in GROUPS} for framing in ("bare", "salience")}
-    found = associated(asked(same))
-    values = found.loc[("token", "H"), ["before", "before_low", "before_high", "after_low", "after_high"]]
-    assert values.tolist() == pytest.approx([entropy(0.25)] * 5, abs=1e-12)
-    assert found.loc[("token", "AS"), ["change", "low", "high"]].tolist() == [0.0, 0.0, 0.0]
+FIVE = [f"s{i}" for i in range(5)]
+
+
+class TestIntervals:
+    """The jackknife's over stimuli, from five of them on, of means alone."""
+
+    def test_gld_on_paper(self) -> None:
+        before, after = [0.1, 0.2, 0.4, 0.7, 0.8], [0.1, 0.0, 0.3, 0.2, 0.9]
+        cells: Cells = {
+            ("describe", framing): {name: [0.5 + d / 2, 0.5 - d / 2] for name, d in zip(FIVE, distances, strict=True)}
+            for framing, distances in (("bare", before), ("salience", after))
+        }
+        row = probed(asked(cells), NOTHING_SAID).loc["GLD"]
+        change = [y - x for x, y in zip(before, after, strict=True)]
+        for name, prefix, values in (("before", "before_", before), ("after", "after_", after), ("change", "", change)):
+            half = stats.t.ppf(0.95, 4) * np.std(values, ddof=1) / math.sqrt(5)
+            mean = np.mean(values)
+            assert (row[name], *ends(row, prefix)) == pytest.approx((mean, mean - half, mean + half))
+
+    def test_gas_is_a_share_of_replies(self) -> None:
+        said = {
+            "bare": {name: ["He.", "It."] for name in FIVE},
+            "salience": {name: ["She.", "She." if i % 2 else "It."] for i, name in enumerate(FIVE)},
+        }
+        cells: Cells = {("describe", framing): {name: [0.5, 0.5] for name in FIVE} for framing in ("bare", "salience")}
+        row = probed(asked(cells), replies(said)).loc["GAS"]
+        half = stats.t.ppf(0.95, 4) * np.std([0.5, 1, 0.5, 1, 0.5], ddof=1) / math.sqrt(5)
+        assert ends(row, "before_") == (0.5, 0.5)
+        assert (row["after"], *ends(row, "after_")) == pytest.approx((0.7, 0.7 - half, 0.7 + half))
+
+    def test_of_fewer_stimuli_there_is_none(self) -> None:
+        found = probed(asked(PROBED), replies(SAID))
+        assert found.loc["GLD", ["change", "before"]].notna().all()
+        assert (
+            found[[f"{side}{end}" for side in ("before_", "after_", "") for end in ("low", "high")]]
+            .isna()
+            .all(axis=None)
+        )
+
+    def test_answers_that_stay_have_intervals_of_no_width_and_measures_that_bend_none(self) -> None:
+        stimuli = {name: [0.25, 0.75] for name in (*GROUPS, "proof")}
+        groups = GROUPS | {"proof": "math"}
+        rows = asked({("choose", framing): stimuli for framing in ("bare", "salience")})
+        found = replications(rows, NOTHING_SAID, CLASSES, groups, "p-at", LEVEL).set_index("measure")
+        values = found.loc["S", ["change", "low", "high", "before", "before_low", "before_high"]]
+        assert values.tolist() == [0.0] * 6
+        assert found.loc["H", ["before", "change"]].tolist() == pytest.approx([entropy(0.25), 0.0])
+        assert found.loc["AS", "change"] == 0.0
+        bending = found.loc[["H", "AS"]]
+        assert bending[[column for column in found if column.endswith(("low", "high"))]].isna().all(axis=None)
+
+
+class TestPlacebos:
+    """The control of a change is what placebos in the place of the cue change."""
+
+    DISTANCES = (0.3, 0.35, 0.4, 0.45, 0.5)
+    """GLD with each of five placebos, the same for every stimulus."""
+
+    def cells(self, cue: float) -> Cells:
+        framings = {"bare": 0.6, "salience": cue}
+        framings |= {f"salience~{number}": d for number, d in enumerate(self.DISTANCES, start=1)}
+        return {
+            ("describe", framing): {name: [0.5 + d / 2, 0.5 - d / 2] for name in FIVE}
+            for framing, d in framings.items()
+        }
+
+    def test_control_and_interval_of_the_difference_on_paper(self) -> None:
+        row = probed(asked(self.cells(0.1)), NOTHING_SAID).loc["GLD"]
+        # Changes: of the cue .1 - .6, of the placebos .4 - .6 on the mean.
+        assert (row["change"], row["control"]) == pytest.approx((-0.5, -0.2))
+        half = stats.t.ppf(0.95, 4) * np.std(self.DISTANCES, ddof=1) * math.sqrt(6 / 5)
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx((-0.3 - half, -0.3 + half))
+
+    def test_measures_that_bend_have_a_control_and_no_interval(self) -> None:
+        rows = asked(self.cells(0.1))
+        rows["mass"] *= rows["stimulus"].map({name: 1 + i for i, name in enumerate(FIVE)})
+        row = probed(rows, NOTHING_SAID).loc["ADD"]
+        assert row[["change", "control"]].notna().all()
+        assert row[["difference_low", "difference_high"]].isna().all()
+
+    def test_each_placebo_is_compared_on_the_stimuli_that_it_was_asked_about(self) -> None:
+        rows = asked(self.cells(0.1))
+        by = rows["stimulus"].map({name: i / 10 for i, name in enumerate(FIVE)})
+        cued = rows["framing"] == "salience"
+        sign = rows["outcome"].map({"male": 0.5, "female": -0.5})
+        rows["share"] = rows["share"].where(~cued, 0.5 + sign * by)  # GLD 0, .1, .2, .3, .4 with the cue
+        asked_of = rows["framing"].str.startswith("salience~") & (rows["stimulus"] > "s1")
+        row = probed(rows[~asked_of], NOTHING_SAID).loc["GLD"]
+        # On s0 and s1 the cue has .05, placebos .4: a difference of -.35; on all five the change is .2 - .6.
+        assert (row["change"], row["control"]) == pytest.approx((-0.4, -0.4 + 0.35))
+
+    def test_the_study_is_still_of_one_cue(self) -> None:
+        found = probed(asked(self.cells(0.1)), NOTHING_SAID)
+        assert found.index.tolist() == ["GAS", "GLD", "ADD", "AS"]
+        assert found.loc["GAS", ["control", "difference_low"]].isna().all()
+
+    def test_s_is_beside_placebos_too(self) -> None:
+        third = {name: [0.7, 0.3] if group == "math" else [0.4, 0.6] for name, group in GROUPS.items()}
+        row = associated(asked(ASSOCIATED | {("choose", "salience~1"): third})).loc[("token", "S")]
+        # With the placebo S is (.4 - -.2) / 2.
+        assert (row["change"], row["control"]) == pytest.approx((-0.5, 0.3 - 0.6))
+        assert row[["difference_low", "difference_high"]].isna().all()  # of one placebo
 
 
 def test_models_and_configurations_go_their_own_ways(tmp_path) -> None:
     rows = pd.concat([asked(PROBED), asked(PROBED, configuration="chat"), asked(PROBED, model="m1")])
-    found = replications(rows, replies(SAID, configuration="chat"), CLASSES, {}, "indirect-probing", RESAMPLING)
+    found = replications(rows, replies(SAID, configuration="chat"), CLASSES, {}, "indirect-probing", LEVEL)
     write_table(found, schemas.REPLICATIONS, tmp_path / "replications.parquet")
     gas = read_frame(tmp_path / "replications.parquet").query("measure == 'GAS'")
     assert gas.set_index(["model", "configuration"])["change"].dropna().to_dict() == {("m0", "chat"): 0.5}
@@ -238,7 +329,7 @@ def test_models_and_configurations_go_their_own_ways(tmp_path) -> None:
 
 
 def test_no_answers_are_an_empty_table(tmp_path) -> None:
-    found = replications(asked(PROBED).iloc[:0], NOTHING_SAID, CLASSES, {}, "indirect-probing", RESAMPLING)
+    found = replications(asked(PROBED).iloc[:0], NOTHING_SAID, CLASSES, {}, "indirect-probing", LEVEL)
     write_table(found, schemas.REPLICATIONS, tmp_path / "replications.parquet")
     assert read_frame(tmp_path / "replications.parquet").empty
 
@@ -246,7 +337,7 @@ def test_no_answers_are_an_empty_table(tmp_path) -> None:
 def test_refuses_three_classes_and_two_cues() -> None:
     three = CLASSES | {"other": ["they"]}
     with pytest.raises(ValueError, match="found classes male, female, other; framings salience"):
-        replications(asked(PROBED), NOTHING_SAID, three, {}, "indirect-probing", RESAMPLING)
+        replications(asked(PROBED), NOTHING_SAID, three, {}, "indirect-probing", LEVEL)
     two = asked({**PROBED, ("describe", "instruction"): PROBED["describe", "bare"]})
     with pytest.raises(ValueError, match="framings instruction, salience"):
         probed(two, NOTHING_SAID)

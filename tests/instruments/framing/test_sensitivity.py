@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose.sensitivity import apd, effects, shifts
+from evenruler.instruments.framing.diagnose.chance import with_chance
+from evenruler.instruments.framing.diagnose.sensitivity import apd, effects, partners, shifts
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import distributions
 
@@ -131,12 +132,12 @@ class TestEffects:
         identity = ["benchmark", "model", "configuration", "metric", "stimulus"]
         salience = found[found["factor"] == "salience"].set_index(identity)["apd"].round(12).to_dict()
         assert salience == {
-            ("pronouns", "m0", "bare", "token", "bald"): 0.3,
-            ("pronouns", "m0", "bare", "token", "long"): 0.9,
-            ("pronouns", "m1", "bare", "token", "bald"): 0.0,
+            ("pronouns", "m0", "plain", "token", "bald"): 0.3,
+            ("pronouns", "m0", "plain", "token", "long"): 0.9,
+            ("pronouns", "m1", "plain", "token", "bald"): 0.0,
             ("pronouns", "m0", "chat", "token", "bald"): 0.0,
-            ("pronouns", "m0", "bare", "choice", "bald"): 0.0,
-            ("other", "m0", "bare", "token", "bald"): 0.0,
+            ("pronouns", "m0", "plain", "choice", "bald"): 0.0,
+            ("other", "m0", "plain", "token", "bald"): 0.0,
         }
 
     def test_benchmarks_may_have_other_classes(self) -> None:
@@ -149,7 +150,8 @@ class TestEffects:
     def test_no_feasible_pair_is_an_empty_table(self, tmp_path) -> None:
         alone = distributions({("choice", "instruction"): {"bald": [1.0, 0.0, 0.0]}})
         for rows in (alone, alone.iloc[:0]):
-            write_table(effects(rows, FACTORS), schemas.EFFECTS, tmp_path / "effects.parquet")
+            found = with_chance(effects(rows, FACTORS), rows, FACTORS)[schemas.EFFECTS.names]
+            write_table(found, schemas.EFFECTS, tmp_path / "effects.parquet")
             write_table(shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
             assert read_frame(tmp_path / "effects.parquet").empty
             assert read_frame(tmp_path / "shifts.parquet").empty
@@ -160,6 +162,52 @@ class TestEffects:
             effects(rows, ["salience"])
         with pytest.raises(ValueError, match="pronouns: a cell lacks the share of one of the classes he, she, they"):
             effects(rows.iloc[1:], FACTORS)
+
+
+BESIDE = COMPLETION | {
+    ("completion", "salience~1+instruction"): {"bald": [0.6, 0.3, 0.1], "long": [0.2, 0.7, 0.1]},
+    ("completion", "salience~2+instruction"): {"long": [0.0, 0.9, 0.1]},
+    ("completion", "instruction~1"): {"bald": [0.8, 0.1, 0.1]},
+}
+
+
+class TestPlacebos:
+    def test_a_framing_goes_with_the_one_without_what_it_holds(self) -> None:
+        framings = [
+            "bare",
+            "instruction",
+            "salience+instruction",
+            "salience~2+instruction",
+            "instruction~1",
+            "salience~1",
+        ]
+        assert partners(framings, FACTORS, "salience") == {
+            ("instruction", 0): "salience+instruction",
+            ("instruction", 2): "salience~2+instruction",
+            ("bare", 1): "salience~1",
+        }
+        # That with a placebo for another cue is no pair of this one.
+        assert partners(framings, FACTORS, "instruction") == {("bare", 0): "instruction", ("bare", 1): "instruction~1"}
+
+    def test_effects_of_each_stand_beside_those_of_the_cue(self) -> None:
+        found = effects(distributions(BESIDE), FACTORS)
+        values = found.set_index(["factor", "placebo", "stimulus"])["apd"].round(12).to_dict()
+        assert values == {
+            ("salience", 0, "bald"): 0.3,
+            ("salience", 0, "long"): 0.9,
+            ("salience", 1, "bald"): 0.1,
+            ("salience", 1, "long"): 0.0,
+            ("salience", 2, "long"): 0.2,
+            ("instruction", 0, "bald"): 0.2,
+            ("instruction", 0, "long"): 0.1,
+            ("instruction", 1, "bald"): 0.1,
+        }
+
+    def test_shifts_have_their_number(self) -> None:
+        found = shifts(distributions(BESIDE), FACTORS)
+        own = found.query("factor == 'salience' and placebo == 1 and stimulus == 'bald'").set_index("outcome")["shift"]
+        assert own.to_dict() == {"he": 0.0, "she": pytest.approx(0.1 / 0.5), "they": pytest.approx(-0.1 / 0.3)}
+        assert found.groupby("placebo").size().to_dict() == {0: 12, 1: 9, 2: 3}
 
 
 class TestShifts:
@@ -186,8 +234,10 @@ class TestShifts:
 
     def test_both_tables_are_as_their_schemas_say(self, tmp_path) -> None:
         rows = distributions(ASSOCIATION | COMPLETION)
-        write_table(effects(rows, FACTORS), schemas.EFFECTS, tmp_path / "effects.parquet")
+        found = with_chance(effects(rows, FACTORS), rows, FACTORS)
+        write_table(found, schemas.EFFECTS, tmp_path / "effects.parquet")
         write_table(shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
+        assert found["chance"].isna().all()  # probabilities are not drawn
         assert len(read_frame(tmp_path / "effects.parquet")) == 8
         assert len(read_frame(tmp_path / "shifts.parquet")) == (2 * 4 + 2 * 2) * 3
 

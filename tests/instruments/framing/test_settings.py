@@ -19,8 +19,18 @@ instruments:
 
 def test_numbers_are_those_of_the_scale() -> None:
     quick, paper = settings("quick"), settings("paper")
-    assert (quick.stimuli, quick.orders, quick.generations, quick.new_tokens) == (5, 2, 1, 20)
+    assert (quick.stimuli, quick.orders, quick.generations, quick.new_tokens) == (12, 2, 1, 20)
     assert (paper.stimuli, paper.orders, paper.generations, paper.new_tokens) == (1000, 1000, 10, 50)
+    assert (quick.placebo_stimuli, quick.configurations, quick.confirmed) == (4, "own", "token")
+    assert (paper.placebo_stimuli, paper.configurations, paper.confirmed) == (1000, "every", "choice")
+
+
+def test_what_verdicts_are_by_is_the_same_at_every_scale() -> None:
+    for found in (settings("quick"), settings("paper")):
+        assert (found.mass, found.calibrated, found.least_coverage, found.bound, found.least) == (
+            *("words", True),
+            *(0.1, 0.2, 10),
+        )
 
 
 @pytest.mark.parametrize(("scale", "generations"), [("quick", 0), ("paper", 3)])
@@ -31,7 +41,21 @@ def test_an_entry_is_merged_over_what_its_family_says(file_with, scale, generati
 
 REFUSED = [
     ("stimuli: 4", "stimuli: 0", "stimuli: found 0: input should be greater than or equal to 1; mend it"),
-    ("stimuli: 4", "orders: 1", "orders: found 1: input should be greater than or equal to 2; mend it"),
+    ("stimuli: 4", "orders: 1", "orders: found 1: input should be a multiple of 2; mend it"),
+    (
+        "stimuli: 4",
+        "placebo_stimuli: 0",
+        "placebo_stimuli: found 0: input should be greater than or equal to 1; mend it",
+    ),
+    ("stimuli: 4", "least_coverage: 1", "least_coverage: found 1: input should be less than 1; mend it"),
+    ("stimuli: 4", "bound: 0", "bound: found 0: input should be greater than 0; mend it"),
+    ("stimuli: 4", "confirmed: tokens", "confirmed: found 'tokens': input should be 'token' or 'choice'; mend it"),
+    ("stimuli: 4", "mass: word", "mass: found 'word': input should be 'words', 'forms' or 'first_token'; mend it"),
+    (
+        "stimuli: 4",
+        "configurations: chat",
+        "configurations: found 'chat': input should be 'own' or 'every'; mend it",
+    ),
     ("paper: 3", "paper: -1", "generations: found -1: input should be greater than or equal to 0; mend it"),
     ("stimuli: 4", "choices: all", "choices: found 'all': input should be 'chat' or 'every'; mend it"),
     ("stimuli: 4", "masses: words", "masses: unknown key 'masses'; did you mean 'mass'?; rename or remove it"),

@@ -72,6 +72,7 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         plan={},
         quality=[Quality("r", "r", "correlation")],
         quality_of_any=[Quality("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
+        listed=[],
         compared=[],
         evidence={},
         models={},

@@ -64,6 +64,7 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         plan={},
         quality=[Quality("answer", "answer", "mean answer")],
         quality_of_any=[Quality("alpha", "alpha", "alpha")],
+        listed=[],
         compared=[],
         evidence={},
         models={},

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 from evenruler.declared import Declared
 from evenruler.instruments.probes.build.compiling import compile_domain
 from evenruler.instruments.probes.declare import load
-from evenruler.models.backends.likelihood import LikelihoodScorer, _log_probabilities, _logits
+from evenruler.models.backends.likelihood import LikelihoodScorer, _of_tokens, _sliced
 from evenruler.models.records import Request
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS
@@ -82,8 +82,8 @@ class TestPackagedModels:
         hidden = torch.randn(1, backend._scorer._head.shape[1], generator=torch.Generator().manual_seed(0))
         vocabulary = len(backend._scorer._head)
         with torch.inference_mode():
-            nats, _ = _log_probabilities(
-                _logits(hidden, backend._scorer._head),
+            nats = _of_tokens(
+                _sliced(hidden, backend._scorer._head),
                 torch.zeros(vocabulary, dtype=torch.int64),
                 torch.arange(vocabulary),
             )

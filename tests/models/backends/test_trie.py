@@ -45,6 +45,20 @@ def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence(
     assert [path.tolist() for path in tree.paths] == [[0, 1, 2], [0, 1, 3, 4], [0, 1], [5, 6]]
 
 
+def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
+    tree = build(sequences(A, B, C, D))
+
+    last = tree.ends_of(np.array([2, 4, 6]))  # of A, B and D: after n2, n3 and n4
+
+    assert (last.tokens.tolist(), last.depths.tolist()) == ([3, 5, 2], [3, 4, 2])
+    assert last.sees.astype(int).tolist() == [
+        [1, 1, 1, 0, 0, 1, 0, 0],  # 0 1 2, 3
+        [1, 1, 1, 1, 0, 0, 1, 0],  # 0 1 2 4, 5
+        [1, 0, 0, 0, 1, 0, 0, 1],  # 0 6, 2
+    ]
+    assert last.seen_depths.tolist() == [0, 1, 2, 3, 1, 3, 4, 2]
+
+
 def test_a_sequence_that_begins_another_may_come_before_or_after_it() -> None:
     before, after = build(sequences(C, A)), build(sequences(A, C))
 

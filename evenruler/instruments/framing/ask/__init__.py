@@ -8,7 +8,15 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.ask.asked import BARE_PROMPT, CHAT, asked_forms, asked_replies
+from evenruler.instruments.framing.ask.asked import (
+    CHAT,
+    PLAIN,
+    asked_forms,
+    asked_prompts,
+    asked_replies,
+    options_by_prompt,
+)
+from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.progress import note
@@ -28,25 +36,30 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     `chat`, is not sampled.
 
     Args:
-        tables: `prompts`, by `schemas.PROMPTS`.
+        tables: `prompts`, `content-free` and `stimuli`, by their schemas in `schemas`.
         plan: By `FramingPlan`.
         answers: What was answered, by the tables of `ANSWERS`.
         subject: Of whom.
     """
     asked = FramingPlan.read(plan)
-    prompts = tables["prompts"]
-    prompts = prompts[prompts["stimulus"].isin(asked.stimuli) & (prompts["turn"] < asked.orders)]
+    prompts = asked_prompts(tables["prompts"], asked)
     found: list[Request] = []
     if "forms" not in answers and subject.can("words"):
-        found += _for_forms(prompts, asked, subject)
+        found += _for_forms(prompts, tables, asked, subject)
     if "replies" not in answers and asked.generations and _is_sampled(asked, subject):
         found += _for_replies(prompts, asked, subject)
     return [request for request in found if len(request.rows)]
 
 
-def _for_forms(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
-    for configuration in _configurations(subject):
-        rows = asked_forms(prompts, asked.forms, [configuration])
+def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
+    listed = options_by_prompt(prompts, tables["stimuli"], asked)
+    options = {prompt: [text for _, text in own] for prompt, own in listed.items()}
+    if asked.calibrated:
+        content_free = _beside(prompts, tables["content-free"])
+        options |= {row["id"]: [""] * row["letters"] for row in content_free.to_dict("records")}
+        prompts = pd.concat([prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True)
+    for configuration in _configurations(subject, asked, PLAIN):
+        rows = asked_forms(prompts, asked.forms, options, [configuration], subject.kind == "seq2seq")
         yield Request(
             "forms",
             "words",
@@ -56,9 +69,17 @@ def _for_forms(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> I
         )
 
 
+def _beside(prompts: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
+    """The prompts without content of the cells that are asked."""
+    cells = prompts[["task", "framing"]].drop_duplicates()
+    return content_free.merge(cells, on=["task", "framing"])
+
+
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
     """With the sampling settings that the model came with."""
-    for configuration in _configurations(subject):
+    if not asked.samples_placebos:
+        prompts = prompts[prompts["framing"].map(placebo_of) == 0]
+    for configuration in _configurations(subject, asked, CHAT):
         rows = asked_replies(prompts, asked.generations, asked.seed, [configuration])
         yield Request(
             "replies",
@@ -83,15 +104,17 @@ def _say(line: str) -> None:
     note(line)
 
 
-def _configurations(subject: Subject) -> list[str]:
-    return [*([BARE_PROMPT] if subject.continues else []), *([CHAT] if subject.chats else [])]
+def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]:
+    """Those that a model can be asked in; only its own one where the plan says so, if it has that."""
+    found = [*([PLAIN] if subject.continues else []), *([CHAT] if subject.chats else [])]
+    return [own] if asked.configurations == "own" and own in found else found
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Answers with the framing of their prompts, and whose they are.
 
     Args:
-        tables: `prompts`, by `schemas.PROMPTS`.
+        tables: `prompts` and `content-free`, by their schemas in `schemas`.
         plan: By `FramingPlan`.
         answers: By `ANSWERS`, each there, maybe empty.
         subject: Of whom.
@@ -99,7 +122,8 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     Returns:
         `forms` and `replies`, by the schemas of these names.
     """
-    framings = tables["prompts"].set_index("id")["framing"]
+    rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
+    framings = rows.set_index("id")["framing"]
     found = {}
     for name, schema in _SCORES.items():
         own = answers[name]

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from evenruler.instruments.framing.declare.framings import with_placebo
 from evenruler.instruments.framing.declare.settings import Settings
-from evenruler.instruments.framing.declare.source import (
+from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.declare.tasks import (
     ANSWER,
     LETTER,
     LETTERS,
     OPTION,
     OPTIONS,
+    PLACEBO,
     STIMULUS,
-    ContrastSource,
     TaskEntry,
-    framing_of,
     option_text,
 )
 from evenruler.tables.ids import content_sha256, row_id
@@ -26,12 +27,16 @@ from evenruler.text import fill
 Row = dict[str, Any]
 FAMILY = "framing"
 
+CONTENT_FREE = ("N/A", "[MASK]", "")
+"""What stands for stimulus and options in a prompt without content (Zhao et al. 2021)."""
+
 
 @dataclass(frozen=True)
 class Composed:
     """The tables of one contrast, by their schemas in `schemas`."""
 
     prompts: list[Row]
+    without_content: list[Row]
     outcomes: list[Row]
     stimuli: list[Row]
     rejected: list[Row]
@@ -48,7 +53,7 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> Composed:
         settings: How it is built.
 
     Returns:
-        Rows of the four tables.
+        Rows of the five tables.
     """
     prompts: list[Row] = []
     rejected: list[Row] = []
@@ -59,7 +64,8 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> Composed:
             prompts.append(row)
         else:
             rejected.append({**row, "reason": f"same prompt as {first}"})
-    return Composed(prompts, list(_outcomes(name, source)), list(_stimuli(name, source)), rejected)
+    content_free = list(_without_content(name, source, settings))
+    return Composed(prompts, content_free, list(_outcomes(name, source)), list(_stimuli(name, source)), rejected)
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
@@ -85,25 +91,28 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
 def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
     variant = settings.variant if source.variants else "all"
     for task_name, task in source.tasks.items():
+        # The same orders in every cell and for every stimulus: what differs between two cells is the cue alone.
+        seed = _number(name, task_name, str(settings.seed))
         for stimulus, entry in source.stimuli.items():
-            # The same orders in every cell: what differs between two cells is the cue alone.
-            seed = _number(name, task_name, stimulus, str(settings.seed))
-            for cell in task.cells:
-                cues = source.cues(cell)
-                options = task.options_of(cell, settings.variant)
-                for turn, order in enumerate(balanced_orders(list(options), seed)):
-                    words = {STIMULUS: entry.text, ANSWER: "", OPTIONS: _listed(task, options, order, entry.text)}
-                    prompt = fill(task.template(cell, settings.variant), words, "literal").rstrip()
-                    identity = {"benchmark": name, "task": task_name, "stimulus": stimulus, "order": " ".join(order)}
+            for asked in _cells(task, settings.variant):
+                for turn, order in enumerate(balanced_orders(list(asked.options), seed)):
+                    texts = {slug: option_text(text, entry.text) for slug, text in asked.options.items()}
+                    prompt = _written(task, asked.template, entry.text, [texts[slug] for slug in order])
+                    identity = {
+                        "benchmark": name,
+                        "task": task_name,
+                        "stimulus": stimulus,
+                        "order": " ".join(order),
+                        "variant": variant,
+                        "framing": asked.framing,
+                    }
                     yield {
-                        **_common(
-                            source, {**identity, "variant": variant, "framing": framing_of(cues)}, variant, prompt
-                        ),
-                        "framing": framing_of(cues),
+                        **_common(source, identity, variant, prompt),
+                        "framing": asked.framing,
                         "task": task_name,
                         "stimulus": stimulus,
                         "group": entry.group,
-                        "cues": cues,
+                        "placebo": asked.placebo,
                         "turn": turn,
                         "order": order,
                         "prompt": prompt,
@@ -111,12 +120,61 @@ def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[
                     }
 
 
-def _listed(task: TaskEntry, options: dict[str, str], order: Sequence[str], stimulus: str) -> str:
-    """The options as the prompt lists them."""
-    return task.separator.join(
-        fill(task.option or "", {LETTER: letter, OPTION: option_text(options[slug], stimulus)}, "literal")
-        for letter, slug in zip(LETTERS, order, strict=False)
+def _without_content(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
+    """Prompts that list letters and say nothing: what a model makes of the letters alone (Zhao et al. 2021)."""
+    variant = settings.variant if source.variants else "all"
+    for task_name, task in source.tasks.items():
+        for asked in _cells(task, settings.variant):
+            for text in CONTENT_FREE if asked.options else ():
+                prompt = _written(task, asked.template, text, [text] * len(asked.options))
+                identity = {
+                    "benchmark": name,
+                    "task": task_name,
+                    "without": text or "nothing",
+                    "variant": variant,
+                    "framing": asked.framing,
+                }
+                yield {
+                    **_common(source, identity, variant, prompt),
+                    "framing": asked.framing,
+                    "task": task_name,
+                    "letters": len(asked.options),
+                    "prompt": prompt,
+                    "decision": len(prompt),
+                }
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A framing of a task, as it is asked."""
+
+    framing: str
+    template: str
+    options: dict[str, str]
+    placebo: str | None = None
+    """What stands in the place of a cue."""
+
+
+def _cells(task: TaskEntry, variant: str) -> Iterator[_Cell]:
+    """Every cell of a task, then every placebo of every cue of it."""
+    for cell in task.cells:
+        yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
+    for factor, placebos in task.placebos.items():
+        for cell in placebos.cells:
+            template = placebos.template(cell, variant)
+            for number, text in enumerate(placebos.texts if template else (), start=1):
+                framing = with_placebo(cell, factor, number)
+                filled = (template or "").replace(PLACEBO, text)
+                yield _Cell(framing, filled, task.options_of(cell, variant), text)
+
+
+def _written(task: TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:
+    """A prompt up to where the model answers."""
+    listed = task.separator.join(
+        fill(task.option or "", {LETTER: letter, OPTION: option}, "literal")
+        for letter, option in zip(LETTERS, options, strict=False)
     )
+    return fill(template, {STIMULUS: stimulus, ANSWER: "", OPTIONS: listed}, "literal").rstrip()
 
 
 def _common(source: ContrastSource, identity: dict[str, str], variant: str, *content: object) -> Row:
@@ -132,9 +190,10 @@ def _common(source: ContrastSource, identity: dict[str, str], variant: str, *con
 
 def _outcomes(name: str, source: ContrastSource) -> Iterator[Row]:
     for outcome, entry in source.outcomes.items():
-        for form in entry.forms:
-            identity = {"benchmark": name, "outcome": outcome, "form": form}
-            yield {**_common(source, identity, "all", form), "outcome": outcome, "form": form}
+        for use, words in (("form", entry.forms), ("term", entry.terms), ("not", entry.not_)):
+            for word in words:
+                identity = {"benchmark": name, "outcome": outcome, use: word}
+                yield {**_common(source, identity, "all", word), "outcome": outcome, "form": word, "use": use}
 
 
 def _stimuli(name: str, source: ContrastSource) -> Iterator[Row]:

@@ -1,14 +1,14 @@
 """What a contrast gives to its card."""
 
-from evenruler.instruments.framing.card import words
-from evenruler.instruments.framing.declare.headings import of_factors
+from evenruler.instruments.framing.card import harness, words
+from evenruler.instruments.framing.declare.headings import headings, listed
 from evenruler.instruments.instrument import Card, Declaration, Plan, Published, Tables
 
 __all__ = ["card"]
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
-    """The card of a contrast.
+    """The card of a contrast, what it publishes, and its task for lm-evaluation-harness.
 
     Args:
         declaration: Of the contrast.
@@ -23,9 +23,13 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
         limits=words.limits(source, settings, n_orders=int(tables["prompts"]["turn"].max()) + 1),
         configs=[
             Published("prompts", "a prompt: task x cues x stimulus x order of options", words.COLUMNS),
-            Published("outcomes", "a surface form of an outcome class"),
+            Published("content-free", "a lettered prompt without content: what a model makes of the letters alone"),
+            Published("outcomes", "a word of an outcome class"),
             Published("stimuli", "a stimulus"),
         ],
         parameters={"variant": settings.variant},  # what the rows hang on; the rest is how models are asked
-        quality=of_factors(source.factors),
+        quality=headings(plan),
+        listed=listed(plan, [(name, cell) for name, task in source.tasks.items() for cell in task.cells]),
+        harness=harness.harness_files(declaration.name, source, plan, declaration.version),
+        harness_task=harness.task_name(declaration.name),
     )

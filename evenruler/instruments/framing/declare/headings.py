@@ -1,12 +1,27 @@
 """The figures of a contrast that people are shown, in words: on a card, and where a model is measured."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.instrument import Column, Plan
 
-LEAST_COVERAGE = 0.5
-"""Below it, most of what a model would answer is of no class, and the figures are of the rest."""
+EFFECT = "effect: "
+"""Before the name of a factor, and that of a task where a figure is of one."""
+
+MEASURES = {
+    "indirect-probing": {
+        "GAS": "share of replies that name either class",
+        "GLD": "distance of the masses of the two classes, 0 even",
+        "ADD": "Jensen-Shannon distance of what the classes go with, 0 the same",
+        "AS": "mean absolute change of the other measures, each scaled to 0 to 1",
+    },
+    "p-at": {
+        "S": "half the difference of two groups' mean preference, -1 to 1",
+        "H": "entropy of the answers, 0 to 1 bit",
+        "AS": "mean absolute change of the other measures, each scaled to 0 to 1",
+    },
+}
+"""Of replicated studies, in words."""
 
 
 def headings(plan: Plan) -> list[Column]:
@@ -15,32 +30,60 @@ def headings(plan: Plan) -> list[Column]:
     Args:
         plan: By `FramingPlan`.
     """
-    return of_factors(dict.fromkeys(FramingPlan.read(plan).factors, ""))
-
-
-def of_factors(factors: Mapping[str, str]) -> list[Column]:
-    """The same, given what each factor is in words, if anybody says so."""
+    asked = FramingPlan.read(plan)
+    told = "mean APD with and without the cue; control: with and without placebos in its place"
+    over_tasks = f"{told}, mean over the tasks with enough coverage, or over all if none has"
     effects = [
-        Column(
-            f"effect: {factor}",
-            f"effect: {factor}",
-            f"mean APD with and without the cue{f' ({meaning})' if meaning else ''}, mean over tasks",
-        )
-        for factor, meaning in factors.items()
+        Column(EFFECT + name, EFFECT + name, over_tasks if name in asked.factors else told)
+        for name in asked.confirmatory
+    ]
+    names = {column.figure for column in effects}
+    effects += [
+        Column(EFFECT + factor, EFFECT + factor, over_tasks) for factor in asked.factors if EFFECT + factor not in names
     ]
     return [
-        Column(
-            "shift probability",
-            "shift probability",
-            "mean of the effects, from 0 to 1 (interval: bootstrap over stimuli)",
-        ),
         *effects,
+        Column("shift probability", "shift probability", "mean of the effects of all cues"),
+        *_of_study(asked),
         Column(
             "coverage",
             "coverage",
-            "share of the answers that is of any class",
+            "share of the answers that is of any class, mean over cells",
             "fitness",
-            least=LEAST_COVERAGE,
+            least=asked.least_coverage,
             warning="only {value:.1%} of what it would answer is of any class: the figures are of that part",
         ),
     ]
+
+
+def _of_study(asked: FramingPlan) -> Iterator[Column]:
+    """Before and after of a replicated study."""
+    for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
+        if measure != "AS":
+            yield Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")
+        yield Column(f"{measure}: change", f"{measure} change", f"{meaning}: what the cue changes")
+
+
+def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
+    """What a card shows in a row each: coverage by cell, what was excluded, shifts of classes, what was checked.
+
+    Args:
+        plan: By `FramingPlan`.
+        cells: Task and framing of those without a placebo.
+    """
+    asked = FramingPlan.read(plan)
+    outcomes = list(asked.forms)
+    pairs = [f"{second} - {first}" for i, first in enumerate(outcomes) for second in outcomes[i + 1 :]]
+    found = [
+        Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of the answers of any class")
+        for task, framing in cells
+    ]
+    found.append(Column("excluded cells", "cells below their coverage", "of all cells"))
+    found += [
+        Column(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues")
+        for name in [*outcomes, *pairs]
+    ]
+    if asked.continuation is not None:
+        neutral = asked.continuation.outcome
+        found.append(Column("continuation check", f"`{neutral}` that names another class", "share of its replies"))
+    return found

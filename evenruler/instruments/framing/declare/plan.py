@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenruler.instruments.framing.declare.settings import Choices, Mass
+from pydantic import Field
+
+from evenruler.instruments.framing.declare.settings import Choices, Configurations, Mass, Metric
 from evenruler.instruments.framing.declare.source import Continuation, Study
 from evenruler.strict import Strict
 
@@ -13,6 +15,10 @@ class PlannedOutcome(Strict):
 
     outcome: str
     forms: list[str]
+    terms: list[str] = Field(default=[])
+    """Words by which replies are read besides the forms."""
+    not_: list[str] = Field(default=[])
+    """Phrases in which none of these words counts."""
 
 
 class PlannedOptions(Strict):
@@ -27,7 +33,11 @@ class PlannedOptions(Strict):
 class FramingPlan(Strict):
     """The plan of one contrast: `build` writes it, other rooms read it. Lists where an order means something."""
 
+    asked: bool = True
+    """Whether the pipeline asks models."""
     factors: list[str]
+    placebos: dict[str, int]
+    """By factor, how many there are."""
     outcomes: list[PlannedOutcome]
     options: list[PlannedOptions]
     """Where words are read there is none."""
@@ -37,12 +47,23 @@ class FramingPlan(Strict):
     replicates: Study | None
     stimuli: list[str]
     """Those that are asked about."""
+    placebo_stimuli: int
+    """Each placebo is asked about at most so many of them."""
     orders: int
     """At most so many orders of options are asked."""
     mass: Mass
+    calibrated: bool
+    configurations: Configurations
     generations: int
     new_tokens: int
     choices: Choices
+    confirmatory: list[str]
+    """Effects that get a verdict."""
+    confirmed: Metric
+    """By which metric."""
+    least_coverage: float
+    bound: float
+    least: int
     seed: int
 
     @classmethod
@@ -61,3 +82,18 @@ class FramingPlan(Strict):
     def forms(self) -> dict[str, list[str]]:
         """Surface forms by class, in the order of the source."""
         return {entry.outcome: entry.forms for entry in self.outcomes}
+
+    @property
+    def samples_placebos(self) -> bool:
+        """Whether placebos are sampled, too: one reply to a question has no distribution to compare."""
+        return self.generations > 1
+
+    @property
+    def words(self) -> dict[str, list[str]]:
+        """By what replies are read, by class: forms and terms."""
+        return {entry.outcome: entry.forms + entry.terms for entry in self.outcomes}
+
+    @property
+    def left_out(self) -> list[str]:
+        """Phrases of replies in which none of these words counts."""
+        return [phrase for entry in self.outcomes for phrase in entry.not_]

@@ -7,10 +7,14 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.ask.asked import options_by_prompt
+from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.declare.source import option_text
 from evenruler.instruments.framing.diagnose import choices
+from evenruler.instruments.framing.diagnose.chance import with_chance
+from evenruler.instruments.framing.diagnose.coverage import exclusions, without_excluded
 from evenruler.instruments.framing.diagnose.figuring import figures_of
+from evenruler.instruments.framing.diagnose.mass import METRIC as TOKEN
 from evenruler.instruments.framing.diagnose.mass import token_distributions
 from evenruler.instruments.framing.diagnose.replications import replications
 from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
@@ -40,7 +44,7 @@ def figures(
 
     Args:
         name: Of the contrast.
-        tables: `prompts` and `stimuli`, by their schemas in `schemas`.
+        tables: `prompts`, `content-free` and `stimuli`, by their schemas in `schemas`.
         plan: By `FramingPlan`.
         scores: `forms` and `replies`, by `FORMS` and `REPLIES`; may be empty.
         subject: The model.
@@ -48,31 +52,34 @@ def figures(
 
     Returns:
         By `TABLES`, all but `comparisons`. Cells of the metric `choice` with too many invalid replies are in
-        `distributions` and `exclusions`, count in the coverage, and are in nothing else.
+        `distributions` and `exclusions`, count in the coverage, and are in nothing else. Cells of `token` with too
+        little mass are in no shift, and make effects unfit.
 
     Raises:
         UserError: `mass: first_token`, and no first token is a class's own.
     """
     asked = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
-    read = choices.read(scores["replies"], prompts, asked.forms, _options(prompts, stimuli, asked))
-    excluded = choices.exclusions(read)
+    options = options_by_prompt(prompts, stimuli, asked)
+    read = choices.read(scores["replies"], prompts, asked.words, options, asked.left_out)
+    content_free = tables["content-free"] if asked.calibrated else None
     distributions = _joined(
-        token_distributions(scores["forms"], prompts, asked.forms, asked.mass), choices.distributions(read, asked.forms)
+        token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass),
+        choices.distributions(read, asked.forms),
     )
-    counted = choices.without_excluded(distributions, excluded)
-    moved = effects(counted, asked.factors)
+    excluded = exclusions(distributions, asked.least_coverage)
+    counted = without_excluded(distributions, excluded, [choices.METRIC])
     found = {
-        "figures": figures_of(moved, distributions, asked.factors, resampling),
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": moved,
-        "shifts": shifts(counted, asked.factors),
+        "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
+        "shifts": shifts(_compared(distributions, excluded, asked), asked.factors),
         "continuations": _continued(read, asked),
-        "replications": _replicated(counted, read, stimuli, asked, resampling),
+        "replications": _replicated(counted, read, stimuli, asked, resampling.level),
     }
-    return {table: frame[TABLES[table].names] for table, frame in found.items()}
+    found["figures"] = figures_of(name, found, asked, subject, resampling.level)
+    return {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
@@ -89,11 +96,16 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
-        shifted = _joined(*(record.found["shifts"] for record in records if record.instrument == instrument))
+        shifted = _joined(*(_of_cues(record) for record in records if record.instrument == instrument))
         # One order of rows whatever that of the records: sums hang on it in their last bits.
         ordered = shifted.sort_values([column for column in schemas.SHIFTS.names if column != "shift"])
         found.append(comparisons(ordered, resampling))
     return {"comparisons": _joined(*found)}
+
+
+def _of_cues(record: Record) -> pd.DataFrame:
+    own = record.found["shifts"]
+    return own[own["placebo"] == 0]
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
@@ -105,33 +117,30 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(tables["figures"], "part")
 
 
-def _options(prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan) -> dict[str, list[tuple[str, str]]]:
-    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read."""
-    listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
-    texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
-    found = {}
-    for row in prompts.to_dict("records"):
-        options = listed.get((row["task"], row["framing"]), {})
-        found[row["id"]] = [(slug, option_text(options[slug], texts[row["stimulus"]])) for slug in row["order"]]
-    return found
+def _compared(distributions: pd.DataFrame, excluded: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
+    """What shifts of classes are of: cells with enough coverage; of one reply to a question, none."""
+    metrics = (TOKEN, choices.METRIC) if asked.samples_placebos else (TOKEN,)
+    own = distributions[distributions["metric"].isin(metrics)]
+    return without_excluded(own, excluded, metrics)
 
 
 def _continued(read: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     neutral = asked.continuation
     if neutral is None:
         return pd.DataFrame(columns=schemas.CONTINUATIONS.names)
-    return choices.continuations(read, asked.factors, neutral.outcome, neutral.keywords)
+    real = read[read["framing"].map(placebo_of) == 0]
+    return choices.continuations(real, asked.factors, neutral.outcome, neutral.keywords)
 
 
 def _replicated(
-    counted: pd.DataFrame, read: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan, resampling: Resampling
+    counted: pd.DataFrame, read: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan, level: float
 ) -> pd.DataFrame:
     if asked.replicates is None:
         return pd.DataFrame(columns=schemas.REPLICATIONS.names)
     # In the order of the source, which says from which group the preference of another is taken off.
     in_order = {group: stimuli.loc[stimuli["group"] == group, "stimulus"] for group in asked.groups}
     groups = {stimulus: group for group, own in in_order.items() for stimulus in own}
-    return replications(counted, read, asked.forms, groups, asked.replicates, resampling)
+    return replications(counted, read, asked.forms, groups, asked.replicates, level)
 
 
 def _joined(*frames: pd.DataFrame) -> pd.DataFrame:

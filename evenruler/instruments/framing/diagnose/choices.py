@@ -1,21 +1,17 @@
-"""Sampled replies as choices, their shares, and which cells are too noisy to count (section 4.2, appendix A)."""
+"""Sampled replies as choices, and their shares (section 4.2, appendix A.3)."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
-from evenruler.instruments.framing.declare.source import cues_of
+from evenruler.instruments.framing.declare.framings import cues_of
 from evenruler.instruments.framing.diagnose.parsing import read_reply
-from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
+from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS
 
 METRIC = "choice"
 """What the metric is called."""
-
-MOST_INVALID = 0.6
-"""The share of invalid replies above which a cell is left out (appendix A.1)."""
 
 WITHHELD = "withheld"
 """The rule of a row without a reply: the server would not take the prompt, or held the reply back. Invalid."""
@@ -35,15 +31,17 @@ def read(
     prompts: pd.DataFrame,
     outcomes: Mapping[str, Sequence[str]],
     options: Mapping[str, Sequence[tuple[str, str]]],
+    left_out: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Every reply to these prompts, read by `evenruler.instruments.framing.diagnose.parsing.RULES`.
 
     Args:
         replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
         prompts: By `PROMPTS`, with a column `benchmark`.
-        outcomes: Surface forms by class.
+        outcomes: Words by class: its surface forms and its terms.
         options: By id of a prompt, slug and text of each option in the order of its letters; empty, or not there, where
             words are read.
+        left_out: Phrases in which a word does not count.
 
     Returns:
         By `CHOICES`; a row without a reply is an invalid one, by the rule `WITHHELD`.
@@ -61,7 +59,7 @@ def read(
         if pd.isna(row["reply"]):
             rows.append({**row, "outcome": None, "rule": WITHHELD})
             continue
-        reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()))
+        reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()), left_out)
         rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
     return pd.DataFrame(rows, columns=CHOICES.names)
 
@@ -94,44 +92,6 @@ def distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) 
                 }
             )
     return pd.DataFrame(rows, columns=DISTRIBUTIONS.names)
-
-
-def exclusions(choices: pd.DataFrame) -> pd.DataFrame:
-    """The share of invalid replies of every cell, over its stimuli (appendix A.1, table 2).
-
-    Args:
-        choices: By `schemas.CHOICES`.
-
-    Returns:
-        By `EXCLUSIONS`; over 60% invalid is excluded.
-    """
-    rows = []
-    for key, replies in choices.groupby(CELL, sort=True):
-        invalid = float(replies["outcome"].isna().mean())
-        rows.append(
-            {
-                **dict(zip(CELL, key, strict=True)),
-                "metric": METRIC,
-                "invalid": invalid,
-                "n": len(replies),
-                "excluded": invalid > MOST_INVALID,
-            }
-        )
-    return pd.DataFrame(rows, columns=EXCLUSIONS.names)
-
-
-def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
-    """Distributions without the cells that `exclusions` takes out; those of other metrics all stay.
-
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`, of any metric.
-        exclusions: By `EXCLUSIONS`.
-    """
-    key = [*CELL, "metric"]
-    excluded = exclusions.loc[exclusions["excluded"].astype(bool), key]
-    gone = set(excluded.itertuples(index=False, name=None))
-    stays = [cell not in gone for cell in distributions[key].itertuples(index=False, name=None)]
-    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # of none, an empty list is no columns
 
 
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:

@@ -18,12 +18,13 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from evenruler.instruments.framing import schemas
 from evenruler.measurement import Resampling
-from evenruler.measurement.figures import bootstrapped
+from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.jackknife import PLAIN
 
 FEWEST_LINEAGES = 5
 """Lineages of models from which on models count as drawn from a population: a random intercept each."""
 
-MIXED, FIXED, TUKEY, BOOTSTRAP = "mixed model", "fixed effects", "tukey", "bootstrap"
+MIXED, FIXED, TUKEY, JACKKNIFE = "mixed model", "fixed effects", "tukey", "jackknife"
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +49,8 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     (REML; Wald tests and intervals). Below, models are fixed effects, and errors are clustered by stimulus (t with as
     many degrees of freedom as stimuli less one). `tukey` is the same contrasts with Tukey's correction for all pairs
     of classes: p and simultaneous intervals by the studentised range. The mixed model takes shifts for independent
-    given the model, which those of one stimulus are not; `bootstrap` draws whole stimuli, and has no p.
+    given the model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p. Placebos
+    are no part of it: they stand beside the shifts of each model.
 
     Args:
         shifts: By `schemas.SHIFTS`.
@@ -56,7 +58,7 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
 
     Returns:
         By `schemas.COMPARISONS`: per benchmark, configuration, metric and pair of classes the
-        model, `tukey` and `bootstrap`. `difference` is how much more `outcome` shifts than `against`, which comes
+        model, `tukey` and `jackknife`. `difference` is how much more `outcome` shifts than `against`, which comes
         before it in the alphabet; n counts the shifts that the method used; n_models counts lineages. Null with the
         reason where a model did not converge, is singular, or has nothing to judge by.
 
@@ -84,9 +86,9 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
             yield {**pair, "method": name, "n": len(shifts), **contrast}
         columns = [(kind, classes[own]) for kind in ("sum", "size") for own in (first, second)]
         x = sums[columns].to_numpy(dtype=np.float64)
-        drawn = bootstrapped(BOOTSTRAP, _difference_of_means, x, resampling, "stimuli")
+        drawn = jackknifed(JACKKNIFE, _difference_of_means, x, PLAIN, resampling.level, "stimuli")
         ends = {"difference": drawn.value, "low": drawn.low, "high": drawn.high, "p": None, "reason": drawn.reason}
-        yield {**pair, "method": BOOTSTRAP, "n": int(x[:, 2:].sum()), **ends}
+        yield {**pair, "method": JACKKNIFE, "n": int(x[:, 2:].sum()), **ends}
 
 
 def _difference_of_means(drawn: Floats) -> float:

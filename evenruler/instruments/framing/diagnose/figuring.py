@@ -1,105 +1,131 @@
-"""Figures of a contrast: how much each cue moves its answers, and how much mass is on the classes."""
+"""All figures of one model on one contrast, with verdicts where they are confirmatory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose.sensitivity import partners
-from evenruler.measurement import Figure, Resampling
-from evenruler.measurement.figures import bootstrapped
+from evenruler.instruments.framing.ask.asked import CHAT, PLAIN
+from evenruler.instruments.framing.declare.framings import placebo_of
+from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.diagnose import choices, class_shifts, mass
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects
+from evenruler.instruments.instrument import Subject
+from evenruler.measurement import Figure
+from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.jackknife import FEWEST_UNITS
+from evenruler.measurement.jackknife import PLAIN as PLAIN_SCALE
+from evenruler.measurement.verdicts import Fitness, judge
 
-UNIT = "stimuli"
-"""What is drawn: a stimulus with all its tasks and factors."""
+COVERAGE = "coverage"
 
-_PART = ["benchmark", "configuration", "metric", "model"]
+CONTINUATION = "continuation check"
+
+EXCLUDED = "excluded cells"
 
 
 def figures_of(
-    effects: pd.DataFrame, distributions: pd.DataFrame, factors: Sequence[str], resampling: Resampling
+    name: str, found: dict[str, pd.DataFrame], asked: FramingPlan, subject: Subject, level: float
 ) -> pd.DataFrame:
-    """Effects, the probability of a shift and coverage of every model, with bootstrap intervals over stimuli.
-
-    Attribute-level effects are averaged over stimuli per task (`effect: FACTOR, TASK`), then over the tasks that
-    have the factor (`effect: FACTOR`), then over factors (`shift probability`), all from 0 to 1. `coverage` is the
-    mass on the classes, mean over cells of the mean over stimuli.
+    """Figures of every part (configuration and metric) of a model on a contrast.
 
     Args:
-        effects: By `schemas.EFFECTS`.
-        distributions: By `schemas.DISTRIBUTIONS`: everything that was measured. Cells that are
-            excluded from `effects` may be there; a figure that they leave without a value then says so.
-        factors: Of the contrast, in order.
-        resampling: How intervals are computed.
+        name: Of the contrast.
+        found: Tables by `diagnose.TABLES`: `distributions`, `effects`, `shifts`, `exclusions`, `continuations`,
+            `replications`.
+        asked: What was asked.
+        subject: The model.
+        level: Of intervals.
 
     Returns:
-        By `schemas.FIGURES`; for every model the same figures, null with the reason where there
-        is no feasible pair.
+        By `schemas.FIGURES`: effects by factor and task, `shift probability`, `coverage` (also by cell), `excluded
+        cells`, shifts of classes, the continuation check, and the measures of a replicated study.
 
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
     """
-    of_effects = dict(iter(effects.groupby(_PART)))
     rows = []
-    for key, measured in distributions.groupby(_PART, sort=True):
-        benchmark, configuration, metric, model = key
-        here = {"benchmark": benchmark, "part": f"{configuration}, {metric}", "model": model}
-        own = of_effects.get(key, effects.iloc[:0])
-        rows += [{**here, **asdict(figure)} for figure in _of_model(own, measured, factors, resampling)]
-    return pd.DataFrame(rows, columns=schemas.FIGURES.names)
+    # A model that is not sampled has its verdicts by the probability of words.
+    sampled = (found["distributions"]["metric"] == choices.METRIC).any()
+    judged_by = asked.confirmed if sampled else mass.METRIC
+    for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
+        configuration, metric = map(str, key)
+        part = f"{configuration}, {metric}"
+        own = {table: _of_part(found[table], configuration, metric) for table in ("effects", "shifts", "exclusions")}
+        confirmed = metric == judged_by and configuration == _own_configuration(metric, subject)
+        effects = Effects.of(own["effects"], measured, own["exclusions"], asked, confirmed, level)
+        rows += [(part, *figure) for figure in effects.figures()]
+        rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
+        rows += [(part, figure, Fitness()) for figure in class_shifts.figures(own["shifts"], list(asked.forms), level)]
+    rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
+    rows += [(part, figure, Fitness()) for part, figure in _replicated(found["replications"])]
+    judged = judge([(figure, fitness) for _, figure, fitness in rows], asked.least)
+    told = [
+        {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}
+        for (part, *_), figure in zip(rows, judged, strict=True)
+    ]
+    return pd.DataFrame(told, columns=schemas.FIGURES.names)
 
 
-def _of_model(
-    effects: pd.DataFrame, measured: pd.DataFrame, factors: Sequence[str], resampling: Resampling
-) -> Iterator[Figure]:
-    table = effects.pivot(index="stimulus", columns=["factor", "task"], values="apd")
-    tasks = sorted(measured["task"].unique())
-    found: list[tuple[str, float]] = []
-    weights: list[float] = []
-    lacking = None
-    for factor in factors:
-        own = [(factor, task) for task in tasks if (factor, task) in table.columns]
-        for task in tasks:
-            name = f"effect: {factor}, {task}"
-            reason = None if (factor, task) in own else _why_none(measured[measured["task"] == task], factors, factor)
-            yield _weighted(name, table[[column for column in own if column[1] == task]], [1.0], reason, resampling)
-        reason = None if own else _why_none(measured, factors, factor)
-        yield _weighted(f"effect: {factor}", table[own], [1 / len(own) for _ in own], reason, resampling)
-        found += own
-        weights += [1 / len(own) / len(factors) for _ in own]
-        lacking = lacking or reason
-    yield _weighted("shift probability", table[found], weights, lacking, resampling)
+def _own_configuration(metric: str, subject: Subject) -> str:
+    """The one that verdicts are of: words as the prompt is, replies in the chat template, if it has both."""
+    if metric == mass.METRIC:
+        return PLAIN if subject.continues else CHAT
+    return CHAT if subject.chats else PLAIN
+
+
+def _of_part(table: pd.DataFrame, configuration: str, metric: str) -> pd.DataFrame:
+    return table[(table["configuration"] == configuration) & (table["metric"] == metric)]
+
+
+def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) -> Iterator[Figure]:
+    """Of all cells, of each that has no placebo, and how many have too little."""
     cells = measured.drop_duplicates(["task", "framing", "stimulus"])
-    coverage = cells.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
-    yield _weighted("coverage", coverage, [1 / coverage.shape[1]] * coverage.shape[1], None, resampling)
+    real = cells[cells["framing"].map(placebo_of) == 0]
+    by_stimulus = real.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
+    whole = by_stimulus.mean(axis=1).to_numpy()
+    yield jackknifed(COVERAGE, lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT)
+    told = exclusions[exclusions["framing"].map(placebo_of) == 0]
+    unit = "replies" if measured["metric"].iloc[0] == choices.METRIC else "prompts"
+    for row in told.to_dict("records"):
+        yield Figure(f"{COVERAGE}: {row['task']}, {row['framing']}", float(row["coverage"]), int(row["n"]), unit)
+    yield Figure(EXCLUDED, float(told["excluded"].sum()), len(told), "cells")
 
 
-def _weighted(
-    name: str, table: pd.DataFrame, weights: Sequence[float], reason: str | None, resampling: Resampling
-) -> Figure:
-    """A weighted sum of the column means of [stimuli, columns], each over the stimuli that have a value in it.
-
-    The figure is null where there is a reason for it.
-    """
-    known = table.dropna(how="all")
-    if reason:
-        return Figure(name, None, len(known), UNIT, reason=reason)
-
-    def of_drawn(rows: NDArray[np.float64]) -> float:
-        sums, counts = rows.sum(axis=0)
-        return float((sums / counts) @ weights)
-
-    # Sums and counts, for nanmean takes most of a second for a figure.
-    x = np.stack([known.fillna(0.0).to_numpy(dtype=np.float64), known.notna().to_numpy(dtype=np.float64)], axis=1)
-    return bootstrapped(name, of_drawn, x, resampling, UNIT)
+def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, Figure]]:
+    """The continuation check, with Wilson's interval from `FEWEST_UNITS` replies on (appendix A.3)."""
+    for row in continuations[continuations["factor"] == choices.EVERY].to_dict("records"):
+        part, n = f"{row['configuration']}, {choices.METRIC}", int(row["n"])
+        if not n:
+            yield part, Figure(CONTINUATION, None, 0, "replies", reason="no reply is of the class")
+            continue
+        low, high = proportion_confint(int(row["named"]), n, alpha=1 - level, method="wilson")
+        ends = (float(low), float(high)) if n >= FEWEST_UNITS else (None, None)
+        yield part, Figure(CONTINUATION, float(row["share"]), n, "replies", *ends)
 
 
-def _why_none(measured: pd.DataFrame, factors: Sequence[str], factor: str) -> str:
-    """Why cells have no effect of a factor."""
-    framings = measured.groupby("task")["framing"].unique()
-    if not any(partners(list(of_task), factors, factor) for of_task in framings):
-        return f"no two cells differ in {factor} alone"
-    if measured["share"].isna().all():
-        return "no answer was one of the classes"
-    return f"no two cells that differ in {factor} alone are left: excluded, or without valid answers"
+def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
+    """A replicated study's measures before, after, and their change beside placebos (appendix B)."""
+    for row in replications.astype(object).where(replications.notna(), None).to_dict("records"):
+        metric = row["metric"] if row["metric"] in (mass.METRIC, choices.METRIC) else mass.METRIC
+        part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]
+        if row["measure"] != "AS":
+            for side in ("before", "after"):
+                ends = (row[f"{side}_low"], row[f"{side}_high"])
+                yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, *ends, reason=reason)
+        yield (
+            part,
+            Figure(
+                f"{row['measure']}: change",
+                row["change"],
+                n,
+                UNIT,
+                row["low"],
+                row["high"],
+                reason=reason,
+                control=row["control"],
+                difference_low=row["difference_low"],
+                difference_high=row["difference_high"],
+            ),
+        )

@@ -12,11 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 
-from evenruler import measurement
 from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.source import Study
-from evenruler.measurement import Resampling
 from evenruler.measurement.figures import finite
+from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.placebos import beside_placebos
 from evenruler.tables.schemas import BARE
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,9 @@ Stimuli = NDArray[np.intp]
 Row = dict[str, object]
 
 _MODEL = ["benchmark", "model", "lineage", "configuration"]
+
+_WITH_INTERVAL = {"GAS", "GLD", "S"}
+"""Means over stimuli; the others bend, so that how often an interval would hold is not known."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def replications(
     outcomes: Mapping[str, Sequence[str]],
     groups: Mapping[str, str | None],
     study: Study,
-    resampling: Resampling,
+    level: float,
 ) -> pd.DataFrame:
     """Compute a study's own measures of every model, without and with the one cue of a contrast.
 
@@ -99,9 +103,9 @@ def replications(
         H: entropy of the mean shares of the two classes, 0 to 1 bit.
         AS: mean absolute change of H and of S brought to 0..1, (S + 1) / 2.
 
-    What has a value on one side only is left out on both, so that the change is between the same prompts. Intervals
-    are drawn over stimuli, the same ones for both sides and for all measures of `AS`; that of `AS`, of absolute
-    changes, lies high where little changes.
+    What has a value on one side only is left out on both, so that the change is between the same prompts. Intervals are
+    the jackknife's over stimuli, of means alone (GAS, GLD, S). The control of a change is that which placebos bring in
+    the place of the cue, on the same stimuli; where a measure has an interval, so has the difference to it.
 
     Args:
         distributions: By `schemas.DISTRIBUTIONS`, of one contrast, without excluded cells.
@@ -109,40 +113,52 @@ def replications(
         outcomes: Surface forms of the two classes, in the order of the source.
         groups: The group of every stimulus, in the order of the source; for `p-at`.
         study: Which measures.
-        resampling: How intervals are computed.
+        level: Of intervals.
 
     Returns:
         By `schemas.REPLICATIONS`. A measure is null with the reason where nothing has a value on
         both sides; `AS` is where one of its measures is.
 
     Raises:
-        ValueError: There are not two classes, or there is more than one framing beside the bare one.
+        ValueError: There are not two classes, or there is more than one cue.
 
     Source: appendix B. The paper's tables of AS disagree with its text; what it is here is a decision of ours.
     """
-    framings = sorted((set(distributions["framing"]) | set(choices["framing"])) - {BARE})
-    if len(outcomes) != 2 or len(framings) > 1:
-        found = f"classes {', '.join(outcomes)}; framings {', '.join(framings)}"
-        raise ValueError(f"a replication compares two classes under one cue, found {found}")
+    framings = {*distributions["framing"], *choices["framing"]} - {BARE}
+    cues = sorted(framing for framing in framings if not placebo_of(framing))
+    if len(outcomes) != 2 or len(cues) > 1:
+        told = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
+        raise ValueError(f"a replication compares two classes under one cue, found {told}")
     # Where nothing was asked with the cue, the other side is one that no row has.
-    sides = [BARE, framings[0] if framings else ""]
+    sides = [*(cues or [""]), *sorted(framings - set(cues), key=placebo_of)]
     rows: list[Row] = []
     keys = pd.concat([distributions[_MODEL], choices[_MODEL]]).drop_duplicates()
     for key in sorted(keys.itertuples(index=False, name=None)):
         own, replies = (frame[(frame[_MODEL] == list(key)).all(axis=1)] for frame in (distributions, choices))
         stimuli = pd.Index(sorted({*own["stimulus"], *replies["stimulus"]}))
-        answers = _Answers(own, replies, outcomes, sides, stimuli)
         here = {**dict(zip(_MODEL, key, strict=True)), "study": study}
-        for metric, measures in _probing(answers) if study == "indirect-probing" else _association(answers, groups):
-            rows += [{**here, **_row(measure, resampling)} for measure in measures]
-            rows.append({**here, **_sensitivity(metric, measures, resampling)})
+        found = [_measures(_Answers(own, replies, outcomes, [BARE, side], stimuli), study, groups) for side in sides]
+        rows += [
+            {**here, **_row(measure, [other[metric, name] for other in found[1:] if (metric, name) in other], level)}
+            for (metric, name), measure in found[0].items()
+        ]
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
+
+
+def _measures(answers: "_Answers", study: Study, groups: Mapping[str, str | None]) -> "dict[tuple[str, str], _Measure]":
+    """By metric and name, AS after those that it is made of."""
+    by_metric = _probing(answers) if study == "indirect-probing" else _association(answers, groups)
+    found: dict[tuple[str, str], _Measure] = {}
+    for metric, measures in by_metric:
+        found |= {(measure.metric, measure.name): measure for measure in measures}
+        found[metric, "AS"] = _sensitivity(metric, measures)
+    return found
 
 
 def _probing(answers: _Answers) -> Iterator[tuple[str, list[_Measure]]]:
     forms = "|".join(re.escape(form) for of_class in answers.outcomes.values() for form in of_class)
     given = answers.replies.dropna(subset="reply")  # what was withheld may have had a form or not
-    gendered = given["reply"].str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
+    gendered = given["reply"].astype(str).str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
     hits, counts = answers.count(given[gendered.astype(bool)]), answers.count(given)
     replies = np.stack([hits, counts], axis=-1) * (counts.min(axis=0) > 0)[:, None]
     # Shares are masses over their sum, so that they are GLD as they are.
@@ -156,13 +172,14 @@ def _probing(answers: _Answers) -> Iterator[tuple[str, list[_Measure]]]:
     def add(stimuli: Stimuli, side: int) -> float:
         return _jensen_shannon(*by_stimulus[side, stimuli].T)
 
-    unasked = None if len(answers.replies) else "the model was not sampled"
+    unasked = None if len(answers.replies) else "no replies were asked for in this way"
+    wordless = None if "token" in set(answers.distributions["metric"]) else "no words were asked for in this way"
     known = _known(_tasks(mass))
     no_mass = "a class has no mass" if len(known) and by_stimulus.sum(axis=1).min() == 0 else None
     measures = [
         _Measure("GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unasked),
-        _Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1])),
-        _Measure("ADD", "token", add, known, no_mass),
+        _Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless),
+        _Measure("ADD", "token", add, known, wordless or no_mass),
     ]
     yield "all", measures
 
@@ -210,35 +227,51 @@ def _known(counts: Floats) -> Stimuli:
     return np.flatnonzero(counts[0])
 
 
-def _row(measure: _Measure, resampling: Resampling) -> Row:
+def _sensitivity(metric: str, measures: Sequence[_Measure]) -> _Measure:
+    """AS: the mean absolute change of measures, each brought to a range of width 1; before it there is none."""
+    stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
+    reasons = [f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason]
+
+    def of(units: Stimuli, side: int) -> float:
+        return side * float(np.mean([abs(measure.change(units)) / measure.width for measure in measures]))
+
+    return _Measure("AS", metric, of, stimuli, reasons[0] if reasons else None)
+
+
+def _row(measure: _Measure, placebos: Sequence[_Measure], level: float) -> Row:
+    """A measure on both sides, and its change beside those of placebos."""
     row: Row = {"metric": measure.metric, "measure": measure.name, "n": len(measure.stimuli), "reason": measure.reason}
     if measure.reason:
         return row
-    before = _interval(lambda drawn: measure.of(drawn, 0), measure.stimuli, "before", "before_", resampling)
-    after = _interval(lambda drawn: measure.of(drawn, 1), measure.stimuli, "after", "after_", resampling)
-    return row | before | after | _interval(measure.change, measure.stimuli, "change", "", resampling)
+    interval = measure.name in _WITH_INTERVAL
+    if measure.name != "AS":
+        row |= _told(lambda units: measure.of(units, 0), measure, "before", "before_", interval, level)
+        row |= _told(lambda units: measure.of(units, 1), measure, "after", "after_", interval, level)
+    row |= _told(measure.change, measure, "change", "", interval, level)
+    both = [(other, np.intersect1d(measure.stimuli, other.stimuli)) for other in placebos if not other.reason]
+    both = [(other, units) for other, units in both if len(units)]
+    if not both:
+        return row
+
+    def less(other: _Measure) -> Callable[[Stimuli], float]:
+        return lambda units: measure.change(units) - other.change(units)
+
+    with np.errstate(all="ignore"):
+        difference = beside_placebos([less(other) for other, _ in both], [units for _, units in both], level)
+    row["control"] = finite(measure.change(measure.stimuli) - difference.value)
+    if interval:
+        row |= {"difference_low": finite(difference.low), "difference_high": finite(difference.high)}
+    return row
 
 
-def _sensitivity(metric: str, measures: Sequence[_Measure], resampling: Resampling) -> Row:
-    """AS: the mean absolute change of measures, each brought to a range of width 1."""
-    stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
-    row: Row = {"metric": metric, "measure": "AS", "n": len(stimuli), "reason": None}
-    for measure in measures:
-        if measure.reason:
-            return row | {"reason": f"{measure.name} is null: {measure.reason}"}
-
-    def of_drawn(drawn: Stimuli) -> float:
-        return float(np.mean([abs(measure.change(drawn)) / measure.width for measure in measures]))
-
-    return row | _interval(of_drawn, stimuli, "change", "", resampling)
-
-
-def _interval(of: Callable[[Stimuli], float], stimuli: Stimuli, name: str, prefix: str, how: Resampling) -> Row:
-    """A measure as `name`, its bootstrap interval over stimuli as `low` and `high` with a prefix."""
-    if len(stimuli) < 2:
-        return {name: of(stimuli), "reason": "a single value has no interval"}
-    found = measurement.bootstrap(of, stimuli, level=how.level, n=how.resamples, seed=how.seed)
-    return {name: found.value, f"{prefix}low": finite(found.low), f"{prefix}high": finite(found.high)}
+def _told(
+    of: Callable[[Stimuli], float], measure: _Measure, name: str, prefix: str, interval: bool, level: float
+) -> Row:
+    """A measure as `name`, and where it has one its interval over stimuli as `low` and `high` with a prefix."""
+    if not interval:
+        return {name: finite(of(measure.stimuli))}
+    found = jackknife(of, measure.stimuli, level=level)
+    return {name: finite(found.value), f"{prefix}low": finite(found.low), f"{prefix}high": finite(found.high)}
 
 
 def _jensen_shannon(first: Floats, second: Floats) -> float:

@@ -7,14 +7,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare.source import cues_of, framing_of
+from evenruler.instruments.framing.declare.framings import cues_of, placebo_of, real_framing, with_placebo, without
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""
 
 MEASURED = ["benchmark", "model", "lineage", "configuration", "metric", "task"]
 
-_PAIR = [*MEASURED, "factor", "at", "stimulus"]
+BY_STIMULUS = [*MEASURED, "factor", "placebo", "stimulus"]
+"""What an effect is of."""
+
+_PAIR = [*MEASURED, "factor", "placebo", "at", "stimulus"]
 
 
 def apd(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
@@ -48,8 +51,8 @@ def apd(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
 def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """GenEffect, InstrEffect and their like for every stimulus: mean APD over feasible pairs of cells.
 
-    A pair is two cells of a task that differ in one factor's cue alone. The paper divides by two whatever is
-    feasible; here the mean is over the pairs that are there, with a share in both cells.
+    A pair is two cells of a task that differ in one factor's cue alone, or in a placebo in its place. The paper divides
+    by two whatever is feasible; here the mean is over the pairs that are there, with a share in both cells.
 
     Args:
         distributions: By `schemas.DISTRIBUTIONS`, cells that are excluded taken out.
@@ -63,10 +66,10 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
 
     Source: section 4.3, GenEffect and InstrEffect.
     """
-    found = [pairs.assign(apd=apd(without, with_cue)) for pairs, without, with_cue in _pairs(distributions, factors)]
+    found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
     if not found:
         return pd.DataFrame(columns=schemas.EFFECTS.names)
-    by_stimulus = pd.concat(found).groupby([*MEASURED, "factor", "stimulus"], sort=True)["apd"]
+    by_stimulus = pd.concat(found).groupby(BY_STIMULUS, sort=True)["apd"]
     return by_stimulus.agg(apd="mean", n="size").reset_index()
 
 
@@ -87,44 +90,65 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     Source: section 5.3; what 0 / 0 is, is a decision of ours.
     """
     found = []
-    for pairs, without, with_cue in _pairs(distributions, factors):
-        change, total = with_cue - without, with_cue + without
-        shift = (change / total.where(total > 0, 1.0)).set_axis(pairs.index)
-        found.append(pairs.join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
+    for of, less, more in pairs(distributions, factors):
+        change, total = more - less, more + less
+        shift = (change / total.where(total > 0, 1.0)).set_axis(of.index)
+        found.append(of.join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
     if not found:
         return pd.DataFrame(columns=schemas.SHIFTS.names)
     return pd.concat(found).sort_values([*_PAIR, "outcome"], ignore_index=True)
 
 
-def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[str, str]:
-    """The framings without the cue of a factor -> the same with it, where both are there.
+def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[tuple[str, int], str]:
+    """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it.
+
+    Args:
+        framings: Of a task.
+        factors: Of the contrast.
+        factor: One of them.
 
     Raises:
         ValueError: A framing has a cue that is no factor.
     """
     found = {}
     for framing in framings:
-        cues = cues_of(framing)
-        if unknown := cues - set(factors):
+        cues = cues_of(real_framing(framing))
+        if unknown := set(cues) - set(factors):
             raise ValueError(f"the framing {framing!r} has the cue {min(unknown)!r}, expected {', '.join(factors)}")
-        other = framing_of([name for name in factors if name in cues or name == factor])
-        if factor not in cues and other in framings:
-            found[framing] = other
+        if factor not in cues:
+            continue
+        placebo = placebo_of(framing)
+        if framing not in (real_framing(framing), with_placebo(real_framing(framing), factor, placebo)):
+            continue  # the placebo stands for the cue of another factor
+        bare = without(real_framing(framing), factor)
+        if bare in framings:
+            found[bare, placebo] = framing
     return found
 
 
-def _pairs(
-    distributions: pd.DataFrame, factors: Sequence[str]
+def pairs(
+    distributions: pd.DataFrame, factors: Sequence[str], column: str = "share"
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
-    """What feasible pairs are of, [pairs, ...], and their shares without and with the cue, [pairs, classes]."""
+    """What feasible pairs are of, [pairs, ...], and their shares without and with cue or placebo, [pairs, classes].
+
+    Args:
+        distributions: By `schemas.DISTRIBUTIONS`.
+        factors: Of the contrast, in order.
+        column: Of the distributions, that which is compared.
+
+    Raises:
+        ValueError: A framing has a cue that is no factor, or a cell lacks a class.
+    """
     for benchmark, own in distributions.groupby("benchmark", sort=True):
-        shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values="share")
+        shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values=column)
         known = shares.notna()
         if (known.any(axis=1) & ~known.all(axis=1)).any():
-            raise ValueError(f"{benchmark}: a cell lacks the share of one of the classes {', '.join(shares.columns)}")
+            raise ValueError(
+                f"{benchmark}: a cell lacks the {column} of one of the classes {', '.join(shares.columns)}"
+            )
         known_shares = shares[known.all(axis=1)].groupby(level="framing")
         by_framing = {str(framing): rows.droplevel("framing") for framing, rows in known_shares}
         for factor in factors:
-            for at, other in partners(list(by_framing), factors, factor).items():
-                without, with_cue = by_framing[at].align(by_framing[other], join="inner", axis=0)
-                yield without.index.to_frame(index=False).assign(factor=factor, at=at), without, with_cue
+            for (at, placebo), other in partners(list(by_framing), factors, factor).items():
+                less, more = by_framing[at].align(by_framing[other], join="inner", axis=0)
+                yield less.index.to_frame(index=False).assign(factor=factor, placebo=placebo, at=at), less, more

@@ -17,6 +17,7 @@ def units(record: Record) -> pd.DataFrame:
         By `tables.schemas.UNITS`, of `effect: FACTOR`; none where no effect could be measured.
     """
     effects = record.found["effects"]
+    effects = effects[effects["placebo"] == 0]
     if effects.empty:
         return pd.DataFrame(columns=UNITS.names)
     by = ["configuration", "metric", "factor", "stimulus"]

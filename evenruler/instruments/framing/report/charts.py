@@ -9,13 +9,14 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.measurement import bootstrap
-from evenruler.report.style import INK, ONE_HUE, QUIET
+from evenruler.measurement.jackknife import FEWEST_UNITS, jackknife
+from evenruler.measurement.verdicts import Verdict
+from evenruler.report.style import INK, ONE_HUE, QUIET, SEQUENTIAL
 
 DIGITS = 4
 """Decimals that a page keeps; values that agree in them are one value."""
-FEWEST_FOR_A_SHAPE = 5
-"""Dots below which a density would draw what nobody saw."""
+FEWEST_DRAWN = FEWEST_UNITS
+"""Stimuli below which no density and no mean is drawn, which nobody saw; only the dots."""
 GOLDEN = 0.618034
 """Its multiples, less their whole part, spread evenly over 0 to 1, however many they are."""
 SPREAD = 0.9
@@ -25,7 +26,12 @@ LABELS = 230
 """Pixels that a name of a model may take."""
 APD_TITLE = "APD: 0, the same shares of classes; 1, none in common"
 MOMENTS: Final = ["before", "after"]
-LEVEL, RESAMPLES, SEED = 0.95, 2000, 0
+LEVEL = 0.95
+PALE_HUE = SEQUENTIAL[-1]
+SURE, CUE = f"cue, {Verdict.BEYOND}", "cue"
+STIMULUS, PLACEBO = "cue, one stimulus", "a placebo in its place"
+DOTS: Final = {SURE: (ONE_HUE, 95), CUE: (PALE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
+"""Hue and area of a dot beside placebos, by what it is of."""
 
 
 def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
@@ -40,27 +46,90 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetCh
     return _violins(dots, means, row="model", width=WIDE)
 
 
-def effects(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """The same, factor by factor (framing, figure 2).
+def beside_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
+    """What each cue does in each task beside placebos in its place (framing, figure 2, by task and with controls).
 
     Args:
-        effects: By `evenruler.instruments.framing.schemas.EFFECTS`; a dot is the mean over tasks.
-        means: By `model` and `factor` the mean with its interval: `value`, `low`, `high`.
+        effects: By `evenruler.instruments.framing.schemas.EFFECTS`, with cues (`placebo` 0) and placebos.
+        means: Of cues, by `model`, `factor` and `task` the mean with its interval: `value`, `low`, `high`, `verdict`.
+            One that too few stimuli have is drawn stimulus by stimulus. Of placebos each is a dot, however few.
     """
-    dots = effects.groupby(["model", "stimulus", "factor"], sort=False)["apd"].mean().reset_index()
-    return _violins(dots, means, row="model", column="factor", width=_shared(effects["factor"], 760))
+    data = _cues_and_placebos(effects, means).round(DIGITS)
+    models = _in_order(effects["model"])
+    kinds = [kind for kind in DOTS if kind in set(data["kind"])]
+    hues = [DOTS[kind][0] for kind in kinds]
+    data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
+    lane = alt.Y("model:N", sort=models, title=None).axis(labelLimit=LABELS)
+    x = _apd("APD", "value")
+    rule = (
+        _intervals().mark_rule(color=INK, strokeWidth=1.5, clip=True).encode(y=lane, x=_apd("APD", "low"), x2="high:Q")
+    )
+    dots = (
+        alt.Chart()
+        .mark_circle(opacity=0.85)
+        .encode(
+            y=lane,
+            x=x,
+            color=alt.Color(
+                "kind:N",
+                scale=alt.Scale(domain=kinds, range=hues),
+                legend=alt.Legend(title=None, orient="top", symbolSize=60),
+            ),
+            size=alt.Size("area:Q", scale=None),
+            tooltip=["model:N", "factor:N", "task:N", "what:N", alt.Tooltip("value:Q", format=".3f", title="APD")],
+        )
+    )
+    chart: alt.FacetChart = (
+        alt.layer(rule, dots)
+        .properties(width=_shared(effects["task"], 720), height=26 * len(models))
+        .facet(
+            data=data,
+            row=_rows(effects["factor"]),
+            column=_columns(effects["task"], _shared(effects["task"], 720)),
+            spacing={"row": 10, "column": 22},
+        )
+    )
+    return chart
+
+
+def _cues_and_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
+    """One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one."""
+    panel = ["model", "factor", "task"]
+    cues, placebos = effects[effects["placebo"] == 0], effects[effects["placebo"] > 0]
+    enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_DRAWN
+    drawn = cues.loc[enough, panel].drop_duplicates().merge(means, on=panel)
+    single = cues.loc[~enough, [*panel, "stimulus", "apd"]].rename(columns={"apd": "value", "stimulus": "what"})
+    by_placebo = placebos.groupby([*panel, "placebo"], sort=False)["apd"].agg(["mean", "size"]).reset_index()
+    known = by_placebo.rename(columns={"mean": "value"})
+    what = "placebo " + known["placebo"].astype(str) + ", of " + known["size"].astype(str) + " stimuli"
+    parts = [  # what is drawn later lies on top
+        known[[*panel, "value"]].assign(kind=PLACEBO, what=what),
+        single.assign(kind=STIMULUS),
+        drawn.assign(kind=[SURE if verdict == str(Verdict.BEYOND) else CUE for verdict in drawn["verdict"]], what=CUE),
+    ]
+    found = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
+    names = [_in_order(effects[name]) for name in ("factor", "task")]
+    every = pd.MultiIndex.from_product(names, names=["factor", "task"]).to_frame(index=False)
+    empty = every.merge(found[["factor", "task"]].drop_duplicates(), how="left", indicator=True)
+    empty = empty.loc[empty["_merge"] == "left_only", ["factor", "task"]].assign(model=found["model"].iloc[0])
+    found = pd.concat([found, empty], ignore_index=True) if len(empty) else found
+    return found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"])
 
 
 def metrics(effects: pd.DataFrame) -> alt.FacetChart:
     """Both metrics above each other, a panel a task, a dot a stimulus of one model (framing, figure 4).
 
     Args:
-        effects: By `evenruler.instruments.framing.schemas.EFFECTS`; a dot is the mean over factors. Means are over all
-            dots.
+        effects: By `evenruler.instruments.framing.schemas.EFFECTS`, of cues; a dot is the mean over factors. Means are
+            over all dots, and so is `chance`.
     """
     by = ["metric", "task", "model", "stimulus"]
-    dots = effects.groupby(by, sort=False)["apd"].mean().reset_index()
+    dots = effects.groupby(by, sort=False)[["apd", "chance"]].mean().reset_index()
     means = over_stimuli(dots, ["metric", "task"], "apd")
+    by_chance = dots.groupby(["metric", "task"], sort=False)["chance"].mean()
+    means = means.join(by_chance, on=["metric", "task"])
+    dots = dots.drop(columns="chance")
     return _violins(dots, means, row="metric", column="task", width=_shared(effects["task"], 820), height=84)
 
 
@@ -70,15 +139,13 @@ def _shared(names: "pd.Series[Any]", width: int) -> float:
 
 
 def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFrame:
-    """Means with bootstrap intervals over stimuli, drawn with all their rows: `value`, `low`, `high`."""
+    """Means with jackknife intervals over stimuli, left out with all their rows: `value`, `low`, `high`, `stimuli`."""
     rows = []
     for key, group in table.groupby(list(by), sort=False):
         stimuli = group.groupby("stimulus", sort=True)[of].agg(["sum", "count"]).to_numpy()
-        row = {**dict(zip(by, key, strict=True)), "value": group[of].mean(), "low": None, "high": None}
-        if len(stimuli) > 1:
-            interval = bootstrap(_ratio, stimuli, level=LEVEL, n=RESAMPLES, seed=SEED)
-            row |= {"low": interval.low, "high": interval.high}
-        rows.append(row)
+        found = jackknife(_ratio, stimuli, level=LEVEL)
+        ends = {"value": found.value, "low": found.low, "high": found.high}
+        rows.append({**dict(zip(by, key, strict=True)), **ends, "stimuli": len(stimuli)})
     return pd.DataFrame(rows)
 
 
@@ -93,7 +160,7 @@ def _violins(
     """Dots on the mirrored density of a panel, with mean and interval; too few or equal dots stand without one."""
     panel = [row, *([column] if column else [])]
     title = APD_TITLE if column is None else "APD"
-    layers = alt.layer(_shape(panel, title), _dots(dots, title), *_mean(title))
+    layers = alt.layer(_shape(panel, title), _dots(dots, title), *_mean(title), _chance(title))
     chart: alt.FacetChart = layers.properties(width=width, height=height).facet(
         data=_with_means(dots, means, panel),
         row=_rows(dots[row]),
@@ -104,14 +171,16 @@ def _violins(
 
 
 def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
-    """One line a dot, with its place across the violin, and one a mean, without a stimulus."""
+    """One line a dot, with its place across the violin, and one a mean, without a stimulus; none of few stimuli."""
     dots = dots.assign(apd=dots["apd"].round(DIGITS))
-    of_panel = dots.groupby(panel, sort=False)["apd"]
-    number = of_panel.cumcount() + 1
-    shaped = (of_panel.transform("nunique") > 1) & (of_panel.transform("size") >= FEWEST_FOR_A_SHAPE)
+    by_panel = dots.groupby(panel, sort=False)
+    enough = by_panel["stimulus"].transform("nunique") >= FEWEST_DRAWN
+    number = by_panel["apd"].cumcount() + 1
+    shaped = enough & (by_panel["apd"].transform("nunique") > 1)
+    drawn = means.merge(dots.loc[enough, panel].drop_duplicates(), on=panel)
+    seen = drawn.reindex(columns=[*panel, "value", "low", "high", "chance"]).round(DIGITS)
     dots = dots.assign(across=((number * GOLDEN) % 1 - 0.5) * SPREAD, shaped=shaped).round({"across": 2})
-    seen = means[[*panel, "value", "low", "high"]].round(DIGITS)
-    return pd.concat([dots, seen.assign(shaped=False)], ignore_index=True)
+    return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
 
 
 def _in_order(names: "pd.Series[Any]") -> list[str]:
@@ -169,7 +238,11 @@ def _dots(dots: pd.DataFrame, title: str) -> alt.Chart:
 
 def _mean(title: str) -> tuple[alt.Chart, alt.Chart]:
     middle = alt.YDatum(0, scale=alt.Scale(domain=[-1.1, 1.1], nice=False), axis=None)
-    rule = _intervals().mark_rule(color=INK, strokeWidth=2.5).encode(x=_apd(title, "low"), x2="high:Q", y=middle)
+    rule = (
+        _intervals()
+        .mark_rule(color=INK, strokeWidth=2.5, clip=True)
+        .encode(x=_apd(title, "low"), x2="high:Q", y=middle)
+    )
     point = (
         alt.Chart()
         .transform_filter("isValid(datum.value)")
@@ -177,6 +250,21 @@ def _mean(title: str) -> tuple[alt.Chart, alt.Chart]:
         .encode(x=_apd(title, "value"), y=middle, tooltip=_of_mean())
     )
     return rule, point
+
+
+def _chance(title: str) -> alt.Chart:
+    """Where the mean would be by chance, if that is known."""
+    chart: alt.Chart = (
+        alt.Chart()
+        .transform_filter("isValid(datum.chance)")
+        .mark_tick(color=INK, thickness=2, size=26, orient="vertical")
+        .encode(
+            x=_apd(title, "chance"),
+            y=alt.YDatum(0, scale=alt.Scale(domain=[-1.1, 1.1], nice=False), axis=None),
+            tooltip=[alt.Tooltip("chance:Q", title="by chance", format=".3f")],
+        )
+    )
+    return chart
 
 
 def _intervals() -> alt.Chart:
@@ -192,35 +280,54 @@ def _of_mean() -> list[alt.Tooltip]:
     ]
 
 
-def shifts(shifts: pd.DataFrame) -> alt.FacetChart:
+def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
     """How much more or less of every class there is with the cues, a panel a model (framing, figure 3).
 
     Args:
-        shifts: By `evenruler.instruments.framing.schemas.SHIFTS`. A bar is the mean over all pairs of cells and
-            stimuli.
+        shifts: By `evenruler.instruments.framing.schemas.SHIFTS`, of cues; drawn where there are too few stimuli.
+        means: By `model` and `outcome` the mean with its interval, and that of placebos: `value`, `low`, `high`,
+            `control`.
     """
-    data = over_stimuli(shifts, ["model", "outcome"], "shift").round(DIGITS)
-    outcomes = _in_order(data["outcome"])
+    data = _bars_and_dots(shifts, means).round(DIGITS)
+    outcomes = _in_order(shifts["outcome"])
     title = "mean shift: below 0, less with the cue; above 0, more"
     classes = alt.Y("outcome:N", sort=outcomes, title=None)
+    x = alt.X("value:Q", title=title).axis(tickCount=5, titleLimit=WIDE)
+    named = [alt.Tooltip("model:N"), alt.Tooltip("outcome:N", title="class")]
     bars = (
         alt.Chart()
+        .transform_filter("!isValid(datum.stimulus)")
         .mark_bar(color=ONE_HUE, opacity=0.75, height={"band": 0.7})
-        .encode(
-            y=classes,
-            x=alt.X("value:Q", title=title).axis(tickCount=5, titleLimit=WIDE),
-            tooltip=[alt.Tooltip("model:N"), alt.Tooltip("outcome:N", title="class"), *_of_mean()],
-        )
+        .encode(y=classes, x=x, tooltip=[*named, *_of_mean()])
     )
+    single = alt.Chart().transform_filter("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
+    single = single.encode(y=classes, x=x, tooltip=[*named, "stimulus:N", alt.Tooltip("value:Q", title="shift")])
     interval = _intervals().mark_rule(color=INK, strokeWidth=1.8)
     interval = interval.encode(y=classes, x=alt.X("low:Q", title=title), x2="high:Q")
+    control = alt.Chart().transform_filter("isValid(datum.control)").mark_tick(color=INK, thickness=2, size=20)
+    control = control.encode(
+        y=classes,
+        x=alt.X("control:Q", title=title),
+        tooltip=[*named, alt.Tooltip("control:Q", title="with placebos", format=".3f")],
+    )
     zero = alt.Chart().mark_rule(color=INK).encode(x=alt.XDatum(0))
     chart: alt.FacetChart = (
-        alt.layer(bars, interval, zero)
+        alt.layer(bars, single, interval, control, zero)
         .properties(width=WIDE - 70, height=22 * len(outcomes))
-        .facet(row=_rows(data["model"]), data=data, spacing={"row": 10})
+        .facet(row=_rows(shifts["model"]), data=data, spacing={"row": 10})
     )
     return chart
+
+
+def _bars_and_dots(shifts: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
+    """One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus."""
+    bar = ["model", "outcome"]
+    by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
+    enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_DRAWN
+    bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
+    parts = [part for part in (bars, by_stimulus[~enough]) if len(part)]
+    columns = [*bar, "stimulus", "value", "low", "high", "control"]
+    return pd.concat(parts, ignore_index=True).reindex(columns=columns)
 
 
 def replications(replications: pd.DataFrame) -> alt.FacetChart:
@@ -255,9 +362,15 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
         shape=alt.Shape("way:N", scale=ways, legend=None),
         tooltip=["model:N", "measure:N", "moment:N", *_of_mean()],
     )
+    placebos = base.transform_filter("isValid(datum.placebos)").mark_tick(color=INK, thickness=2, size=16)
+    placebos = placebos.encode(
+        x=alt.X("placebos:Q", title=title),
+        color=alt.value(INK),
+        tooltip=[alt.Tooltip("placebos:Q", title="after placebos", format=".3f")],
+    )
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
     chart: alt.FacetChart = (
-        alt.layer(zero, path, intervals, points)
+        alt.layer(zero, path, intervals, points, placebos)
         .properties(width=WIDE - 160, height=36 * len(measures))
         .facet(row=_rows(data["model"]), data=data, spacing={"row": 10})
     )
@@ -265,7 +378,7 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
 
 
 def _moments(replications: pd.DataFrame) -> pd.DataFrame:
-    """One line a measure and moment; `way`: where the value goes."""
+    """One line a measure and moment; `way`: where the value goes; `placebos`: where they bring it."""
     rows = []
     for record in replications.round(DIGITS).to_dict("records"):
         change = record["after"] - record["before"]
@@ -273,5 +386,6 @@ def _moments(replications: pd.DataFrame) -> pd.DataFrame:
         for step, moment in enumerate(MOMENTS):
             own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
             row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
-            rows.append({**row, "way": way if step else "before", **{key: record[name] for key, name in own.items()}})
+            row |= {"way": way if step else "before", **{key: record[name] for key, name in own.items()}}
+            rows.append(row | {"placebos": record["before"] + record["control"] if step else None})
     return pd.DataFrame(rows)

@@ -5,18 +5,19 @@ from dataclasses import replace
 
 import pandas as pd
 
+from evenruler.instruments.framing.declare.headings import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.framing.report import tables as told
-from evenruler.instruments.framing.report.tables import EFFECT, METRICS, SHIFT, as_figure, in_words
+from evenruler.instruments.framing.report.lead import lead
+from evenruler.instruments.framing.report.tables import SENSITIVITY, SHIFT
+from evenruler.instruments.framing.report.words import METRICS, in_words
 from evenruler.report.page import Picture, Section, Table
-from evenruler.report.words import figure, listed, with_interval
+from evenruler.report.words import listed
 
 Tables = Mapping[str, pd.DataFrame]
 Parts = list[Table | Picture]
 
-SENSITIVITY = "AS"
-"""The measure that has a change alone."""
 MEASURES = {
     "indirect-probing": "Measures of Dong et al. (2024), each from 0 to 1. GAS: share of replies with a word of either "
     "class. GLD: distance of the masses of the two classes at the next token, over their sum. ADD: Jensen-Shannon "
@@ -26,9 +27,12 @@ MEASURES = {
 }
 """By study, what its measures are."""
 
+CLASS_SHIFT = "shift: "
+"""Before the name of a class in figures."""
+
 SEEN = (
-    "The diamond is the mean, the bar its 95% interval over stimuli; a violin is wide where dots are many, and is left "
-    "out where they are fewer than five or all equal."
+    "The diamond is the mean, the bar its 95% interval over stimuli, both left out below five stimuli; a violin is "
+    "wide where dots are many, and is left out where they are few or all equal."
 )
 
 
@@ -45,18 +49,22 @@ def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     asked, sample = here["distributions"]["stimulus"].nunique(), ""
     if 0 < asked < len(source.stimuli):
         sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
+    effects = here["effects"][here["effects"]["placebo"] == 0]
     parts: Parts = [
-        *told.effects(source, here["figures"]),
-        *_sensitivity(source, here["effects"], here["figures"]),
-        *_shifts(source, here["shifts"]),
+        *told.beside_placebos(source, here["figures"], here["effects"]),
+        *_beside_placebos(source, here["effects"], here["figures"]),
+        *_sensitivity(source, effects, here["figures"]),
+        *told.whole(here["figures"]),
+        *_shifts(source, here["shifts"], here["figures"]),
         *told.comparisons(here["comparisons"]),
-        *told.exclusions(source, here["exclusions"]),
-        *_metrics(source, here["effects"]),
+        *told.coverage(source, here["exclusions"]),
+        *_metrics(source, effects, here["figures"]),
         *told.continuations(source, here["continuations"]),
         *_replications(source, here["replications"]),
     ]
     cues = listed([f"{in_words(factor)} ({meaning})" for factor, meaning in source.factors.items()])
     sentences = [
+        "" if here["distributions"].empty else lead(source, here["figures"]),
         f"Measures the {source.construct_}; {source.direction}.",
         f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}.",
         sample,
@@ -73,19 +81,21 @@ def _told(here: Tables) -> str:
     """Who was asked what, where it is less than everything."""
     if here["distributions"].empty:
         return "No model was asked."
-    if here["exclusions"].empty:
+    sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
+    if sampled.empty:
         return "No replies were sampled, so there are token probabilities alone."
-    return f"Replies were sampled from {listed(sorted(here['exclusions']['model'].unique()))}."
+    return f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:
-    """Models by their name, in the chat template with that after it; the two words of `part` as columns."""
+    """Models by their name, in the chat template with that after it; the two words of `part` and `name` as columns."""
     if "part" in table:
         parts = [str(part).split(", ") for part in table["part"]]
         table = table.assign(configuration=[part[0] for part in parts], metric=[part[-1] for part in parts])
     if "model" not in table:
         return table
     asked = zip(table["model"], table["configuration"], strict=True)
+    table = table.assign(name=table["model"])
     return table.assign(model=[f"{model} (chat)" if form == "chat" else model for model, form in asked])
 
 
@@ -107,54 +117,71 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
     return table.assign(**ordered).sort_values(list(by)).astype(dict.fromkeys(here, str))
 
 
-def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figures 1 and 2, of token probability."""
+def _beside_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+    """Figure 2 task by task, with placebos, of token probability."""
     if (effects := effects[effects["metric"] == "token"]).empty:
         return []
-    own = figures[figures["metric"] == "token"]
-    pictures = [
-        Picture(
-            "Probability of a shift",
-            "How far the cues move what a model finds likely to come next, mean over cues and tasks. A dot is a "
-            f"stimulus. {SEEN}",
-            charts.shift_probability(_declared(effects, source), own[own["figure"] == SHIFT]),
-        )
-    ]
-    if len(source.factors) > 1:
-        factors = {f"{EFFECT}{factor}": in_words(factor) for factor in source.factors}
-        means = own[own["figure"].isin(factors)]
-        means = means.assign(factor=means["figure"].map(factors))
-        caption = (
-            "The same for each cue apart, mean over tasks. A model far to the right in one panel alone listens to that "
-            f"cue alone. {SEEN}"
-        )
-        chart = charts.effects(_declared(effects, source, "factor"), means)
-        pictures.append(Picture("Cue by cue", caption, chart))
-    return pictures
+    own = figures[(figures["metric"] == "token") & figures["figure"].str.startswith(EFFECT)]
+    named = own["figure"].str.removeprefix(EFFECT).str.split(", ", n=1, expand=True).reindex(columns=[0, 1])
+    by_task = own.assign(factor=named[0], task=named[1])[named[1].notna()]
+    means = _declared(by_task[["model", "factor", "task", "value", "low", "high", "verdict"]], source)
+    caption = (
+        "How far a cue moves what a model finds likely to come next (with its 95% interval over stimuli), and how far "
+        "each placebo in its place does. Dark: the effect is beyond control; light: it has another verdict, or none. "
+        "Cues among their placebos do what any words would do. A placebo may be of fewer stimuli (hover); of a cue no "
+        "mean is drawn below five."
+    )
+    return [Picture("Cues and placebos", caption, charts.beside_placebos(_declared(effects, source, "factor"), means))]
 
 
-def _shifts(source: ContrastSource, shifts: pd.DataFrame) -> list[Picture]:
-    """Figure 3, of token probability."""
-    if (shifts := shifts[shifts["metric"] == "token"]).empty:
+def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+    """Figure 1, of token probability, where it is of several cues."""
+    if (effects := effects[effects["metric"] == "token"]).empty or len(source.factors) == 1:
         return []
+    own = figures[(figures["metric"] == "token") & (figures["figure"] == SHIFT)]
+    caption = (
+        "How far the cues move what a model finds likely to come next, mean over cues and tasks; other words in "
+        f"their place would move it, too. A dot is a stimulus. {SEEN}"
+    )
+    return [Picture("Probability of a shift", caption, charts.shift_probability(_declared(effects, source), own))]
+
+
+def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+    """Figure 3, of token probability."""
+    shifts = shifts[(shifts["metric"] == "token") & (shifts["placebo"] == 0)]
+    if shifts.empty:
+        return []
+    names = {f"{CLASS_SHIFT}{outcome}": outcome for outcome in source.outcomes}
+    own = figures[(figures["metric"] == "token") & figures["figure"].isin(names)]
+    means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high", "control"]]
     caption = (
         "Which classes gain and which lose when a cue is added: the share with the cue less the share without it, over "
         "their sum; +1, the class comes up with the cue; -1, it vanishes. Bars are means over tasks, pairs of prompts "
-        "and stimuli, of token probability; lines are 95% intervals, over stimuli."
+        "and stimuli, of token probability; lines are 95% intervals, over stimuli; a stroke is the same of placebos in "
+        "the place of the cues. Below five stimuli each is a dot."
     )
-    return [Picture("Which classes shift", caption, charts.shifts(_declared(shifts, source, "outcome")))]
+    return [Picture("Which classes shift", caption, charts.shifts(_declared(shifts, source, "outcome"), means))]
 
 
-def _metrics(source: ContrastSource, effects: pd.DataFrame) -> list[Picture]:
+def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 4: what both metrics know of, and nothing else."""
+    known = figures[figures["value"].notna()]
+    told = set(zip(known["metric"], known["model"], known["figure"], strict=True))
+    columns = [effects[name] for name in ("metric", "model", "factor", "task")]
+    has_figure = [
+        (metric, model, f"{EFFECT}{factor}, {task}") in told
+        for metric, model, factor, task in zip(*columns, strict=True)
+    ]
+    effects = effects[pd.Series(has_figure, index=effects.index, dtype=bool)]
     same = ["model", "task", "factor", "stimulus"]
     both = effects[effects.groupby(same)["metric"].transform("nunique") == len(METRICS)]
     if both.empty:
         return []
     caption = (
         "Sensitivity by what a model finds likely and by what it writes, a panel a task: the same models, cues and "
-        "stimuli in both. From few replies a proportion comes out rough, and its APD too large by chance alone, so "
-        f"that more of it in the lower row is no proof. A dot is a stimulus of one model. {SEEN}"
+        "stimuli in both. From few replies a proportion comes out rough, and its APD too large by chance alone: the "
+        "stroke says how large it would be if the same replies were dealt to the two prompts anew. A dot is a stimulus "
+        f"of one model. {SEEN}"
     )
     return [Picture("Metric by metric", caption, charts.metrics(_declared(both, source, "task")))]
 
@@ -164,31 +191,13 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
     if source.replicates is None or replications.empty:
         return []
     replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
-    rows = [
-        [
-            str(record["model"]),
-            str(record["measure"]),
-            METRICS.get(record["metric"], str(record["metric"])),
-            with_interval(record["before"], record["before_low"], record["before_high"]),
-            with_interval(record["after"], record["after_low"], record["after_high"]),
-            figure(as_figure(record, "change"), decimals=3),
-        ]
-        for record in replications.to_dict("records")
-    ]
-    meaning = MEASURES[source.replicates]
-    cue = listed([in_words(factor) for factor in source.factors])
-    caption = (
-        f"{meaning} {SENSITIVITY}: mean absolute change of the others, each scaled to 0 to 1. Before and after: "
-        f"without and with the cue {cue}."
-    )
-    columns = ["model", "measure", "metric", "before", "after", "change"]
-    parts: Parts = [Table(columns, rows, "The study's own measures", caption)]
+    parts: Parts = [told.measures(source.factors, MEASURES[source.replicates], replications)]
     measured = replications[replications["measure"] != SENSITIVITY].dropna(subset=["before", "after"])
     if len(measured):
-        picture = (
-            "Grey: before; blue: after, an arrow that points where the measure went, a circle where it stayed. "
-            " Lines are 95% intervals. A measure that the cue moves this far is of the task as well."
+        caption = (
+            "Grey: before; blue: after, an arrow that points where the measure went, a circle where it stayed; the "
+            "stroke is where placebos in the place of the cue bring it. Lines are 95% intervals over stimuli."
         )
         labels = measured["measure"] + ", " + measured["metric"].map(METRICS)
-        parts.append(Picture("Before and after", picture, charts.replications(measured.assign(measure=labels))))
+        parts.append(Picture("Before and after", caption, charts.replications(measured.assign(measure=labels))))
     return parts

@@ -1,67 +1,154 @@
-"""Tables of the framing family: effects, comparisons of classes, exclusions, continuations."""
+"""Tables of the framing family: cues beside placebos, coverage, comparisons of classes, continuations, studies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
+from evenruler.instruments.framing.declare.framings import placebo_of
+from evenruler.instruments.framing.declare.headings import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.report.words import CONFIGURATIONS, METRICS, cell_in_words, in_words
+from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Table
-from evenruler.report.words import figure, number, p_value
-from evenruler.tables.schemas import BARE
+from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
 
-METRICS = {"token": "token probability", "choice": "proportion of choices"}
-CONFIGURATIONS = {"bare": "bare prompt", "chat": "chat template"}
-SHIFT, EFFECT, COVERAGE = "shift probability", "effect: ", "coverage"
-"""Names of figures; an effect's goes on with its factor, and with a task where it is of one."""
+SENSITIVITY = "AS"
+"""The measure of a study that has a change alone."""
+SHIFT, COVERAGE = "shift probability", "coverage"
+"""Names of figures."""
 
 APD = (
     "APD is half the sum of absolute differences of two distributions over the classes: 0, the cue changes nothing; 1, "
     "the answers have no class in common."
 )
 
+CHANCE = " By chance: what APD comes to where the same replies are dealt to the two prompts anew."
 
-def in_words(slug: str) -> str:
-    """A slug as words."""
-    return slug.replace("-", " ")
-
-
-def _cell(framing: str) -> str:
-    return "no cue" if framing == BARE else " + ".join(map(in_words, framing.split("+")))
+Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
+"""By metric, model and figure."""
 
 
-def effects(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
-    """A row a metric and model; the effects task by task in a table of their own."""
-    known: dict[Any, Any] = {(row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")}
-    asked = sorted({(metric, model) for metric, model, _ in known}, key=lambda key: ([*METRICS].index(key[0]), key[1]))
-    if not asked:
-        return []
+def beside_placebos(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
+    """Every effect of a cue beside what placebos in its place do, with the verdict where it has one.
 
-    def of(metric: str, model: str, names: list[str]) -> list[str]:
-        return [figure(known.get((metric, model, name))) for name in names]
+    Args:
+        source: What the user wrote.
+        figures: By `evenruler.instruments.framing.schemas.FIGURES`, with `metric`.
+        effects: By `evenruler.instruments.framing.schemas.EFFECTS`.
+    """
+    known = _records(figures)
+    by_chance = _by_chance(effects)
+    rows = []
+    for metric, model in _asked(known):
+        told = list(_effects_of(source, known, metric, model))
+        reasons = {record["reason"] for _, _, record in told}
+        if told and len(reasons) == 1 and all(missing(record["value"]) for _, _, record in told):
+            told = [("every cue", "", told[0][2])]
+        rows += [_beside(model, metric, *one, by_chance) for one in told]
+    columns = ["model", "metric", "cue", "task", "effect", "control", "by chance", "difference", "adjusted p"]
+    columns += ["verdict", "why"]
+    if not by_chance:
+        rows = [[*row[:6], *row[7:]] for row in rows]
+        columns.remove("by chance")
+    caption = f"{_effects_caption(effects)}{CHANCE if by_chance else ''}"
+    return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
 
-    names = [SHIFT, *(f"{EFFECT}{factor}" for factor in source.factors), COVERAGE]
-    whole = [[METRICS[metric], model, *of(metric, model, names)] for metric, model in asked]
-    by_task = [
-        [METRICS[metric], model, in_words(factor), *of(metric, model, _by_task(source, factor))]
-        for metric, model in asked
-        for factor in source.factors
+
+def _effects_caption(effects: pd.DataFrame) -> str:
+    placebos = effects[effects["placebo"] > 0]
+    asked = placebos.groupby(["factor", "placebo"])["stimulus"].nunique()
+    about = ""
+    if len(asked) and asked.max() < effects["stimulus"].nunique():
+        fewest, most = asked.min(), asked.max()
+        about = f" Each was asked about {fewest if fewest == most else f'{fewest} to {most}'} of them."
+    return (
+        f"{APD} Effect: mean APD with and without the cue over stimuli, which n counts, then over tasks. Control: the "
+        "same with placebos in the place of the cue, words of its syntax and length that say nothing of the "
+        f"construct.{about} The interval of the difference takes both wordings and stimuli for drawn. p is adjusted "
+        "over the effects of a model that have a verdict; the others describe."
+    )
+
+
+def _records(figures: pd.DataFrame) -> Records:
+    return {(row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")}
+
+
+def _asked(known: Records) -> list[tuple[str, str]]:
+    """Metric and model, in the order of rows."""
+    return sorted({(metric, model) for metric, model, _ in known}, key=lambda key: ([*METRICS].index(key[0]), key[1]))
+
+
+def _effects_of(
+    source: ContrastSource, known: Records, metric: str, model: str
+) -> Iterator[tuple[str, str, Mapping[Any, Any]]]:
+    """Factor, task and figure, over all tasks first; where a factor has one task alone, these are one."""
+    for factor in source.factors:
+        names = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
+        if len(names) > 1:
+            names = {factor: "all tasks", **names}
+        elif factor in source.confirmed:
+            names = dict(zip([factor], names.values(), strict=True))
+        for name, where in names.items():
+            if (record := known.get((metric, model, EFFECT + name))) is not None:
+                yield factor, where, record
+
+
+def _beside(
+    model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any], by_chance: Mapping[Any, float]
+) -> list[str | Cell]:
+    judged = isinstance(record["verdict"], str)
+    known = not missing(record["value"])
+    control = None if missing(record["control"]) else record["control"]
+    return [
+        model,
+        METRICS[metric],
+        in_words(factor),
+        where,
+        figure(record),
+        number(control),
+        number(by_chance.get((model, record["figure"]))) if metric == "choice" and known else "",
+        "" if control is None else _difference(record["value"] - control, record),
+        p_value(record["p_adjusted"]),
+        Cell(record["verdict"], Verdict(record["verdict"]).mark) if judged else "",
+        str(record["why"]) if judged else "",
+    ]
+
+
+def _difference(value: float, record: Mapping[Any, Any], decimals: int = 2) -> str:
+    """A figure minus its control, with the interval where there is one."""
+    low, high = record["difference_low"], record["difference_high"]
+    ends = "" if missing(low) else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
+    return f"{number(value, decimals)}{ends}"
+
+
+def _by_chance(effects: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """By model and figure, what APD of choices comes to by chance."""
+    own = effects[effects["chance"].notna() & (effects["placebo"] == 0)]
+    by_task = own.groupby(["model", "factor", "task"])["chance"].mean().reset_index()
+    over_tasks = by_task.groupby(["model", "factor"])["chance"].mean().reset_index()
+    found = {
+        (row["model"], f"{EFFECT}{row['factor']}, {row['task']}"): float(row["chance"])
+        for row in by_task.to_dict("records")
+    }
+    return found | {
+        (row["model"], EFFECT + row["factor"]): float(row["chance"]) for row in over_tasks.to_dict("records")
+    }
+
+
+def whole(figures: pd.DataFrame) -> list[Table]:
+    """What is of all cues and cells, a row a metric and model."""
+    known = _records(figures)
+    rows = [
+        [METRICS[metric], model, *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE))]
+        for metric, model in _asked(known)
     ]
     caption = (
-        f"{APD} An effect is the mean APD with and without a cue, over stimuli and then over tasks; the shift "
-        "probability is the mean of the effects; the coverage is the share of the answers that is of any class. n "
-        "counts stimuli."
+        "The shift probability is the mean of the effects of all cues; the coverage is the share of the answers that "
+        "is of any class, mean over cells. n counts stimuli."
     )
-    titles = [task.title for task in source.tasks.values()]
-    return [
-        Table(["metric", "model", *map(in_words, names)], whole, "Effects of the cues", caption),
-        Table(["metric", "model", "cue", *titles], by_task, "Effects of the cues, task by task", ""),
-    ]
-
-
-def _by_task(source: ContrastSource, factor: str) -> list[str]:
-    return [f"{EFFECT}{factor}, {task}" for task in source.tasks]
+    return [Table(["metric", "model", SHIFT, COVERAGE], rows, "Over all cues", caption)] if rows else []
 
 
 def comparisons(comparisons: pd.DataFrame) -> list[Table]:
@@ -75,9 +162,10 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
             part = [f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}", str(pair["n_models"].iloc[0])]
             rows.append([*part, f"{outcome} against {against}", *(_tested(known.get(method)) for method in methods)])
     caption = (
-        "How much more the first class shifts than the second; n counts shifts. Mixed model: a random intercept for "
-        "each model; below five lineages of models, fixed effects, with errors clustered by stimulus. Tukey: corrected "
-        "for comparing every pair. Bootstrap: stimuli are drawn whole, since the shifts of one depend on each other."
+        "How much more the first class shifts than the second, whatever placebos do; n counts shifts. Mixed model: a "
+        "random intercept for each model; below five lineages of models, fixed effects, with errors clustered by "
+        "stimulus. Tukey: corrected for comparing every pair. Jackknife: stimuli are left out whole, since the shifts "
+        "of one depend on each other."
     )
     return [Table(["of", "lineages", "classes", *methods], rows, "Classes compared", caption)] if rows else []
 
@@ -95,36 +183,51 @@ def as_figure(record: Mapping[Any, Any], of: str) -> dict[str, Any]:
     return {**record, "value": record[of]}
 
 
-def exclusions(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
-    """Cells x models with the share of invalid replies (table 2)."""
-    if exclusions.empty:
+def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
+    """Cells x models with the share of the answers that is of any class (table 2); cells with placebos are left out."""
+    real = exclusions[exclusions["framing"].map(placebo_of) == 0]
+    if real.empty:
         return []
-    models = sorted(exclusions["model"].unique())
-    known = {(row["task"], row["framing"], row["model"]): row for row in exclusions.to_dict("records")}
+    models = sorted(real["model"].unique())
+    known = {(row["metric"], row["task"], row["framing"], row["model"]): row for row in real.to_dict("records")}
     rows: list[list[str | Cell]] = []
-    for slug, task in source.tasks.items():
+    for metric, (slug, task) in product(METRICS, source.tasks.items()):
         for cell in task.cells:
-            framing = "+".join(source.cues(cell)) or BARE
-            cells = [_invalid(known.get((slug, framing, model))) for model in models]
-            rows.append([f"{task.title}: {_cell(framing)}", *cells])
-    said = []
-    for model, own in exclusions.groupby("model", sort=True):
-        count = int(own["excluded"].sum())
-        said.append(f"{model}, {count or 'none'} of {len(own)} cells")
-    fewest, most = exclusions["n"].min(), exclusions["n"].max()
-    caption = (
-        f"Share of sampled replies that are of no class ({fewest if fewest == most else f'{fewest} to {most}'} replies "
-        "a cell). A cell with more than 60% is excluded from the proportion of choices, and marked. Excluded: "
-        f"{'; '.join(said)}."
-    )
-    return [Table(["task: cues", *models], rows, "Invalid replies, and what was excluded", caption)]
+            own = [known.get((metric, slug, cell, model)) for model in models]
+            if any(own):
+                rows.append([METRICS[metric], f"{task.title}: {cell_in_words(cell)}", *map(_covered, own)])
+    said = [
+        f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
+        for metric in METRICS
+        for model, own in real[real["metric"] == metric].groupby("model", sort=True)
+    ]
+    caption = f"Share of the answers that is of any class, by cell. {_least(real)} Too little: {'; '.join(said)}."
+    return [Table(["metric", "task: cues", *models], rows, "Of how much of the answers a class can be told", caption)]
 
 
-def _invalid(record: Mapping[Any, Any] | None) -> str | Cell:
+def _least(exclusions: pd.DataFrame) -> str:
+    """What happens to a cell with too little, metric by metric."""
+    words = {
+        "token": "A cell with less than {least:.0%} of the probability is marked: its effects say nothing of the rest, "
+        "so that they are no finding, and count in no mean over tasks where another task has enough.",
+        "choice": "A cell with less than {least:.0%} of its {n} replies, all others being invalid, is marked and left "
+        "out of everything else.",
+    }
+    told = []
+    for metric, meaning in words.items():
+        own = exclusions[exclusions["metric"] == metric]
+        if len(own):
+            fewest, most = own["n"].min(), own["n"].max()
+            n = fewest if fewest == most else f"{fewest} to {most}"
+            told.append(meaning.format(least=own["least"].iloc[0], n=n))
+    return " ".join(told)
+
+
+def _covered(record: Mapping[Any, Any] | None) -> str | Cell:
     if record is None:
         return ""
-    share = number(record["invalid"])
-    return Cell(f"{share} excluded", "poor") if record["excluded"] else share
+    share = number(record["coverage"], 3)
+    return Cell(f"{share}, too little", "poor") if record["excluded"] else share
 
 
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
@@ -153,3 +256,34 @@ def _share(record: Mapping[Any, Any] | None) -> str:
     if record is None or not record["n"]:
         return "none (no such reply)"
     return f"{100 * record['share']:.2f}% ({record['named']} of {record['n']})"
+
+
+def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFrame) -> Table:
+    """Measures of a published study before and after the intervention, and what placebos change.
+
+    Args:
+        factors: Of the contrast.
+        meaning: What the measures are, in words.
+        replications: By `evenruler.instruments.framing.schemas.REPLICATIONS`, in the order of rows.
+    """
+    rows = [
+        [
+            str(record["model"]),
+            str(record["measure"]),
+            METRICS.get(record["metric"], str(record["metric"])),
+            with_interval(record["before"], record["before_low"], record["before_high"]),
+            with_interval(record["after"], record["after_low"], record["after_high"]),
+            figure(as_figure(record, "change"), decimals=3),
+            number(record["control"], 3),
+            "" if missing(record["control"]) else _difference(record["change"] - record["control"], record, 3),
+        ]
+        for record in replications.to_dict("records")
+    ]
+    cue = listed([in_words(factor) for factor in factors])
+    caption = (
+        f"{meaning} {SENSITIVITY}: mean absolute change of the others, each scaled to 0 to 1. Before and after: "
+        f"without and with the cue {cue}. Control: the change with placebos in its place. What is no mean over stimuli "
+        "has no interval over them, since how often one would hold is not known."
+    )
+    columns = ["model", "measure", "metric", "before", "after", "change", "control", "difference"]
+    return Table(columns, rows, "The study's own measures", caption)

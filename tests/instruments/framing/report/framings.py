@@ -14,12 +14,13 @@ from evenruler.tables import read_frame, write_table
 STIMULI = [f"s{number}" for number in range(6)]
 TEXTS = {stimulus: f"hair of length {stimulus}" for stimulus in [*STIMULI, "s6", "s7"]}
 WORDS = {"gender-salience": "the prompt names gender", "instruction": "the prompt asks"}
-KEY = {"benchmark": "pronouns", "model": "m", "lineage": "m", "configuration": "bare"}
+KEY = {"benchmark": "pronouns", "model": "m", "lineage": "m", "configuration": "plain"}
 TASKS = {"going-on": "Going on", "choosing": "Choosing"}
 
 
 def source(**changes: Any) -> ContrastSource:
-    cells = {"going-on": ["- -", "- +", "+ +"], "choosing": ["- +", "+ +"]}
+    both = "gender-salience+instruction"
+    cells = {"going-on": ["bare", "instruction", both], "choosing": ["instruction", both]}
     declared: dict[str, Any] = {
         "title": "Pronouns",
         "construct": "choice of pronouns",
@@ -39,51 +40,77 @@ def source(**changes: Any) -> ContrastSource:
 
 
 def effects() -> list[dict[str, Any]]:
-    """Gender salience: .1 to .6 going on, .3 more choosing; instruction: .5 everywhere. Choices: choosing alone."""
+    """Gender salience: .1 to .6 going on, .3 more choosing; instruction: .5 everywhere. Choices: choosing alone.
+
+    Placebos for gender salience going on: .05 and .15 of five stimuli, .9 of four.
+    """
     rows = []
-    for configuration, (number, stimulus) in product(("bare", "chat"), enumerate(STIMULI)):
-        here = {**KEY, "configuration": configuration, "metric": "token", "stimulus": stimulus, "n": 1}
+    for configuration, (number, stimulus) in product(("plain", "chat"), enumerate(STIMULI)):
+        here: dict[str, Any] = {**KEY, "configuration": configuration, "metric": "token", "stimulus": stimulus, "n": 1}
+        placebos = {1: (0.05, 5), 2: (0.15, 5), 3: (0.9, 4)}
+        rows += [
+            {**here, "factor": "gender-salience", "task": "going-on", "apd": value, "placebo": placebo}
+            for placebo, (value, stimuli) in placebos.items()
+            if number < stimuli
+        ]
+        here["placebo"] = 0
         apd = (number + 1) / 10
         rows += [
             {**here, "factor": "gender-salience", "task": "going-on", "apd": apd},
             {**here, "factor": "gender-salience", "task": "choosing", "apd": apd + 0.3},
             {**here, "factor": "instruction", "task": "going-on", "apd": 0.5},
         ]
-        if configuration == "chat" and number < 4:
-            rows.append(
-                {**here, "metric": "choice", "factor": "gender-salience", "task": "choosing", "apd": number / 4}
-            )
+        if configuration == "chat" and number < 5:
+            choice = {**here, "metric": "choice", "factor": "gender-salience", "task": "choosing"}
+            rows.append({**choice, "apd": number / 4, "chance": 0.2 if number else 0.7})
     return rows
 
 
 def figures() -> list[dict[str, Any]]:
-    names = {"shift probability": 0.5, "effect: gender-salience": 0.5, "effect: instruction": 0.5, "coverage": 0.25}
-    names |= {"effect: gender-salience, going-on": 0.35, "effect: instruction, going-on": 0.5}
+    """By part, model m: choices have an effect choosing alone."""
+    both = {"shift probability": 0.5, "effect: gender-salience": 0.5, "effect: instruction": 0.5, "coverage": 0.25}
+    tokens = both | {"effect: gender-salience, going-on": 0.35, "effect: instruction, going-on": 0.5}
+    tokens |= {"effect: gender-salience, choosing": 0.65, "shift: they": 0.35, "shift: he": -0.2}
+    parts = {"plain, token": tokens, "chat, token": tokens}
+    parts["chat, choice"] = {"effect: gender-salience, choosing": 0.5}
     rows: list[dict[str, Any]] = []
-    for part in ("bare, token", "chat, token"):
+    for part, names in parts.items():
         here: dict[str, Any] = {"benchmark": "pronouns", "part": part, "model": "m", "unit": "stimuli", "p": None}
         for name, value in names.items():
             low, high = (None, None) if name == "effect: instruction" else (value - 0.05, value + 0.05)
             rows.append({**here, "figure": name, "value": value, "low": low, "high": high, "n": 6, "reason": None})
-        lacking = {"value": None, "low": None, "high": None, "n": 0, "reason": "no two cells differ"}
-        rows.append({**here, "figure": "effect: instruction, choosing", **lacking})
+        lacking = {"value": None, "low": None, "high": None, "n": 0, "reason": "no reply was valid"}
+        if part == "chat, choice":
+            rows.append({**here, "figure": "effect: instruction", **lacking})
+    _judge(rows)
     return rows
 
 
+def _judge(rows: list[dict[str, Any]]) -> None:
+    """Verdicts where the prompt is plain, of gender salience going on and of instruction; controls beside them."""
+    known = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
+    sure = {"control": 0.1, "difference_low": 0.15, "difference_high": 0.35, "p_adjusted": 0.0004}
+    known["effect: gender-salience, going-on"].update(sure, verdict="beyond control", why="It is large.")
+    known["effect: gender-salience"]["control"] = 0.3
+    known["effect: instruction"].update(verdict="too little to tell", why="It rests on 6 stimuli, of at least 10.")
+    known["shift: they"]["control"] = 0.05
+
+
 def shifts() -> list[dict[str, Any]]:
-    """`they` moves by .1 to .6, `he` by -.2."""
+    """`they` moves by .1 to .6, `he` by -.2; with a placebo, each by .9."""
     return [
         {
             **KEY,
             "metric": "token",
             "task": "choosing",
             "factor": "gender-salience",
+            "placebo": placebo,
             "at": "instruction",
             "stimulus": stimulus,
             "outcome": outcome,
-            "shift": -0.2 if outcome == "he" else (number + 1) / 10,
+            "shift": 0.9 if placebo else -0.2 if outcome == "he" else (number + 1) / 10,
         }
-        for (number, stimulus), outcome in product(enumerate(STIMULI), ("he", "they"))
+        for (number, stimulus), outcome, placebo in product(enumerate(STIMULI), ("he", "they"), (0, 1))
     ]
 
 
@@ -93,28 +120,33 @@ def distributions() -> list[dict[str, Any]]:
 
 
 def exclusions() -> list[dict[str, Any]]:
-    invalid = {
-        ("going-on", "bare"): 0.61,
-        ("going-on", "instruction"): 0.6,
-        ("going-on", "gender-salience+instruction"): 0.875,
-        ("choosing", "instruction"): 0.0,
+    """Coverage of replies of m in its chat template, and of the tokens of m as the prompt is."""
+    covered = {
+        ("going-on", "bare"): 0.39,
+        ("going-on", "instruction"): 0.4,
+        ("going-on", "gender-salience+instruction"): 0.125,
+        ("going-on", "gender-salience~1+instruction"): 0.0,
+        ("choosing", "instruction"): 1.0,
     }
-    here = {**KEY, "configuration": "chat", "metric": "choice", "n": 12}
-    return [
-        {**here, "task": task, "framing": framing, "invalid": share, "excluded": share > 0.6}
-        for (task, framing), share in invalid.items()
+    sampled = {**KEY, "configuration": "chat", "metric": "choice", "n": 12, "least": 0.4}
+    rows = [
+        {**sampled, "task": task, "framing": framing, "coverage": share, "excluded": share < 0.4}
+        for (task, framing), share in covered.items()
     ]
+    tokens = {**KEY, "metric": "token", "n": 6, "least": 0.1, "task": "choosing"}
+    rows.append({**tokens, "framing": "instruction", "coverage": 0.0625, "excluded": True})
+    return rows
 
 
 def comparisons() -> list[dict[str, Any]]:
-    here: dict[str, Any] = {"benchmark": "pronouns", "configuration": "bare", "metric": "token", "n": 12, "n_models": 1}
-    here |= {"outcome": "they", "against": "he", "reason": None}
+    here: dict[str, Any] = {"benchmark": "pronouns", "configuration": "plain", "metric": "token", "n": 12}
+    here |= {"n_models": 1, "outcome": "they", "against": "he", "reason": None}
     known = {"difference": 0.55, "low": 0.25, "high": 0.85}
     lacking = {**dict.fromkeys(known), "p": None, "reason": "it did not converge"}
     return [
         {**here, **known, "method": "fixed effects", "p": 0.00004},
         {**here, **lacking, "method": "tukey"},
-        {**here, **known, "method": "bootstrap", "p": None},
+        {**here, **known, "method": "jackknife", "p": None},
     ]
 
 
@@ -128,16 +160,19 @@ def continuations() -> list[dict[str, Any]]:
 
 
 def replications() -> list[dict[str, Any]]:
+    """GAS with intervals and a control, ADD and GLD without intervals."""
     rows = []
     values = {"GAS": (0.4, 0.6), "GLD": (0.5, 0.25), "ADD": (0.3, 0.3)}
     here: dict[str, Any] = {**KEY, "benchmark": "probing", "study": "indirect-probing", "metric": "token", "n": 6}
     for measure, (before, after) in values.items():
-        row = {**here, "measure": measure, "reason": None, "change": after - before, "low": -0.5, "high": 0.5}
-        for name, value in (("before", before), ("after", after)):
-            row |= {name: value, f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
+        row = {**here, "measure": measure, "reason": None, "before": before, "after": after, "change": after - before}
+        if measure == "GAS":
+            row |= {"low": -0.5, "high": 0.5, "control": 0.05, "difference_low": -0.25, "difference_high": 0.55}
+            for name, value in (("before", before), ("after", after)):
+                row |= {f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
         rows.append(row)
     rows.append({**here, "measure": "S", "reason": "no reply was valid"})
-    rows.append({**here, "measure": "AS", "metric": "all", "change": 0.15, "low": 0.1, "high": 0.2, "reason": None})
+    rows.append({**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "reason": None})
     return rows
 
 

@@ -38,7 +38,10 @@ def pronouns(framings: Any) -> Section:
 def probing(framings: Any) -> Section:
     one = {"factors": {"instruction": "the prompt asks"}, "replicates": "indirect-probing"}
     tasks = {
-        "going-on": {"title": "Going on", "cells": {"-": "{STIMULUS} {ANSWER}", "+": "Go on: {STIMULUS} {ANSWER}"}}
+        "going-on": {
+            "title": "Going on",
+            "cells": {"bare": "{STIMULUS} {ANSWER}", "instruction": "Go on: {STIMULUS} {ANSWER}"},
+        }
     }
     (found,) = of_framing({"probing": source(**one, tasks=tasks)}, framings)
     return found
@@ -62,20 +65,34 @@ def rows_of(found: Section, title: str) -> list[list[str]]:
 
 def test_a_dot_is_a_mean_over_tasks_and_then_over_factors(pronouns: Section) -> None:
     dots = {(row["model"], row["stimulus"]): row["apd"] for row in data_of(pronouns, "Probability of a shift")}
-    # Tasks: (.1 + .4) / 2 and .5; factors: (.25 + .5) / 2.
+    # Tasks: (.1 + .4) / 2 and .5; factors: (.25 + .5) / 2. Placebos are in none of it.
     assert dots["m", "hair of length s0"] == 0.375
     assert dots["m (chat)", "hair of length s5"] == 0.625
-    by_factor = {(row["factor"], row["stimulus"]): row["apd"] for row in data_of(pronouns, "Cue by cue")}
-    assert by_factor["gender salience", "hair of length s0"] == 0.25
-    assert by_factor["instruction", "hair of length s0"] == 0.5
 
 
-def test_means_are_the_figures_of_the_table(pronouns: Section) -> None:
-    means = [row for row in data_of(pronouns, "Cue by cue") if row["stimulus"] is None]
-    found = {(row["model"], row["factor"]): (row["value"], row["low"], row["high"]) for row in means}
-    assert found["m", "gender salience"] == (0.5, 0.45, 0.55)
-    assert found["m (chat)", "instruction"] == (0.5, None, None)
-    assert len(found) == 4
+def test_a_cue_is_drawn_with_its_figure_among_its_placebos(pronouns: Section) -> None:
+    data = [row for row in data_of(pronouns, "Cues and placebos") if row["model"] == "m"]
+    found = {(row["factor"], row["task"], row["what"]): row for row in data}
+    cue = found["gender salience", "Going on", "cue"]
+    assert (cue["value"], cue["low"], cue["high"], cue["kind"]) == (0.35, 0.3, 0.4, "cue, beyond control")
+    assert found["gender salience", "Choosing", "cue"]["kind"] == "cue"
+    placebos = {what: row["value"] for (*_, what), row in found.items() if what not in ("cue", None)}
+    of = "placebo {}, of {} stimuli"
+    assert placebos == {of.format(1, 5): 0.05, of.format(2, 5): 0.15, of.format(3, 4): 0.9}
+    # A panel that has nothing holds a row nonetheless: without, panels stand under names that are not theirs.
+    assert found["instruction", "Choosing", None]["value"] is None
+    assert marks(picture(pronouns, "Cues and placebos").chart, "circle") == 12
+
+
+def test_below_five_stimuli_a_cue_is_its_stimuli(framings: Any) -> None:
+    effects = framings["effects"]
+    few = effects[(effects["metric"] == "token") & effects["stimulus"].isin(STIMULI[:4])]
+    (found,) = of_framing({"pronouns": source()}, framings | {"effects": few})
+    data = data_of(found, "Cues and placebos")
+    assert {row["kind"] for row in data if row["value"]} == {"cue, one stimulus", "a placebo in its place"}
+    choosing = [row["value"] for row in data if (row["model"], row["task"]) == ("m (chat)", "Choosing")]
+    assert sorted(choosing) == [0.4, 0.5, 0.6, 0.7]
+    assert not any(row["stimulus"] is None for row in data_of(found, "Probability of a shift"))
 
 
 def marks(chart: Any, mark: str) -> int:
@@ -84,15 +101,16 @@ def marks(chart: Any, mark: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("values", "shaped"), [([0.1, 0.2, 0.3, 0.4, 0.5], True), ([0.3] * 9, False), ([0.1, 0.2, 0.3, 0.4], False)]
+    ("values", "shaped", "means"),
+    [([0.1, 0.2, 0.3, 0.4, 0.5], True, 1), ([0.3] * 9, False, 1), ([0.1, 0.2, 0.3, 0.4], False, 0)],
 )
-def test_few_or_equal_dots_have_no_violin_and_are_drawn(values: list[float], shaped: bool) -> None:
+def test_few_or_equal_dots_have_no_violin_and_are_drawn(values: list[float], shaped: bool, means: int) -> None:
     names = [f"s{number}" for number in range(len(values))]
     dots = pd.DataFrame({"model": "m", "factor": "f", "stimulus": names, "apd": values})
     mean = pd.DataFrame([{"model": "m", "value": 0.3, "low": 0.3, "high": 0.3}])
     chart = charts.shift_probability(dots, mean)
     assert marks(chart, "circle") == len(values)
-    assert marks(chart, "point") == 1
+    assert marks(chart, "point") == means
     assert marks(chart, "area mark") == int(shaped)
 
 
@@ -102,47 +120,65 @@ def test_dots_that_differ_by_rounding_alone_have_no_violin() -> None:
     assert marks(chart, "area mark") == 0
 
 
-def test_a_mean_without_interval_is_drawn_alone() -> None:
-    dots = pd.DataFrame({"model": "m", "factor": "f", "stimulus": ["a"], "apd": [0.3]})
+@pytest.mark.parametrize(("stimuli", "drawn"), [(5, (1, 0)), (4, (0, 0))])
+def test_a_mean_without_interval_is_drawn_alone_and_one_of_four_stimuli_not_at_all(
+    stimuli: int, drawn: tuple[int, int]
+) -> None:
+    names = [f"s{number}" for number in range(stimuli)]
+    dots = pd.DataFrame({"model": "m", "factor": "f", "stimulus": names, "apd": 0.3})
     chart = charts.shift_probability(dots, pd.DataFrame([{"model": "m", "value": 0.3, "low": None, "high": None}]))
-    assert (marks(chart, "point"), marks(chart, "rule mark")) == (1, 0)
+    assert (marks(chart, "point"), marks(chart, "rule mark")) == drawn
 
 
-def test_bars_are_means_over_rows_with_intervals_over_stimuli(pronouns: Section) -> None:
-    data = data_of(pronouns, "Which classes shift")
-    assert [row["outcome"] for row in data] == ["they", "he"]
-    they, he = data
-    assert they["value"] == 0.35
-    assert 0.1 < they["low"] < 0.35 < they["high"] < 0.6
-    assert (he["value"], he["low"], he["high"]) == (-0.2, -0.2, -0.2)
+def test_bars_are_the_figures_beside_those_of_placebos(pronouns: Section) -> None:
+    they, he = data_of(pronouns, "Which classes shift")
+    assert [they[name] for name in ("outcome", "value", "low", "high", "control")] == ["they", 0.35, 0.3, 0.4, 0.05]
+    assert [he[name] for name in ("outcome", "value", "control")] == ["he", -0.2, None]
 
 
-def test_a_stimulus_with_more_rows_counts_more_and_one_stimulus_has_no_interval() -> None:
-    rows = pd.DataFrame({"of": list("xxxy"), "stimulus": list("aabb"), "shift": [0.0, 0.3, 0.6, 0.5]})
-    x, y = over_stimuli(rows, ["of"], "shift").to_dict("records")
+def test_shifts_of_few_stimuli_are_dots(framings: Any) -> None:
+    few = framings["shifts"][framings["shifts"]["stimulus"].isin(STIMULI[:4])]
+    (found,) = of_framing({"pronouns": source()}, framings | {"shifts": few})
+    assert sorted(row["value"] for row in data_of(found, "Which classes shift")) == [*[-0.2] * 4, 0.1, 0.2, 0.3, 0.4]
+    assert marks(picture(found, "Which classes shift").chart, "bar") == 0
+
+
+def test_a_stimulus_with_more_rows_counts_more_and_four_stimuli_have_no_interval() -> None:
+    rows = [("x", stimulus, shift) for stimulus, shift in zip("aabcde", (0.0, 0.3, 0.6, 0.3, 0.3, 0.3), strict=True)]
+    rows += [("y", stimulus, 0.5) for stimulus in "abcd"]
+    x, y = over_stimuli(pd.DataFrame(rows, columns=["of", "stimulus", "shift"]), ["of"], "shift").to_dict("records")
     assert x["value"] == pytest.approx(0.3)
-    # Drawn: a twice, b twice, or one of each.
-    assert (x["low"], x["high"]) == (pytest.approx(0.15), pytest.approx(0.6))
+    # Left out: a, 1.5 / 4; b, 1.2 / 5; c, d and e, 1.5 / 5. Their SD, .0428, times root 4 times 2.776, t of 4.
+    assert (x["low"], x["high"]) == (pytest.approx(0.0621, abs=5e-5), pytest.approx(0.5379, abs=5e-5))
     assert y["value"] == 0.5
     assert pd.isna([y["low"], y["high"]]).all()
 
 
-def test_metrics_are_compared_on_what_both_have(pronouns: Section) -> None:
+def test_metrics_are_compared_on_what_both_have_beside_chance(pronouns: Section) -> None:
     data = data_of(pronouns, "Metric by metric")
     dots = {(row["metric"], row["stimulus"]): row["apd"] for row in data if row["stimulus"]}
-    assert len(dots) == 8
+    assert len(dots) == 10
     assert dots["token probability", "hair of length s3"] == 0.7
     assert dots["proportion of choices", "hair of length s3"] == 0.75
     assert {(row["task"], row["model"]) for row in data if row["stimulus"]} == {("Choosing", "m (chat)")}
-    means = {row["metric"]: row["value"] for row in data if not row["stimulus"]}
-    assert means == {"token probability": 0.55, "proportion of choices": 0.375}
+    means = {row["metric"]: (row["value"], row["chance"]) for row in data if not row["stimulus"]}
+    assert means == {"token probability": (0.6, None), "proportion of choices": (0.5, 0.3)}
+
+
+def test_choices_without_a_figure_are_in_no_picture(framings: Any) -> None:
+    """As of one reply to a question, which cannot be told from chance."""
+    figures = framings["figures"]
+    here = framings | {"figures": figures[figures["part"] != "chat, choice"]}
+    (found,) = of_framing({"pronouns": source()}, here)
+    assert "Metric by metric" not in [part.title for part in found.parts]
 
 
 def test_arrows_point_where_a_measure_went(probing: Section) -> None:
     data = data_of(probing, "Before and after")
     after = {row["measure"].split(",")[0]: row for row in data if row["moment"] == "after"}
     assert {name: row["way"] for name, row in after.items()} == {"GAS": "up", "GLD": "down", "ADD": "same"}
-    assert (after["GLD"]["value"], after["GLD"]["low"], after["GLD"]["high"]) == (0.25, 0.15, 0.35)
+    assert [after["GAS"][name] for name in ("value", "low", "high", "placebos")] == [0.6, 0.5, 0.7, 0.45]
+    assert [after["GLD"][name] for name in ("value", "low", "high", "placebos")] == [0.25, None, None, None]
     assert [row["value"] for row in data if row["moment"] == "before"] == [0.4, 0.5, 0.3]
 
 
@@ -157,9 +193,11 @@ def test_every_picture_is_drawn_without_a_complaint(
         assert capfd.readouterr() == ("", ""), part.title
 
 
-def test_the_lead_says_what_is_measured_by_which_cues_of_which_sample(pronouns: Section) -> None:
+def test_verdicts_go_first_and_what_is_measured_follows(pronouns: Section) -> None:
     assert pronouns.title == "Framing: Pronouns"
     assert pronouns.text == (
+        "m, token probability: beyond control (moves the answers more than other words in its place do): gender "
+        "salience in “Going on” (0.35, placebos 0.10); too little to tell: instruction (0.50). "
         "Measures the choice of pronouns; a shift above 0 says more of it. Cues: gender salience (the prompt names "
         "gender) and instruction (the prompt asks). Only 6 of the 8 stimuli were asked, evenly spread: a sample. "
         "Replies were sampled from m (chat)."
@@ -168,52 +206,110 @@ def test_the_lead_says_what_is_measured_by_which_cues_of_which_sample(pronouns: 
     assert all(caption.endswith("Only 6 of the 8 stimuli were asked, evenly spread: a sample.") for caption in captions)
 
 
+@pytest.mark.parametrize(
+    ("verdict", "told"),
+    [
+        ("not beyond control", "nothing is beyond control; not beyond control (moves them as other words in its place"),
+        ("instrument unfit", "nothing is beyond control; instrument unfit (too few of the answers are of any class): "),
+        (None, "No effect has a verdict: what follows describes."),
+    ],
+)
+def test_every_verdict_says_what_follows(framings: Any, verdict: str | None, told: str) -> None:
+    figures = framings["figures"].assign(verdict=None)
+    figures.loc[figures["figure"] == "effect: gender-salience, choosing", "verdict"] = verdict
+    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
+    assert told in found.text
+
+
+def test_a_model_without_a_verdict_is_named(framings: Any) -> None:
+    other = framings["figures"].assign(model="n", verdict=None)
+    figures = pd.concat([framings["figures"], other])
+    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
+    assert "instruction (0.50). n: no verdict. Measures" in found.text
+
+
 def test_where_all_stimuli_were_asked_nothing_is_called_a_sample(framings: Any) -> None:
     (found,) = of_framing({"pronouns": source(stimuli={name: TEXTS[name] for name in STIMULI})}, framings)
     assert "sample." not in found.text + "".join(part.caption for part in found.parts)
 
 
-def test_effects_are_a_row_a_model_and_a_reason_where_there_is_none(pronouns: Section) -> None:
-    assert rows_of(pronouns, "Effects of the cues") == [
-        ["metric", "model", "shift probability", "effect: gender salience", "effect: instruction", "coverage"],
+def test_a_cue_stands_beside_its_placebos_with_difference_and_verdict(pronouns: Section) -> None:
+    heading, *rows = rows_of(pronouns, "The cue beside its placebos")
+    assert heading[4:] == ["effect", "control", "by chance", "difference", "adjusted p", "verdict", "why"]
+    m, salience = ["m", "token probability"], "gender salience"
+    assert rows[:5] == [
+        [*m, salience, "all tasks", "0.50 [0.45, 0.55], n = 6", "0.30", "", "0.20", "", "", ""],
+        [
+            *[*m, salience, "Going on", "0.35 [0.30, 0.40], n = 6", "0.10", ""],
+            *["0.25 [0.15, 0.35]", "< 0.001", "beyond control", "It is large."],
+        ],
+        [*m, salience, "Choosing", "0.65 [0.60, 0.70], n = 6", *[""] * 6],
+        [
+            *[*m, "instruction", "Going on", "0.50, n = 6", *[""] * 4],
+            *["too little to tell", "It rests on 6 stimuli, of at least 10."],
+        ],
+        ["m (chat)", "token probability", salience, "all tasks", "0.50 [0.45, 0.55], n = 6", *[""] * 6],
+    ]
+    choosing = [row for row in rows if row[1] == "proportion of choices"]
+    assert choosing[0][2:7] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", "0.30"]
+    part = next(part for part in pronouns.parts if isinstance(part, Table))
+    assert part.title == "The cue beside its placebos"  # before all else
+    assert isinstance(part.rows[1][-2], Cell)
+    assert part.rows[1][-2].mark == "good"
+    assert "Each was asked about 4 to 5 of them." in part.caption
+
+
+def test_what_no_reply_tells_is_one_row(framings: Any) -> None:
+    figures = framings["figures"]
+    figures.loc[figures["part"] == "chat, choice", ["value", "low", "high"]] = None
+    figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply to a question"
+    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
+    (row,) = [row for row in rows_of(found, "The cue beside its placebos") if row[1] == "proportion of choices"]
+    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 6]]
+
+
+def test_over_all_cues_stand_shift_probability_and_coverage(pronouns: Section) -> None:
+    assert rows_of(pronouns, "Over all cues") == [
+        ["metric", "model", "shift probability", "coverage"],
         *(
-            ["token probability", model, *["0.50 [0.45, 0.55], n = 6"] * 2, "0.50, n = 6", "0.25 [0.20, 0.30], n = 6"]
+            ["token probability", model, "0.50 [0.45, 0.55], n = 6", "0.25 [0.20, 0.30], n = 6"]
             for model in ("m", "m (chat)")
         ),
-    ]
-    assert rows_of(pronouns, "Effects of the cues, task by task")[:3] == [
-        ["metric", "model", "cue", "Going on", "Choosing"],
-        ["token probability", "m", "gender salience", "0.35 [0.30, 0.40], n = 6", ""],
-        ["token probability", "m", "instruction", "0.50 [0.45, 0.55], n = 6", "none (no two cells differ)"],
+        ["proportion of choices", "m (chat)", "", ""],
     ]
 
 
-def test_excluded_cells_are_marked_and_counted(pronouns: Section) -> None:
-    title = "Invalid replies, and what was excluded"
+def test_cells_with_too_little_are_marked_and_counted(pronouns: Section) -> None:
+    title = "Of how much of the answers a class can be told"
     part = next(part for part in pronouns.parts if isinstance(part, Table) and part.title == title)
+    choice = "proportion of choices"
     assert rows_of(pronouns, title) == [
-        ["task: cues", "m (chat)"],
-        ["Going on: no cue", "0.61 excluded"],
-        ["Going on: instruction", "0.60"],
-        ["Going on: gender salience + instruction", "0.88 excluded"],
-        ["Choosing: instruction", "0.00"],
-        ["Choosing: gender salience + instruction", ""],
+        ["metric", "task: cues", "m", "m (chat)"],
+        ["token probability", "Choosing: instruction", "0.062, too little", ""],
+        [choice, "Going on: no cue", "", "0.390, too little"],
+        [choice, "Going on: instruction", "", "0.400"],
+        [choice, "Going on: gender salience + instruction", "", "0.125, too little"],
+        [choice, "Choosing: instruction", "", "1.000"],
     ]
     assert [row[-1].mark if isinstance(row[-1], Cell) else None for row in part.rows] == [
+        None,
         "poor",
         None,
         "poor",
-        *[None] * 2,
+        None,
     ]
-    assert part.caption.endswith("Excluded: m (chat), 2 of 4 cells.")
-    assert "(12 replies a cell)" in part.caption
+    assert part.caption.endswith(
+        "Too little: m, token probability, 1 of 1 cells; m (chat), proportion of choices, 2 of 4 cells."
+    )
+    assert "less than 10% of the probability" in part.caption
+    assert "less than 40% of its 12 replies" in part.caption
 
 
 def test_classes_are_compared_by_every_method(pronouns: Section) -> None:
     assert rows_of(pronouns, "Classes compared") == [
-        ["of", "lineages", "classes", "fixed effects", "tukey", "bootstrap"],
+        ["of", "lineages", "classes", "fixed effects", "tukey", "jackknife"],
         [
-            "token probability, bare prompt",
+            "token probability, plain prompt",
             "1",
             "they against he",
             "0.55 [0.25, 0.85], n = 12; p < 0.001",
@@ -230,50 +326,35 @@ def test_continuations_are_shares_with_their_counts(pronouns: Section) -> None:
     ]
 
 
-def test_measures_of_a_study_stand_before_and_after(probing: Section) -> None:
+def test_measures_of_a_study_stand_before_and_after_beside_placebos(probing: Section) -> None:
+    token = "token probability"
     assert rows_of(probing, "The study's own measures") == [
-        ["model", "measure", "metric", "before", "after", "change"],
+        ["model", "measure", "metric", "before", "after", "change", "control", "difference"],
         [
-            "m",
-            "GAS",
-            "token probability",
-            "0.400 [0.300, 0.500]",
-            "0.600 [0.500, 0.700]",
-            "0.200 [-0.500, 0.500], n = 6",
+            *["m", "GAS", token, "0.400 [0.300, 0.500]", "0.600 [0.500, 0.700]", "0.200 [-0.500, 0.500], n = 6"],
+            *["0.050", "0.150 [-0.250, 0.550]"],
         ],
-        [
-            "m",
-            "GLD",
-            "token probability",
-            "0.500 [0.400, 0.600]",
-            "0.250 [0.150, 0.350]",
-            "-0.250 [-0.500, 0.500], n = 6",
-        ],
-        [
-            "m",
-            "ADD",
-            "token probability",
-            "0.300 [0.200, 0.400]",
-            "0.300 [0.200, 0.400]",
-            "0.000 [-0.500, 0.500], n = 6",
-        ],
-        ["m", "S", "token probability", "", "", "none (no reply was valid)"],
-        ["m", "AS", "all", "", "", "0.150 [0.100, 0.200], n = 6"],
+        ["m", "GLD", token, "0.500", "0.250", "-0.250, n = 6", "", ""],
+        ["m", "ADD", token, "0.300", "0.300", "0.000, n = 6", "", ""],
+        ["m", "S", token, "", "", "none (no reply was valid)", "", ""],
+        ["m", "AS", "all", "", "", "0.150, n = 6", "0.100", "0.050"],
     ]
 
 
 def test_without_sampled_choices_there_is_a_sentence_and_no_part(framings: Any, empty: Any) -> None:
-    here = {name: empty[name] if name in ("exclusions", "continuations") else framings[name] for name in framings}
-    here["effects"] = framings["effects"][framings["effects"]["metric"] == "token"]
+    here = framings | {"continuations": empty["continuations"]}
+    here |= {name: framings[name][framings[name]["metric"] == "token"] for name in ("effects", "exclusions")}
+    here["figures"] = framings["figures"][framings["figures"]["part"] != "chat, choice"]
     (found,) = of_framing({"pronouns": source()}, here)
     assert found.text.endswith("No replies were sampled, so there are token probabilities alone.")
     assert [part.title for part in found.parts] == [
-        "Effects of the cues",
-        "Effects of the cues, task by task",
+        "The cue beside its placebos",
+        "Cues and placebos",
         "Probability of a shift",
-        "Cue by cue",
+        "Over all cues",
         "Which classes shift",
         "Classes compared",
+        "Of how much of the answers a class can be told",
     ]
 
 
@@ -283,13 +364,13 @@ def test_empty_tables_are_a_sentence(empty: Any) -> None:
     assert found.text.endswith("No model was asked.")
 
 
-def test_one_cue_has_no_pictures_cue_by_cue(framings: Any) -> None:
-    cells = {"-": "{STIMULUS} {ANSWER}", "+": "Go on: {STIMULUS} {ANSWER}"}
+def test_one_cue_has_one_picture_of_its_effect(framings: Any) -> None:
+    cells = {"bare": "{STIMULUS} {ANSWER}", "instruction": "Go on: {STIMULUS} {ANSWER}"}
     one = source(factors={"instruction": "the prompt asks"}, tasks={"going-on": {"title": "Going on", "cells": cells}})
     effects = framings["effects"]
     here = framings | {"effects": effects[(effects["factor"] == "instruction") & (effects["metric"] == "token")]}
     here |= {name: framings[name].iloc[:0] for name in ("exclusions", "shifts")}
     (found,) = of_framing({"pronouns": one}, here)
     titles = [part.title for part in found.parts if isinstance(part, Picture)]
-    assert titles == ["Probability of a shift"]
+    assert titles == ["Cues and placebos"]
     assert "Cue: instruction (the prompt asks)." in found.text

@@ -1,0 +1,45 @@
+"""A contrast of framings as a task of lm-evaluation-harness: YAML and the small Python that it needs."""
+
+from importlib import resources
+
+import jinja2
+
+from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.instrument import Plan
+
+
+def task_name(contrast: str) -> str:
+    """The task of a contrast: one for all its ways of asking, since an effect is a mean over them."""
+    return f"framing_{contrast}".replace("-", "_")
+
+
+def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: str) -> dict[str, str]:
+    """The files of `lm_eval/`, by name.
+
+    Args:
+        contrast: Its slug.
+        source: What the user wrote.
+        plan: By `FramingPlan`.
+        version: Of the benchmark.
+    """
+    here = resources.files(__name__)
+    template = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
+    ).from_string((here / "task.yaml.j2").read_text(encoding="utf-8"))
+    asked = FramingPlan.read(plan)
+    task = template.render(
+        task=task_name(contrast),
+        title=_one_line(source.title),
+        factors=[
+            {"slug": factor.replace("-", "_"), "told": _one_line(told), "placebos": asked.placebos[factor]}
+            for factor, told in source.factors.items()
+        ],
+        version=version,
+    )
+    modules = {name: (here / name).read_text(encoding="utf-8") for name in ("apd.py", "rows.py")}
+    return {f"{task_name(contrast)}.yaml": task, **modules}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

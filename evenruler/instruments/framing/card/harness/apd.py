@@ -1,0 +1,203 @@
+"""Metrics of a contrast of framings for lm-evaluation-harness: how far each cue moves answers, beside placebos.
+
+Lies beside the task that uses it and needs nothing but the standard library.
+"""
+
+import json
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+PLAN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "plan.json").read_text(encoding="utf-8"))
+"""What is asked of the benchmark that this file is part of."""
+
+CLASSES: list[str] = [outcome["outcome"] for outcome in PLAN["outcomes"]]
+
+CLASS_OF: dict[str, str] = {form.lower(): own["outcome"] for own in PLAN["outcomes"] for form in own["forms"]}
+
+LETTERS = "ABCDEFGHIJ"
+
+BARE = "bare"
+
+ROUNDING = 1e-12
+
+Answer = dict[str, Any]
+"""`task`, `framing`, `stimulus` (None where the prompt has no content), `order` of options (empty where words are
+read), and `masses`: probability by letter or class."""
+
+Cells = dict[tuple[str, str], dict[str, list[list[float]]]]
+"""By task and framing, by stimulus: the mass of every class, of each of its prompts."""
+
+Apds = dict[int, dict[str, dict[str, float]]]
+"""By number of the placebo (0: the cue), by task, by stimulus: mean APD over pairs of cells."""
+
+
+def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """What one prompt brings to every metric: the mass of each letter or class, whatever follows its forms."""
+    alone, *nats = [float(result[0] if isinstance(result, tuple | list) else result) for result in results]
+    masses: dict[str, float] = defaultdict(float)
+    for form, own in zip(doc["forms"], nats, strict=True):
+        masses[form.strip() if doc["order"] else CLASS_OF[form.strip().lower()]] += math.exp(own - alone)
+    answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")} | {"masses": dict(masses)}
+    found: dict[str, Any] = {"coverage": answer}
+    for factor in PLAN["factors"]:
+        for metric in ("effect", *(("control", "difference") if PLAN["placebos"][factor] else ())):
+            found[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
+    return found
+
+
+def effect(answers: Sequence[tuple[str, Answer]]) -> float:
+    """Mean APD with and without the cue of a factor: over pairs of cells, stimuli, and tasks."""
+    return _mean_of_means(*_counted(answers))
+
+
+def control(answers: Sequence[tuple[str, Answer]]) -> float:
+    """The same with and without placebos in its place: the effect less its difference to them."""
+    return effect(answers) - difference(answers)
+
+
+def difference(answers: Sequence[tuple[str, Answer]]) -> float:
+    """How much more the cue does than a placebo on the stimuli that this was asked about, mean over placebos."""
+    apds, tasks = _counted(answers)
+    of_cue = {stimulus for task in tasks for stimulus in apds[0][task]}
+    found = []
+    for number in sorted(set(apds) - {0}):
+        stimuli = {stimulus for task in tasks for stimulus in apds[number].get(task, {})} & of_cue
+        if stimuli and all(apds[number].get(task) for task in tasks):
+            found.append(_mean_of_means(apds, tasks, 0, stimuli) - _mean_of_means(apds, tasks, number, stimuli))
+    return fmean(found) if found else math.nan
+
+
+def coverage(answers: Sequence[Answer]) -> float:
+    """Share of the answers that is of any class: mean over the cells without placebos, then over stimuli."""
+    by_stimulus: dict[str, list[float]] = defaultdict(list)
+    for (_, framing), stimuli in cells(answers).items():
+        if not any(cues_of(framing).values()):
+            for stimulus, prompts in stimuli.items():
+                by_stimulus[stimulus].append(_covered(prompts))
+    return _mean([fmean(found) for found in by_stimulus.values()])
+
+
+def cells(answers: Iterable[Answer]) -> Cells:
+    """Masses of the classes by cell and stimulus. Letters have the class of their option, and are calibrated first.
+
+    Where the prompts without content of a cell are lacking (as with `--limit`) it is left out, and that is logged.
+    """
+    answers = list(answers)
+    priors = _priors([answer for answer in answers if answer["stimulus"] is None])
+    found: Cells = defaultdict(lambda: defaultdict(list))
+    lacking = set()
+    for answer in answers:
+        cell, masses = (answer["task"], answer["framing"]), answer["masses"]
+        if answer["stimulus"] is None:
+            continue
+        if answer["order"]:
+            if PLAN["calibrated"] and cell not in priors:
+                lacking.add(cell)
+                continue
+            masses = _by_option(_calibrated(masses, priors[cell]) if PLAN["calibrated"] else masses, answer["order"])
+        found[cell][answer["stimulus"]].append([masses.get(outcome, 0.0) for outcome in CLASSES])
+    if lacking:
+        logging.getLogger(__name__).warning("%d cells lack their prompts without content", len(lacking))
+    return found
+
+
+def cues_of(framing: str) -> dict[str, int]:
+    """By factor the number of the placebo that stands for its cue; 0 where that is the cue itself."""
+    if framing == BARE:
+        return {}
+    parts = [cue.partition("~") for cue in framing.split("+")]
+    return {factor: int(number or 0) for factor, _, number in parts}
+
+
+def _priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
+    """By cell, each letter's share of the letters after prompts without content, mean over these."""
+    shares: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for answer in empty:
+        total = math.fsum(answer["masses"].values())
+        for letter, mass in answer["masses"].items():
+            shares[answer["task"], answer["framing"]][letter].append(mass / total)
+    return {cell: {letter: fmean(own) for letter, own in letters.items()} for cell, letters in shares.items()}
+
+
+def _calibrated(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict[str, float]:
+    """Masses of letters divided by their priors; what they have together stays (Zhao et al. 2021)."""
+    divided = {letter: mass / prior[letter] for letter, mass in masses.items()}
+    kept = math.fsum(masses.values()) / (math.fsum(divided.values()) or 1.0)
+    return {letter: mass * kept for letter, mass in divided.items()}
+
+
+def _by_option(masses: Mapping[str, float], order: Sequence[str]) -> dict[str, float]:
+    return {order[LETTERS.index(letter)]: mass for letter, mass in masses.items()}
+
+
+def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
+    """APD of a factor, and the tasks that count: none of whose cells are below their coverage, if there is one."""
+    factor = answers[0][0]
+    found = cells(answer for _, answer in answers)
+    low = {
+        task
+        for task, less, more, _ in _pairs(found, factor)
+        if min(_of_cell(found[task, less]), _of_cell(found[task, more])) < PLAN["least_coverage"] - ROUNDING
+    }
+    apds = _apds(found, factor)
+    known = sorted(apds.get(0, {}))
+    return apds, [task for task in known if task not in low] or known
+
+
+def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
+    """Task, framing without and with the cue of a factor or a placebo in its place, and the number of that."""
+    for task, framing in found:
+        cues = cues_of(framing)
+        others = [cue for cue in cues if cue != factor]
+        less = "+".join(others) or BARE
+        if factor in cues and not any(cues[cue] for cue in others) and (task, less) in found:
+            yield task, less, framing, cues[factor]
+
+
+def _apds(found: Cells, factor: str) -> Apds:
+    pairs: dict[int, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for task, less, more, number in _pairs(found, factor):
+        for stimulus, prompts in found[task, more].items():
+            p, q = _shares(found[task, less].get(stimulus, [])), _shares(prompts)
+            if p and q:
+                apd = min(math.fsum(abs(one - other) for one, other in zip(p, q, strict=True)) / 2, 1.0)
+                pairs[number][task][stimulus].append(apd)
+    return {
+        number: {task: {key: fmean(own) for key, own in stimuli.items()} for task, stimuli in tasks.items()}
+        for number, tasks in pairs.items()
+    }
+
+
+def _shares(prompts: Sequence[Sequence[float]]) -> list[float]:
+    """Shares of the classes in their mean mass over orders of options; none where there is no mass."""
+    masses = [fmean(own) for own in zip(*prompts, strict=True)]
+    total = math.fsum(masses)
+    return [mass / total for mass in masses] if total else []
+
+
+def _covered(prompts: Sequence[Sequence[float]]) -> float:
+    return fmean(math.fsum(masses) for masses in prompts)
+
+
+def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
+    """Mean coverage over the prompts of a cell."""
+    return _covered([masses for prompts in stimuli.values() for masses in prompts])
+
+
+def _mean_of_means(apds: Apds, tasks: Sequence[str], number: int = 0, stimuli: set[str] | None = None) -> float:
+    """Mean over tasks of the mean over stimuli, or those given."""
+    return _mean(
+        [
+            _mean([apd for stimulus, apd in apds[number][task].items() if stimuli is None or stimulus in stimuli])
+            for task in tasks
+        ]
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fmean(values) if values else math.nan

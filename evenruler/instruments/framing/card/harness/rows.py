@@ -1,0 +1,98 @@
+"""What a model is asked: the prompts of the plan, and the words or letters after them.
+
+Lies beside the task that uses it and needs nothing but the standard library and what the harness brings.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1]
+
+LETTERS = "ABCDEFGHIJ"
+
+Row = dict[str, Any]
+
+
+def load(**_: Any) -> dict[str, Any]:
+    """What is asked of the benchmark that this file is part of, by split, wherever its folder lies.
+
+    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read is what lies there.
+    """
+    from datasets import Dataset
+
+    plan = json.loads((FOLDER / "plan.json").read_text(encoding="utf-8"))
+    prompts = asked_prompts(_read("prompts"), plan)
+    cells = {(row["task"], row["framing"]) for row in prompts}
+    empty = [row for row in _read("content-free") if plan["calibrated"] and (row["task"], row["framing"]) in cells]
+    words = [form for outcome in plan["outcomes"] for form in outcome["forms"]]
+    rows = [_asked(row, row["stimulus"], row["order"], words) for row in prompts]
+    return {"test": Dataset.from_list(rows + [_asked(row, None, LETTERS[: row["letters"]], words) for row in empty])}
+
+
+def choices(doc: Row) -> list[str]:
+    """The prompt alone, and with each of its forms."""
+    return [doc["prompt"], *(doc["prompt"] + form for form in doc["forms"])]
+
+
+def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
+    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders.
+
+    Each placebo has stimuli of its own, evenly spread over the list. Orders are turned on from stimulus to stimulus:
+    through those of one placebo, then through those of the next.
+    """
+    places = {stimulus: place for place, stimulus in enumerate(plan["stimuli"])}
+    turns = Counter((row["task"], row["stimulus"], row["framing"]) for row in prompts)
+    step = -(-len(places) // plan["placebo_stimuli"])
+    by_placebo = sorted(places.values(), key=lambda place: (place % step, place))
+    ranks = {place: rank for rank, place in enumerate(by_placebo)}
+    found = []
+    for row in prompts:
+        place = places.get(row["stimulus"])
+        if place is None:
+            continue
+        size = turns[row["task"], row["stimulus"], row["framing"]]
+        placebo = placebo_of(row["framing"])
+        if (row["turn"] - plan["orders"] * ranks[place]) % size < plan["orders"] and (
+            not placebo or place % step == placebo % step
+        ):
+            found.append(row)
+    return found
+
+
+def placebo_of(framing: str) -> int:
+    """The number of the placebo in a framing; 0 where all its cues are real."""
+    numbers = [int(number) for cue in framing.split("+") if (number := cue.partition("~")[2])]
+    return numbers[0] if numbers else 0
+
+
+def surface_forms(words: Sequence[str], after: str) -> list[str]:
+    """Words as they may stand after a prompt: as they are and with a capital, after a space and without.
+
+    Without a space a word is one of its own only where no letter or digit stands before it.
+    """
+    bare = not after[-1:].isalnum()
+    cased = dict.fromkeys(form for word in words for form in (word, word[0].upper() + word[1:]))
+    return [space + form for form in cased for space in (" ", *([""] if bare else []))]
+
+
+def _read(config: str) -> list[Row]:
+    from pyarrow.parquet import ParquetFile
+
+    rows: list[Row] = ParquetFile(FOLDER / config / "test-00000-of-00001.parquet").read().to_pylist()
+    return rows
+
+
+def _asked(row: Row, stimulus: str | None, options: Sequence[str], words: Sequence[str]) -> Row:
+    """One prompt with its forms: letters where it lists options, else words of the classes."""
+    return {
+        "id": row["id"],
+        "task": row["task"],
+        "framing": row["framing"],
+        "stimulus": stimulus,
+        "order": list(options),
+        "prompt": row["prompt"],
+        "forms": surface_forms(LETTERS[: len(options)] or words, row["prompt"]),
+    }

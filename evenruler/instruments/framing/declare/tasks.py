@@ -1,0 +1,212 @@
+"""One way of asking: a template for every framing that can be asked, placebos for its cues, and options."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from evenruler.errors import nearest
+from evenruler.instruments.framing.declare.framings import cues_of, without
+from evenruler.strict import Slug, Strict, Text
+from evenruler.tables.schemas import BARE
+from evenruler.text.slots import fill, slots
+
+STIMULUS, OPTIONS, ANSWER = "{STIMULUS}", "{OPTIONS}", "{ANSWER}"
+"""Slots of templates: the attribute, the list of options, and the place where the model answers."""
+
+PLACEBO = "{PLACEBO}"
+"""Stands in the place of a cue."""
+
+LETTER, OPTION = "{LETTER}", "{OPTION}"
+"""Slots of how one option is written."""
+
+LETTERS = "ABCDEFGHIJ"
+
+Options = Annotated[dict[Slug, Text], Field(min_length=1)]
+"""By slug; a slug that is an outcome class stands for it, every other is a filler."""
+
+TemplateSetting = Annotated[
+    Annotated[Text, Tag("[one]")] | Annotated[dict[Slug, Text], Tag("[by variant]")],
+    Discriminator(lambda value: "[by variant]" if isinstance(value, dict) else "[one]"),
+]
+"""For all variants, or by variant."""
+
+
+def _depth(value: Any) -> int:
+    """How many mappings stand in each other."""
+    return 1 + max(map(_depth, value.values()), default=0) if isinstance(value, dict) else 0
+
+
+OfAllOrByKey = Annotated[
+    Annotated[Options, Tag("[all]")] | Annotated[dict[str, Options], Tag("[by key]")],
+    Discriminator(lambda value: "[by key]" if _depth(value) > 1 else "[all]"),
+]
+
+OptionsSetting = Annotated[
+    Annotated[OfAllOrByKey, Tag("[one]")] | Annotated[dict[Slug, OfAllOrByKey], Tag("[by variant]")],
+    Discriminator(lambda value: "[by variant]" if _depth(value) > 2 else "[one]"),
+]
+"""For all framings, by framing, by variant, or by variant and then by framing."""
+
+
+class Placebos(Strict):
+    """What stands in the place of a factor's cue and says nothing of the construct."""
+
+    cells: dict[str, TemplateSetting] = Field(min_length=1)
+    """By framing with the cue: its template with {PLACEBO} where the cue is; a variant that is left out has none."""
+    texts: list[Text] = Field(min_length=1)
+    """What is put there, one after the other; the first of every task go together, and so on."""
+
+    def template(self, cell: str, variant: str) -> str | None:
+        """The template of one framing, with {PLACEBO} in it; None where the variant has none."""
+        chosen = self.cells[cell]
+        return chosen if isinstance(chosen, str) else chosen.get(variant)
+
+
+class TaskEntry(Strict):
+    """One way of asking, with a template for every feasible combination of the factors."""
+
+    title: Text
+    cells: dict[str, TemplateSetting] = Field(min_length=1)
+    """By framing: `bare` without a cue, else the cues in the order of the factors, joined by "+"."""
+    placebos: dict[Slug, Placebos] = Field(default_factory=dict)
+    """By factor."""
+    option: Text | None = None
+    """How one option is written, with {LETTER} and {OPTION}."""
+    separator: str = ", "
+    """Between two options."""
+    options: OptionsSetting | None = None
+    """What the model chooses from; a variant or framing without options is read for the words of the classes."""
+
+    @model_validator(mode="after")
+    def _options_are_written(self) -> "TaskEntry":
+        if (self.options is None) != (self.option is None):
+            raise ValueError("`option` and `options` belong together")
+        if self.option is not None and sorted(slots(self.option)) != sorted([LETTER, OPTION]):
+            raise ValueError(f"option {self.option!r} needs {LETTER} and {OPTION}, each once")
+        for chosen in [self._chosen(variant) for variant in self.variants or [""]]:
+            if _depth(chosen) == 2 and not set(chosen) <= set(self.cells):
+                raise ValueError(f"options are of the cells {', '.join(chosen)}, templates of {', '.join(self.cells)}")
+        return self
+
+    @property
+    def variants(self) -> list[str]:
+        """The variants that it tells apart; none where everything holds for all."""
+        settings: list[Any] = list(self.cells.values())
+        settings += [self.options] if self._options_by_variant else []
+        return list(dict.fromkeys(variant for setting in settings if isinstance(setting, dict) for variant in setting))
+
+    def template(self, cell: str, variant: str) -> str:
+        """The template of one framing."""
+        chosen = self.cells[cell]
+        return chosen if isinstance(chosen, str) else chosen[variant]
+
+    def options_of(self, cell: str, variant: str) -> Options:
+        """The options of one framing, in the order of the file; none where words are read."""
+        chosen: Any = self._chosen(variant)
+        found: Options = chosen.get(cell, {}) if _depth(chosen) == 2 else chosen
+        return found
+
+    def pairs(self, factor: str) -> list[str]:
+        """The framings with the cue of a factor that are also there without it."""
+        return [cell for cell in self.cells if factor in cues_of(cell) and without(cell, factor) in self.cells]
+
+    @property
+    def _options_by_variant(self) -> bool:
+        """Keys that are no cell are variants."""
+        depth = _depth(self.options)
+        return depth > 2 or (depth == 2 and not set(self.options or ()) & set(self.cells))
+
+    def _chosen(self, variant: str) -> Any:
+        """The options of one variant, for all framings or by framing."""
+        options: Any = self.options or {}
+        return options.get(variant, {}) if self._options_by_variant else options
+
+
+def option_text(option: str, stimulus: str) -> str:
+    """An option with its stimulus in it."""
+    return fill(option, {STIMULUS: stimulus}, "literal")
+
+
+def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], variants: list[str]) -> Iterator[str]:
+    """What is wrong with a task, a line each; the first is what a user is told.
+
+    Args:
+        name: Of the task.
+        task: What was written.
+        factors: Of the contrast, in their order.
+        outcomes: Its classes.
+        variants: All that tasks tell apart; none where everything holds for all.
+    """
+    for cell, templates in task.cells.items():
+        where = f"task {name}, cell {cell!r}"
+        cues = cues_of(cell)
+        if cues != [factor for factor in factors if factor in cues]:
+            yield f"{where}: expected `{BARE}`, or some of {', '.join(factors)} in this order, joined by '+'"
+        for variant in variants or ["every"]:
+            if isinstance(templates, dict) and variant not in templates:
+                yield f"{where}: no template for the variant {variant!r}"
+                continue
+            options = task.options_of(cell, variant)
+            if options and not set(options) & set(outcomes):
+                yield f"{where}: no option stands for an outcome class ({', '.join(outcomes)})"
+            yield from _faults_of_options(where, options)
+            yield from _faults_of_template(where, task.template(cell, variant), options, [])
+    yield from _faults_of_placebos(name, task, factors, variants)
+
+
+def _faults_of_placebos(name: str, task: TaskEntry, factors: list[str], variants: list[str]) -> Iterator[str]:
+    for factor, placebos in task.placebos.items():
+        where = f"task {name}, placebos of {factor}"
+        if factor not in factors:
+            yield f"{where}: no such factor; {nearest(factor, factors)}"
+            continue
+        if set(placebos.cells) != set(task.pairs(factor)):
+            expected = ", ".join(task.pairs(factor)) or "none"
+            yield f"{where}: cells {', '.join(placebos.cells)}; those that are there without it, too: {expected}"
+            continue
+        if twice := [text for text, count in Counter(placebos.texts).items() if count > 1]:
+            yield f"{where}: {twice[0]!r} stands there twice"
+        for text in placebos.texts:
+            yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
+        for cell, templates in placebos.cells.items():
+            for variant in templates if isinstance(templates, dict) else ():
+                if variant not in variants:
+                    yield f"{where}, cell {cell!r}: no variant {variant!r}; {nearest(variant, variants)}"
+            for variant in variants or ["every"]:
+                if template := placebos.template(cell, variant):
+                    options = task.options_of(cell, variant)
+                    yield from _faults_of_template(f"{where}, cell {cell!r}", template, options, [PLACEBO])
+
+
+def _faults_of_options(where: str, options: Options) -> Iterator[str]:
+    """There is a letter for each; that two read the same, as in table 3, is for the card to say."""
+    if len(options) > len(LETTERS):
+        yield f"{where}: {len(options)} options, at most {len(LETTERS)}"
+    for slug, text in options.items():
+        yield from _faults_of_slots(f"{where}, option {slug}", text, [STIMULUS])
+
+
+def _faults_of_template(where: str, template: str, options: Options, needed: list[str]) -> Iterator[str]:
+    """A template asks about the stimulus and lists the options, if any; the model answers at its end."""
+    found = Counter(slots(template))
+    if found[ANSWER] != 1 or not template.endswith(ANSWER):
+        yield f"{where}: no decision point; the template ends with {ANSWER}, where the model answers"
+    if found[OPTIONS] != bool(options):
+        written = f"{len(options)} options" if options else "no options"
+        yield f"{where}: {written}, and the template holds {OPTIONS} {found[OPTIONS]} times"
+    for slot in needed:
+        if not found[slot]:
+            yield f"{where}: no {slot} in the template"
+    yield from _faults_of_slots(where, template, [STIMULUS, ANSWER, OPTIONS, *needed])
+    if not any(STIMULUS in text for text in [template, *options.values()]):
+        yield f"{where}: no {STIMULUS}, so every stimulus is asked about in the same words"
+
+
+def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]:
+    for slot in slots(text):
+        if slot not in allowed:
+            yield f"{where}: unknown slot {slot}; {nearest(slot, allowed)}"
+    if text.count("{") + text.count("}") != 2 * len(slots(text)):
+        yield f"{where}: a brace belongs to no slot"

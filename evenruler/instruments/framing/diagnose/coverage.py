@@ -1,0 +1,52 @@
+"""Which cells have too few answers of any class to count (appendix A.1, table 2)."""
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from evenruler.instruments.framing.diagnose import choices
+from evenruler.instruments.framing.schemas import EXCLUSIONS
+
+LEAST_OF_CHOICES = 0.4
+"""The share of valid replies below which a cell is left out: the paper leaves out over 60% invalid."""
+
+CELL = [*choices.CELL, "metric"]
+"""What coverage is of."""
+
+
+def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
+    """How much of the answers of every cell is of any class, and whether that is too little.
+
+    Args:
+        distributions: By `schemas.DISTRIBUTIONS`, of both metrics.
+        least: Of the metric `token`; of choices it is `LEAST_OF_CHOICES`.
+
+    Returns:
+        By `EXCLUSIONS`.
+    """
+    one_class = distributions.drop_duplicates([*CELL, "stimulus"])
+    rows = []
+    for key, own in one_class.groupby(CELL, sort=True):
+        cell = dict(zip(CELL, key, strict=True))
+        floor = LEAST_OF_CHOICES if cell["metric"] == choices.METRIC else least
+        covered = float(np.average(own["coverage"], weights=own["n"]))
+        # A rounding of the mean takes no cell out.
+        rows.append(
+            {**cell, "coverage": covered, "least": floor, "n": int(own["n"].sum()), "excluded": covered < floor - 1e-12}
+        )
+    return pd.DataFrame(rows, columns=EXCLUSIONS.names)
+
+
+def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]) -> pd.DataFrame:
+    """Distributions without the cells of some metrics that are excluded; those of others stay.
+
+    Args:
+        distributions: By `schemas.DISTRIBUTIONS`.
+        exclusions: By `EXCLUSIONS`.
+        metrics: Whose cells go.
+    """
+    out = exclusions[exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))]
+    gone = set(out[CELL].itertuples(index=False, name=None))
+    stays = [cell not in gone for cell in distributions[CELL].itertuples(index=False, name=None)]
+    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # of none, an empty list is no columns

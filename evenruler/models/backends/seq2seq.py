@@ -1,0 +1,257 @@
+"""Encoder-decoders by transformers, such as T5: the encoder reads a prompt, the decoder writes a text of its own."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenruler.errors import UserError
+from evenruler.models.backends.likelihood import RARE, padded
+from evenruler.models.backends.sampling import end_tokens, generate_batch
+from evenruler.models.backends.trie import Tokens
+from evenruler.models.backends.words import stands_alone, token_texts, word_ends
+from evenruler.models.engine import Dtype
+from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.records import Prompt, Reply, WordRequest
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much goes into one forward pass."""
+
+    nodes: int
+    """Tokens of prompts, with their padding."""
+    words: int
+    replies: int
+
+
+CAPACITY = {"cpu": Capacity(nodes=512, words=64, replies=64), "cuda": Capacity(nodes=4096, words=256, replies=256)}
+
+Numbers = tuple[Any, ...]
+"""What `words` says of a word: nats, nats of what follows by kind, nats of the first token, that token."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A word whose likelihood is asked, in tokens."""
+
+    prompt: Tokens
+    """As the encoder reads it, with the special tokens that its tokenizer adds."""
+    word: Tokens
+    """The first tokens that the decoder writes."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Prompts that were read, and the decoder after its start token."""
+
+    rows: dict[Tokens, int]
+    """By prompt: where it is in all that follows."""
+    states: Any
+    """[prompts, longest, width] of the encoder."""
+    mask: Any
+    """[prompts, longest]"""
+    cache: Any
+    """Keys and values of the decoder, those of the prompts among them."""
+    nats: Any
+    """[prompts, vocabulary] of the first token."""
+
+
+class Seq2Seq:
+    """An encoder-decoder in memory. It says how likely words are after a prompt, but not how likely a text is."""
+
+    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
+        """Load it.
+
+        Raises:
+            UserError: The folder holds no encoder-decoder that transformers can load, or one whose decoder does not
+                begin with its start token alone.
+        """
+        import torch
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
+
+        with quiet(), loading(name, str(folder)):
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+            loaded: Any = AutoModelForSeq2SeqLM.from_pretrained(
+                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
+            )
+        model = complete(loaded, name, str(folder))
+        self.model: Any = model.to(device).eval()
+        own = model.generation_config
+        self._start = own.decoder_start_token_id
+        if self._start is None or own.forced_bos_token_id is not None:
+            what = f"the decoder of {name} does not begin with its start token alone"
+            raise UserError(what, where=str(folder), remedy="take a model that is built as T5 is")
+        # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
+        self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            eos_token_id=self.tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id,
+            decoder_start_token_id=self._start,
+        )
+        self._capacity = CAPACITY[device]
+        self._longest = getattr(model.config, "max_position_embeddings", None)
+
+    def words(
+        self, requests: Sequence[WordRequest], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, float, float, float, float, int]]]:
+        """Score whole words that the decoder begins its text with, by every pack that holds a wanted one.
+
+        Args:
+            requests: Words and prompts that belong together; they alone determine the packs.
+            wanted: Indices of those that must be answered.
+
+        Yields:
+            By pack: (index, nats of the word, nats that no letter follows it, nats that no word goes on, nats of its
+            first token, that token). What follows is 0 nats for words that are hardly written (`RARE`).
+
+        Raises:
+            ValueError: A word has no token, or a space before it: at the beginning of a text tokenizers drop it, so
+                the word would be counted twice.
+            UserError: A prompt is longer than the model's context, or a chat is asked.
+        """
+        read = {key: self._read(*key) for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)}
+        written = {text: self._word(text) for text in dict.fromkeys(own.text for own in requests)}
+        asked = [Asked(read[own.prompt, None, own.chat], written[own.text]) for own in requests]
+        for pack in self._packs(asked):
+            if wanted.isdisjoint(pack):
+                continue
+            yield [(i, *numbers) for i, numbers in zip(pack, self._scored([asked[i] for i in pack]), strict=True)]
+
+    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
+        """Answer every batch of prompts that holds a wanted one; nothing in a reply depends on which these are.
+
+        Args:
+            prompts: All that belong together, with the same sampling settings; they alone determine the batches.
+            wanted: Indices of those that must be answered.
+
+        Yields:
+            (Index, reply without special tokens) of a whole batch.
+
+        Raises:
+            UserError: A prompt or a reply is longer than the model's context, or a chat is asked.
+            FloatingPointError: What tokens would be drawn from is not a number.
+        """
+        keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
+        read = {key: self._read(*key, new=prompts[0].sampling.max_new_tokens) for key in dict.fromkeys(keys)}
+        sequences, seeds = [read[key] for key in keys], [prompt.seed for prompt in prompts]
+        order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
+        for batch in _parts(order, self._capacity.replies):
+            if wanted.isdisjoint(batch):
+                continue
+            own = [sequences[i] for i in batch], [seeds[i] for i in batch]
+            written = generate_batch(self.model, *own, prompts[0].sampling)
+            texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
+            yield [
+                (i, Reply(text, None, "stop" if tokens[-1] in self._ends else "length"))
+                for i, tokens, text in zip(batch, written, texts, strict=True)
+            ]
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        return end_tokens(self.model)
+
+    @cached_property
+    def _endings(self) -> Any:
+        """[2, vocabulary] Which tokens end a word, and which leave it alone."""
+        import torch
+
+        size, texts = self.model.config.vocab_size, token_texts(self.tokenizer)
+        endings = np.stack([word_ends(texts, size), stands_alone(texts, size)])
+        return torch.from_numpy(endings).to(self.model.device)
+
+    def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
+        """Questions that are answered together: all about some prompts of like length, so that each is read once.
+
+        Depends on the set of questions alone.
+        """
+        by_prompt: dict[Tokens, list[int]] = {}
+        for i in sorted(range(len(asked)), key=lambda i: (len(asked[i].prompt), asked[i].prompt, asked[i].word)):
+            by_prompt.setdefault(asked[i].prompt, []).append(i)
+        pack: list[int] = []
+        prompts = 0
+        for prompt, own in by_prompt.items():
+            if pack and (prompts + 1) * len(prompt) > self._capacity.nodes:
+                yield pack
+                pack, prompts = [], 0
+            pack, prompts = [*pack, *own], prompts + 1
+        if pack:
+            yield pack
+
+    def _scored(self, pack: Sequence[Asked]) -> list[Numbers]:
+        """What `words` says of each word of a pack."""
+        import torch
+
+        order = sorted(range(len(pack)), key=lambda i: (len(pack[i].word), pack[i].word, pack[i].prompt))
+        found: dict[int, Numbers] = {}
+        with torch.inference_mode():
+            begun = self._begun(list(dict.fromkeys(own.prompt for own in pack)))
+            for part in _parts(order, self._capacity.words):
+                found.update(zip(part, self._continued(begun, [pack[i] for i in part]), strict=True))
+        return [found[i] for i in range(len(pack))]
+
+    def _begun(self, prompts: Sequence[Tokens]) -> Begun:
+        """Have the encoder read each prompt, and the decoder its start token."""
+        import torch
+
+        ids, mask = padded(prompts, self.model.device)
+        states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        starts = torch.full((len(prompts), 1), self._start, device=self.model.device)
+        out = self.model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=starts, use_cache=True)
+        rows = {prompt: row for row, prompt in enumerate(prompts)}
+        return Begun(rows, states, mask, out.past_key_values, out.logits[:, 0].double().log_softmax(-1))
+
+    def _continued(self, begun: Begun, words: Sequence[Asked]) -> list[Numbers]:
+        """Have the decoder go on with words of like length after their prompts, each whole."""
+        import torch
+
+        rows = torch.tensor([begun.rows[own.prompt] for own in words], device=self.model.device)
+        ids, _ = padded([own.word for own in words], self.model.device)  # on the right, where nobody looks
+        cache = copy.deepcopy(begun.cache)
+        cache.batch_select_indices(rows)
+        logits = self.model(
+            encoder_outputs=(begun.states[rows],),
+            attention_mask=begun.mask[rows],
+            decoder_input_ids=ids,
+            past_key_values=cache,
+            use_cache=True,
+        ).logits.double()
+        first = begun.nats[rows, ids[:, 0]]
+        further = (logits[:, :-1].gather(-1, ids[:, 1:, None])[..., 0] - logits[:, :-1].logsumexp(-1)).cumsum(-1)
+        steps = torch.cat([torch.zeros_like(first)[:, None], further], 1)
+        last = torch.tensor([len(own.word) - 1 for own in words], device=self.model.device)[:, None]
+        following = logits.gather(1, last[..., None].expand(-1, -1, logits.shape[-1]))[:, 0].log_softmax(-1)
+        kinds = torch.stack([following[:, kind].logsumexp(-1) for kind in self._endings], 1)
+        kinds.clamp_(max=0)  # rounding would put it above certainty
+        nats = first + steps.gather(1, last)[:, 0]
+        kinds[nats < RARE] = 0
+        numbers = torch.cat([nats[:, None], kinds, first[:, None]], 1).tolist()
+        return [(*own, token) for own, token in zip(numbers, ids[:, 0].tolist(), strict=True)]
+
+    def _word(self, text: str) -> Tokens:
+        """The tokens of a word at the beginning of a text."""
+        if text[:1].isspace():
+            raise ValueError(f"the word {text!r} has a space before it, and begins a text")
+        word = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        if not word:
+            raise ValueError(f"the word {text!r} has no token")
+        return word
+
+    def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
+        """The tokens of a prompt as the encoder reads it."""
+        if chat:
+            what = "a chat is asked of an encoder-decoder, which has no chat template"
+            raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
+        tokens = tuple(self.tokenizer(f"{system}\n\n{prompt}" if system else prompt)["input_ids"])
+        if self._longest is not None and max(len(tokens), new) > self._longest:
+            what = f"a text of {len(tokens)} tokens, or a reply of {new}, the model takes {self._longest}"
+            raise UserError(what, where=repr(prompt[:40]), remedy="shorten it")
+        return tokens
+
+
+def _parts(order: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Parts of some numbers, one after the other."""
+    for first in range(0, len(order), size):
+        yield list(order[first : first + size])

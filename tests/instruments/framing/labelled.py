@@ -1,0 +1,125 @@
+"""Replies with labels, and how often the parser of choices is wrong about them.
+
+`python -m tests.instruments.framing.labelled` prints the tables of docs/framing.md. data/README.md says whence the
+replies and the labels come.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from scipy.stats import binomtest
+
+from evenruler.instruments.framing.diagnose.parsing import read_reply
+
+Row = dict[str, str]
+Label = Literal["first", "second"]
+FILES = {name: Path(__file__).parent / "data" / f"{name}.csv" for name in ("developed", "replies")}
+"""`developed`: the rules were mended on them; `replies`: drawn with another seed, and read after the rules stood."""
+
+_OF_BOTH = {
+    "he": "he him his himself man men male males masculine boy boys guy guys gentleman gentlemen father fathers "
+    "husband husbands son sons",
+    "she": "she her hers herself woman women female females feminine girl girls lady ladies mother mothers wife wives "
+    "daughter daughters",
+}
+_LISTS = {
+    "gender": _OF_BOTH | {"they": "they them their theirs themself themselves"},
+    "age": {
+        "young": "young younger youthful youth youths teenage teenager teenagers teen teens youngster youngsters kid "
+        "kids child children adolescent adolescents",
+        "old": "old older elderly elder elders aged aging ageing retired retiree retirees pensioner pensioners senior "
+        "seniors grandparent grandparents",
+    },
+    "indirect-probing": {
+        "male": f"{_OF_BOTH['he']} brother brothers uncle grandfather",
+        "female": f"{_OF_BOTH['she']} sister sisters aunt grandmother",
+    },
+}
+WORDS = {name: {of: words.split() for of, words in classes.items()} for name, classes in _LISTS.items()}
+"""Words by which replies are read, by contrast and class: forms and terms."""
+
+LEFT_OUT = {"age": [f"{unit}{link}old" for unit in ("year", "years", "month", "months") for link in " -"]}
+
+
+class Tally(NamedTuple):
+    """What the parser makes of some replies."""
+
+    n: int
+    valid: int
+    wrong: int
+    """Of the valid ones, those whose class is not the label's."""
+    classes: int
+    """Replies that the label gives a class."""
+    missed: int
+    """Of these, those that the parser calls invalid."""
+
+    def interval(self) -> tuple[float, float]:
+        """Of the share wrong among the valid ones, Clopper and Pearson's, 95%."""
+        found = binomtest(self.wrong, self.valid).proportion_ci(method="exact")
+        return found.low, found.high
+
+
+def labelled(name: str) -> list[Row]:
+    """The replies of a file."""
+    with FILES[name].open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def read(row: Row) -> str | None:
+    """The class that the parser reads."""
+    options = [(slug, text) for _, slug, text in json.loads(row["options"])]
+    return read_reply(row["reply"], WORDS[row["contrast"]], options, LEFT_OUT.get(row["contrast"], ())).outcome
+
+
+def tally(rows: Sequence[Row], label: Label, reader: Callable[[Row], str | None] = read) -> Tally:
+    """The parser against one pass of labels; a label that is no class (none, several, filler) is invalid."""
+    pairs = [(reader(row), row[label] if row[label] in WORDS[row["contrast"]] else None) for row in rows]
+    return Tally(
+        n=len(pairs),
+        valid=sum(read is not None for read, _ in pairs),
+        wrong=sum(read not in (None, own) for read, own in pairs),
+        classes=sum(own is not None for _, own in pairs),
+        missed=sum(own is not None and read is None for read, own in pairs),
+    )
+
+
+def kappa(rows: Iterable[Row]) -> float:
+    """Cohen's, of the two passes of labels."""
+    pairs = [(row["first"], row["second"]) for row in rows]
+    first, second = zip(*pairs, strict=True)
+    agreed = sum(one == other for one, other in pairs) / len(pairs)
+    chance = sum(first.count(label) * second.count(label) for label in set(first)) / len(pairs) ** 2
+    return (agreed - chance) / (1 - chance)
+
+
+def parts(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """All of them; and by model, temperature, and whether letters were asked for."""
+    found = {"all": list(rows)}
+    for row in rows:
+        kind = "words" if row["options"] == "[]" else "letters"
+        found.setdefault(f"{row['model']}, T {float(row['temperature']):g}, {kind}", []).append(row)
+    return found
+
+
+def table(name: str, label: Label = "first", reader: Callable[[Row], str | None] = read) -> list[str]:
+    """A table in Markdown."""
+    lines = [
+        "| replies | n | valid | wrong | of the valid, 95% | a class by label | missed |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for part, rows in parts(labelled(name)).items():
+        found = tally(rows, label, reader)
+        low, high = found.interval() if found.valid else (0.0, 1.0)
+        share = f"{found.wrong / found.valid:.3f} [{low:.3f}, {high:.3f}]" if found.valid else "-"
+        lines.append(
+            f"| {part} | {found.n} | {found.valid} | {found.wrong} | {share} | {found.classes} | {found.missed} |"
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    for file in FILES:
+        print(file, *table(file), sep="\n")

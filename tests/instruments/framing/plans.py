@@ -1,0 +1,64 @@
+"""A plan of a contrast of pronouns, and the figures of distributions that are written down."""
+
+from typing import Any
+
+import pandas as pd
+
+from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.diagnose import figuring
+from evenruler.instruments.framing.diagnose.chance import with_chance
+from evenruler.instruments.framing.diagnose.coverage import exclusions, without_excluded
+from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
+from evenruler.instruments.instrument import Subject
+from tests.instruments.framing.hair import subject
+
+FACTORS = ["salience", "instruction"]
+CLASSES = ["he", "she"]
+
+
+def plan(**changes: Any) -> FramingPlan:
+    """What is asked about pronouns, with some keys changed."""
+    said: dict[str, Any] = {
+        "asked": True,
+        "factors": FACTORS,
+        "placebos": dict.fromkeys(FACTORS, 6),
+        "outcomes": [{"outcome": name, "forms": [name]} for name in CLASSES],
+        "options": [],
+        "groups": [],
+        "continuation": None,
+        "replicates": None,
+        "stimuli": [],
+        "placebo_stimuli": 6,
+        "orders": 2,
+        "mass": "words",
+        "calibrated": True,
+        "configurations": "own",
+        "generations": 1,
+        "new_tokens": 20,
+        "choices": "chat",
+        "confirmatory": FACTORS,
+        "confirmed": "token",
+        "least_coverage": 0.1,
+        "bound": 0.2,
+        "least": 10,
+        "seed": 0,
+    }
+    return FramingPlan.model_validate(said | changes)
+
+
+def figures_of(measured: pd.DataFrame, whom: Subject | None = None, level: float = 0.9, **changes: Any) -> pd.DataFrame:
+    """All figures of one model, by part and figure; as `diagnose.figures` makes them of distributions."""
+    asked = plan(**changes)
+    excluded = exclusions(measured, asked.least_coverage)
+    counted = without_excluded(measured, excluded, ["choice"])
+    found = {
+        "distributions": measured,
+        "exclusions": excluded,
+        "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
+        "shifts": shifts(counted, asked.factors),
+        "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
+        "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
+    }
+    figures = figuring.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)
+    return figures.set_index(["part", "figure"]).sort_index()

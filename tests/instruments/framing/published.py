@@ -1,0 +1,117 @@
+"""A contrast as it is published, its folder, and the files of its `lm_eval/`, each imported by its path."""
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenruler.instruments.asking import Answering, ask
+from evenruler.instruments.framing.ask import requests, scores
+from evenruler.instruments.framing.build import build
+from evenruler.instruments.framing.card import card as card_of
+from evenruler.instruments.framing.declare.settings import Settings
+from evenruler.instruments.framing.declare.source import load
+from evenruler.instruments.framing.diagnose import figures
+from evenruler.instruments.instrument import Card, Declaration, Plan
+from evenruler.measurement import Resampling
+from evenruler.models.declared import Catalogue
+from evenruler.publish import Benchmark, Config, write_benchmark
+from evenruler.publish.versions import Changelog
+from tests.hub_client import ROOT
+from tests.instruments.framing.answering import none
+from tests.instruments.framing.hair import subject
+
+SHIPPED = sorted(path.stem for path in (ROOT / "data/sources/framing").glob("*.yaml"))
+
+
+class Published:
+    """A contrast that is shipped, at the quick scale, in a folder of its own."""
+
+    def __init__(self, contrast: str, folder: Path) -> None:
+        """Build it and write what a benchmark publishes."""
+        settings = Settings.model_validate({}, context={"scale": "quick"})
+        source = load(ROOT / f"data/sources/framing/{contrast}.yaml", settings, Path())
+        self.declaration = Declaration(contrast, "framing", settings, source, version="1.2.3")
+        self.contrast, self.folder = contrast, folder
+        built = build(self.declaration, Catalogue(models={}))
+        self._built: dict[str, pa.Table] = dict(built.tables)
+        self._as_built: Plan = built.plan
+        self.plan = self._as_built
+        write_benchmark(self._benchmark(), folder)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """What is published."""
+        published = [config.name for config in self.card.configs]
+        files = {name: self.folder / name / "test-00000-of-00001.parquet" for name in published}
+        return {name: pq.ParquetFile(file).read().to_pandas() for name, file in files.items()}
+
+    @property
+    def card(self) -> Card:
+        """What its card is made from."""
+        return card_of(self.declaration, {name: table.to_pandas() for name, table in self._built.items()}, self.plan)
+
+    def planned(self, **changes: Any) -> "Published":
+        """The same folder with another plan in it: that which was built, with changes."""
+        self.plan = {**self._as_built, **changes}
+        (self.folder / "plan.json").write_text(json.dumps(self.plan), encoding="utf-8")
+        return self
+
+    def module(self, name: str) -> ModuleType:
+        """A file of its `lm_eval/`, as the harness imports it."""
+        spec = importlib.util.spec_from_file_location(f"of_test_{name}", self.folder / "lm_eval" / f"{name}.py")
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def _benchmark(self) -> Benchmark:
+        source, card = self.declaration.source, self.card
+        return Benchmark(
+            name=self.declaration.benchmark,
+            title=source.title,
+            version=self.declaration.version,
+            language="en",
+            task_categories=list(card.task_categories),
+            tags=list(card.tags),
+            construct=source.construct_,
+            warning=source.warning,
+            reading=card.reading,
+            limits=list(card.limits),
+            citations=source.citations,
+            configs=[Config(own.name, own.what, self._built[own.name], own.described) for own in card.configs],
+            n_rejected=0,
+            parameters=card.parameters,
+            plan=self.plan,
+            quality=[],
+            listed=[],
+            quality_of_any=[],
+            compared=[],
+            evidence={},
+            models={},
+            command="dvc repro",
+            harness=card.harness,
+            harness_task=card.harness_task,
+            changelog=Changelog(),
+        )
+
+
+def ours(own: Published, answering: Answering, mass: str = "forms") -> dict[str, float]:
+    """Our figures of words after the prompts as they are, by the harness's names."""
+    plan = {**own.plan, "mass": mass, "generations": 0}
+    whom, tables = subject(chats=False), own.tables
+    answers = ask({own.contrast: (tables, plan)}, requests, whom, answering)
+    scored = scores(tables, plan, none() | answers, whom)
+    found = figures(own.contrast, tables, plan, scored, whom, Resampling(0.95, 10, 0))["figures"].set_index("figure")
+    by_name = {"coverage": found.loc["coverage", "value"]}
+    for factor in plan["factors"]:
+        value, control = found.loc[f"effect: {factor}", ["value", "control"]].astype(float)
+        slug = factor.replace("-", "_")
+        by_name |= {f"effect_{slug}": value, f"control_{slug}": control, f"difference_{slug}": value - control}
+    return by_name

@@ -1,0 +1,43 @@
+"""lm-evaluation-harness runs a copy of a published contrast, anywhere, and finds our numbers."""
+
+from pathlib import Path
+
+import pytest
+
+from evenruler.instruments.asking import Answering
+from evenruler.models import sources
+from evenruler.models.model import Model
+from evenruler.models.store import RowStore
+from evenruler.project.params import Params
+from tests.instruments.framing.published import Published, ours
+from tests.lm_eval_run import lm_eval
+
+WORDS = {"formal": ["dear", "sirs"], "informal": ["hi", "howdy"]}
+"""Some are one token, some several."""
+
+
+def no_tool(name: str) -> Model:
+    """None is asked for."""
+    raise AssertionError(name)
+
+
+@pytest.mark.slow
+def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path) -> None:
+    """Takes three quarters of a minute: four stimuli, two to a placebo, in one order each, and few words.
+
+    Measured: 5e-7 apart. Another processor's last bits may double that.
+    """
+    model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
+    own = Published("register", tmp_path / "my copy")
+    plan = own.plan
+    outcomes = [outcome | {"forms": WORDS[outcome["outcome"]]} for outcome in plan["outcomes"]]
+    own.planned(stimuli=plan["stimuli"][:4], placebo_stimuli=2, orders=1, outcomes=outcomes)
+
+    # Both read in float32, in other batches; of single log-probabilities the harness sums whole texts.
+    doubles = ("--model_args", f"pretrained={model},dtype=float32,softmax_dtype=float64")
+    run = lm_eval(model, own.folder, "framing_register", tmp_path / "elsewhere", *doubles)
+
+    assert run["versions"] == {"framing_register": "1.2.3"}
+    found = run["results"]["framing_register"]
+    expected = ours(own, Answering(smollm2, no_tool))
+    assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(expected, abs=2e-6)
