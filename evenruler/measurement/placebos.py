@@ -28,7 +28,7 @@ class Difference:
     """One-sided: that a placebo in the place of the cue would give as much; NaN where there is no interval."""
 
 
-def beside_placebos(
+def cue_minus_placebos(
     differences: Sequence[Callable[[Units], float]], units: Sequence[Units], level: float = 0.95
 ) -> Difference:
     """Compare a cue with placebos, where both the wording and the units could have been others.

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.measurement.placebos import Difference, Units, beside_placebos
+from evenruler.measurement.placebos import Difference, Units, cue_minus_placebos
 
 Floats = NDArray[np.float64]
 
@@ -19,14 +19,14 @@ CUE, PLACEBOS = 10.0, [6.0, 7.0, 8.0, 9.0, 5.0]
 def constants(values: Sequence[float]) -> Difference:
     """Differences that hang on no unit."""
     functions = [lambda units, value=value: value for value in values]
-    return beside_placebos(functions, [np.arange(8)] * len(values))
+    return cue_minus_placebos(functions, [np.arange(8)] * len(values))
 
 
 def of_table(differences: Floats, level: float = 0.95) -> Difference:
     """Means of [units, placebos], of the units that are no nan."""
     columns = differences.T
     functions = [lambda units, column=column: float(column[units].mean()) for column in columns]
-    return beside_placebos(functions, [np.flatnonzero(~np.isnan(column)) for column in columns], level)
+    return cue_minus_placebos(functions, [np.flatnonzero(~np.isnan(column)) for column in columns], level)
 
 
 def test_one_case_against_controls_is_the_t_test_of_crawford_and_howell() -> None:
@@ -103,18 +103,18 @@ class TestWhereThereIsNoInterval:
         def undefined(units: Units) -> float:
             return 1.0 if len(units) == 8 else math.nan
 
-        found = beside_placebos([undefined] * 5, [np.arange(8)] * 5)
+        found = cue_minus_placebos([undefined] * 5, [np.arange(8)] * 5)
         assert found.value == 1.0
         assert np.isnan([found.low, found.high, found.p]).all()
 
     def test_refuses_none_and_those_without_units(self) -> None:
         none: list[Callable[[Units], float]] = []
         with pytest.raises(ValueError, match="expected placebos, each with units"):
-            beside_placebos(none, [])
+            cue_minus_placebos(none, [])
         with pytest.raises(ValueError, match="expected placebos, each with units"):
-            beside_placebos([lambda units: 1.0] * 2, [np.arange(3), np.array([], dtype=int)])
+            cue_minus_placebos([lambda units: 1.0] * 2, [np.arange(3), np.array([], dtype=int)])
         with pytest.raises(ValueError, match="level"):
-            beside_placebos([lambda units: 1.0] * 5, [np.arange(3)] * 5, level=1.0)
+            cue_minus_placebos([lambda units: 1.0] * 5, [np.arange(3)] * 5, level=1.0)
 
 
 class TestIncompleteDesigns:

@@ -22,7 +22,7 @@ from evenruler.instruments.probes.diagnose.figuring import RELIABILITY, alpha_at
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
 from evenruler.measurement.jackknife import PLAIN, jackknife
-from evenruler.measurement.placebos import beside_placebos
+from evenruler.measurement.placebos import cue_minus_placebos
 from evenruler.measurement.regrouping import beyond_regroupings, halves
 from evenruler.measurement.shifts import of_placebos
 
@@ -330,7 +330,7 @@ def of_cues() -> Iterator[Kind]:
         effects = draw(n, 1) * noise + draw(7) * wordings + draw(n, 7) * noise
         asked = [np.flatnonzero(np.arange(n) % every == k % every) for k in range(1, 7)]
         less = [lambda units, k=k: float((effects[units, 0] - effects[units, k]).mean()) for k in range(1, 7)]
-        difference = beside_placebos(less, asked)
+        difference = cue_minus_placebos(less, asked)
         return one(Interval(difference.value, difference.low, difference.high))
 
     for n, every in ((12, 3), (12, 1), (40, 1)):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evenruler.instruments.framing.diagnose.effects import beside
+from evenruler.instruments.framing.diagnose.effects import mean_difference
 from evenruler.instruments.framing.diagnose.sensitivity import MEASURED
 
 PIPELINE = Path("data/diagnosis/framing/tables")
@@ -39,9 +39,9 @@ def _of_factor(effects: pd.DataFrame) -> list[tuple[object, ...]]:
     for cue in placebos:
         table = effects[effects["placebo"] != 0].pivot(index="stimulus", columns=["placebo", "task"], values="apd")
         for name, own in [*((task, [task]) for task in tasks), ("all", tasks)]:
-            others = [table[other][own] for other in placebos if other != cue]
-            difference = beside(table[cue][own].dropna(how="all"), others, LEVEL)
-            rows.append((*key, name, cue, None if difference is None else difference.p))
+            beyond = [(table[cue][own] - table[other][own]).dropna(how="all") for other in placebos if other != cue]
+            known = [less for less in beyond if len(less)]
+            rows.append((*key, name, cue, mean_difference(known, LEVEL).p if known else None))
     return rows
 
 

@@ -9,7 +9,7 @@ from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.framing.diagnose import figuring
 from evenruler.instruments.framing.diagnose.chance import with_chance
 from evenruler.instruments.framing.diagnose.coverage import exclusions, without_excluded
-from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
+from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts
 from evenruler.instruments.instrument import Subject
 from tests.instruments.framing.hair import subject
 
@@ -56,6 +56,7 @@ def figures_of(measured: pd.DataFrame, whom: Subject | None = None, level: float
         "distributions": measured,
         "exclusions": excluded,
         "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
+        "pairs": apd_of_pairs(counted, asked.factors),
         "shifts": shifts(counted, asked.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),

@@ -284,6 +284,36 @@ class TestBesidePlacebos:
         assert (row["difference_low"], row["difference_high"]) == pytest.approx((0.15, 0.15))
         assert found.loc["effect: salience, say", "difference_low"] < 0.2
 
+    def test_a_placebo_is_compared_in_the_pairs_of_cells_that_it_has(self) -> None:
+        # The cue moves answers by .1 without the instruction and by .4 with it; every placebo by .1 and .4 too, but
+        # their cells with the instruction are excluded.
+        less, more = np.full(12, 0.1), np.full(12, 0.4)
+        alike = np.full((12, 6), 0.1)
+        cells = beside(less, alike) | beside(more, alike + 0.3, at="instruction")
+        measured = rows(cells, metric="choice").assign(n=10)
+        gone = measured["framing"].str.contains("~") & measured["framing"].str.contains("instruction")
+        whole, part = (
+            figures_of(one, "plain, choice", confirmed="choice").loc["effect: salience, say"]
+            for one in (measured, measured.assign(coverage=measured["coverage"].mask(gone, 0.2)))
+        )
+        for row in (whole, part):
+            assert (row["value"], row["control"]) == pytest.approx((0.25, 0.25))
+            assert (row["difference_low"], row["difference_high"]) == pytest.approx((0, 0), abs=1e-9)
+
+    def test_an_effect_over_tasks_is_of_those_that_have_placebos(self) -> None:
+        bare = beside(np.full(12, 0.4), np.empty((12, 0)), task="hear")
+        found = figures_of(
+            rows(beside(np.full(12, 0.3), ALIKE) | bare), factors=["salience"], confirmatory=["salience"]
+        )
+        row = found.loc["effect: salience"]
+        assert (row["value"], row["control"]) == (pytest.approx(0.3), pytest.approx(0.1))
+        assert row["reason"] == "over say alone: no placebos in hear"
+        assert row["verdict"] == str(Verdict.BEYOND)
+        assert found.loc["effect: salience, hear", "value"] == pytest.approx(0.4)
+        assert pd.isna(found.loc["effect: salience, hear", "control"])
+        # The mean over cues is of what is published of each.
+        assert found.loc["shift probability", "value"] == pytest.approx(0.3)
+
     def test_p_is_adjusted_over_the_effects_that_are_declared(self) -> None:
         cells = beside(np.full(12, 0.19), ALIKE) | beside(np.full(12, 0.17), ALIKE, task="hear")
         two = {"factors": ["salience"], "confirmatory": ["salience, say", "salience, hear"]}
@@ -350,6 +380,7 @@ class TestCoverageBelowTheFloor:
     def test_the_mean_of_a_factor_leaves_it_out(self) -> None:
         found = self.figures(("say", "bare")).loc["effect: salience"]
         assert (found["value"], found["control"]) == (pytest.approx(0.25), pytest.approx(0.1))
+        assert found["reason"] == "over hear alone: too little coverage in say"
         assert found["verdict"] == str(Verdict.BEYOND)
         assert self.figures().loc["effect: salience", "value"] == pytest.approx(0.275)
 

@@ -17,7 +17,7 @@ from evenruler.instruments.framing.diagnose.figuring import figures_of
 from evenruler.instruments.framing.diagnose.mass import METRIC as TOKEN
 from evenruler.instruments.framing.diagnose.mass import token_distributions
 from evenruler.instruments.framing.diagnose.replications import replications
-from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
+from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts
 from evenruler.instruments.framing.diagnose.unit_scores import units
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
@@ -74,6 +74,7 @@ def figures(
         "distributions": distributions,
         "exclusions": excluded,
         "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
+        "pairs": apd_of_pairs(counted, asked.factors),
         "shifts": shifts(_compared(distributions, excluded, asked), asked.factors),
         "continuations": _continued(read, asked),
         "replications": _replicated(counted, read, stimuli, asked, resampling.level),

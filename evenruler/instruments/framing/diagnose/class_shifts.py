@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.framing.diagnose.effects import UNIT, beside_control
+from evenruler.instruments.framing.diagnose.effects import UNIT, with_control
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.jackknife import PLAIN
-from evenruler.measurement.placebos import Units, beside_placebos
+from evenruler.measurement.placebos import Units, cue_minus_placebos
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def _figure(name: str, by_placebo: pd.DataFrame, level: float) -> Figure:
         if (known := np.flatnonzero(~np.isnan(values))).size:
             less.append(_mean_of(values))
             units.append(known)
-    return beside_control(found, beside_placebos(less, units, level)) if less else found
+    return with_control(found, cue_minus_placebos(less, units, level)) if less else found
 
 
 def _mean_of(values: Floats) -> Callable[[Units], float]:

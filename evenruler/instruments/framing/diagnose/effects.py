@@ -14,7 +14,7 @@ from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.jackknife import PLAIN
-from evenruler.measurement.placebos import Difference, Units, beside_placebos
+from evenruler.measurement.placebos import Difference, Units, cue_minus_placebos
 from evenruler.measurement.shifts import FEWEST_PLACEBOS
 from evenruler.measurement.verdicts import Fitness
 
@@ -32,6 +32,8 @@ class Effects:
 
     table: pd.DataFrame
     """APD by stimulus, columns factor, placebo, task."""
+    beyond: Mapping[tuple[str, int], pd.DataFrame]
+    """By `beyond_placebos`."""
     measured: pd.DataFrame
     """By `schemas.DISTRIBUTIONS`: everything, to say why there is none."""
     excluded: Mapping[tuple[str, str], float]
@@ -45,6 +47,7 @@ class Effects:
     def of(
         cls,
         effects: pd.DataFrame,
+        pairs: pd.DataFrame,
         measured: pd.DataFrame,
         exclusions: pd.DataFrame,
         asked: FramingPlan,
@@ -55,6 +58,7 @@ class Effects:
 
         Args:
             effects: By `schemas.EFFECTS`.
+            pairs: What they are means of, by `sensitivity.apd_of_pairs`.
             measured: By `schemas.DISTRIBUTIONS`.
             exclusions: By `schemas.EXCLUSIONS`.
             asked: What was asked.
@@ -64,7 +68,7 @@ class Effects:
         table = effects.pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
         out = exclusions[exclusions["excluded"].astype(bool)]
         covered = {(row["task"], row["framing"]): row["coverage"] for row in out.to_dict("records")}
-        return cls(table, measured, covered, asked, confirmed, level)
+        return cls(table, beyond_placebos(pairs), measured, covered, asked, confirmed, level)
 
     @property
     def tasks(self) -> list[str]:
@@ -74,7 +78,8 @@ class Effects:
     def figures(self) -> Iterator[tuple[Figure, Fitness]]:
         """Of every factor in every task and over its tasks, and the mean over factors.
 
-        A task is left out of the mean where a cell of it is below its coverage, if another is not.
+        A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
+        are left, where it has no placebos, if another has. So effect and control are of the same tasks.
         """
         means: list[tuple[str, list[str]]] = []
         lacking = None
@@ -82,9 +87,13 @@ class Effects:
             unfit = {task: self._why_unfit(factor, task) for task in self._known(factor)}
             for task in self.tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
-            counted = [task for task, why in unfit.items() if not why] or list(unfit)
+            covered = [task for task, why in unfit.items() if not why] or list(unfit)
+            counted = [task for task in covered if self._has_placebos(factor, task)] or covered
             why = next(iter(unfit.values()), None) if all(unfit.values()) else None
-            yield self._figure(factor, counted or self.tasks, factor, why)
+            figure, fitness = self._figure(factor, counted or self.tasks, factor, why)
+            if figure.value is not None:
+                figure = replace(figure, reason=_left_out(counted, covered, list(unfit)))
+            yield figure, fitness
             means.append((factor, counted))
             lacking = lacking or (None if counted else self._why_none(factor))
         yield self._shift_probability(means, lacking), Fitness()
@@ -98,12 +107,12 @@ class Effects:
             return Figure(bare.figure, None, 0, UNIT, reason=reason, bound=bare.bound), Fitness(unfit=unfit)
         cue = self.table[factor][0][known].dropna(how="all")
         found = jackknifed(bare.figure, _mean_of_means, cue.to_numpy(dtype=np.float64), PLAIN, self.level, UNIT)
-        placebos = self._placebos(factor, known)
-        difference = beside(cue, placebos, self.level)
-        fitness = Fitness(unfit=unfit, doubt=self._doubt(placebos))
-        if difference is None or found.value is None:
+        beyond = self._beyond(factor, known)
+        fitness = Fitness(unfit=unfit, doubt=self._doubt(len(beyond)))
+        if not beyond or found.value is None:
             return replace(found, bound=bare.bound), fitness
-        told = beside_control(found, difference)
+        difference = mean_difference(beyond, self.level)
+        told = with_control(found, difference)
         return replace(told, p=finite(difference.p), bound=bare.bound), fitness
 
     def _shift_probability(self, means: Sequence[tuple[str, list[str]]], lacking: str | None) -> Figure:
@@ -128,8 +137,17 @@ class Effects:
         columns = {(of, task) for of, placebo, task in self._columns if not placebo}
         return [task for task in self.tasks if (factor, task) in columns]
 
+    def _has_placebos(self, factor: str, task: str) -> bool:
+        """Whether any placebo can be compared with the cue of a factor in a task."""
+        return any(of == factor and task in table for (of, _), table in self.beyond.items())
+
+    def _beyond(self, factor: str, tasks: list[str]) -> list[pd.DataFrame]:
+        """By placebo, how far the cue goes beyond it, [stimuli, tasks]; none that lacks a task."""
+        own = [table for (of, _), table in sorted(self.beyond.items()) if of == factor]
+        return [table[tasks].dropna(how="all") for table in own if set(tasks) <= set(table)]
+
     def _placebos(self, factor: str, tasks: list[str]) -> list[pd.DataFrame]:
-        """By number, APD [stimuli, tasks]; none that lacks a task."""
+        """By placebo, APD [stimuli, tasks]; none that lacks a task."""
         numbers = sorted({placebo for of, placebo, _ in self._columns if of == factor and placebo})
         every = [self.table[factor][number].reindex(columns=tasks) for number in numbers]
         return [placebo for placebo in every if placebo.notna().any().all()]
@@ -145,10 +163,10 @@ class Effects:
         spread = 0.0 if values is None or values.count() < 2 else float(values.std(ddof=1))
         return max(self.asked.bound * spread, _SMALLEST)
 
-    def _doubt(self, placebos: Sequence[pd.DataFrame]) -> str | None:
-        if len(placebos) >= FEWEST_PLACEBOS:
+    def _doubt(self, placebos: int) -> str | None:
+        if placebos >= FEWEST_PLACEBOS:
             return None
-        return f"{len(placebos)} placebos stand beside the cue, of at least {FEWEST_PLACEBOS}"
+        return f"{placebos} placebos stand beside the cue, of at least {FEWEST_PLACEBOS}"
 
     def _too_few(self) -> str | None:
         """Why effects of choices say nothing."""
@@ -183,37 +201,70 @@ class Effects:
         return f"no two cells that differ in {factor} alone are left: excluded, or without valid answers"
 
 
-def beside(cue: pd.DataFrame, placebos: Sequence[pd.DataFrame], level: float) -> Difference | None:
-    """The cue's mean APD less those of its placebos, each on the stimuli that it was asked about.
+def beyond_placebos(pairs: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
+    """APD with the cue less that with a placebo in its place, of the same pairs of cells and the same stimuli.
 
     Args:
-        cue: [stimuli, tasks] APD.
-        placebos: The same of each placebo; a stimulus that it was not asked about is NaN or not there.
+        pairs: Of one model and part, by `sensitivity.apd_of_pairs`.
+
+    Returns:
+        By factor and number of the placebo: [stimuli, tasks], mean over the pairs that both have; nan where there is
+        none.
+    """
+    if not (pairs["placebo"] == 0).any():
+        return {}
+    found = {}
+    by_placebo = pairs.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="apd")
+    for factor, own in by_placebo.groupby(level="factor", sort=True):
+        for placebo in own.columns.drop(0):
+            less = (own[0] - own[placebo]).dropna()
+            if len(less):
+                found[str(factor), int(placebo)] = less.groupby(["stimulus", "task"]).mean().unstack("task")
+    return found
+
+
+def mean_difference(beyond: Sequence[pd.DataFrame], level: float) -> Difference:
+    """The mean over placebos of how far the cue goes beyond each, on the stimuli that this was asked about.
+
+    Args:
+        beyond: By placebo, at least one: [stimuli, tasks] APD with the cue less that with the placebo; nan where one of
+            them is not known.
         level: Of the interval.
 
     Returns:
-        The difference of the means over tasks of the means over stimuli; None without a placebo.
+        The mean over tasks of the means over stimuli, with its interval.
     """
-    own = [placebo.reindex(cue.index) for placebo in placebos]
-    asked = [(placebo, np.flatnonzero(placebo.notna().any(axis=1))) for placebo in own]
-    asked = [(placebo, units) for placebo, units in asked if len(units)]
-    if not asked:
-        return None
-    of_cue = cue.to_numpy(dtype=np.float64)
+    stimuli = pd.Index(sorted({stimulus for table in beyond for stimulus in table.index}))
+    units = [np.sort(stimuli.get_indexer(table.index)) for table in beyond]
 
-    def less(placebo: pd.DataFrame) -> Callable[[Units], float]:
-        values = placebo.to_numpy(dtype=np.float64)
-        return lambda units: _mean_of_means(of_cue[units]) - _mean_of_means(values[units])
+    def mean_of(table: pd.DataFrame) -> Callable[[Units], float]:
+        values = table.reindex(stimuli).to_numpy(dtype=np.float64)
+        return lambda chosen: _mean_of_means(values[chosen])
 
-    return beside_placebos([less(placebo) for placebo, _ in asked], [units for _, units in asked], level)
+    return cue_minus_placebos([mean_of(table) for table in beyond], units, level)
 
 
-def beside_control(figure: Figure, difference: Difference) -> Figure:
+def with_control(figure: Figure, difference: Difference) -> Figure:
     """A figure with what placebos give, and the interval of the difference to them."""
     if figure.value is None:
         return figure
     low, high = finite(difference.low), finite(difference.high)
     return replace(figure, control=figure.value - difference.value, difference_low=low, difference_high=high)
+
+
+def _left_out(counted: Sequence[str], covered: Sequence[str], known: Sequence[str]) -> str | None:
+    """Which tasks a mean is over, where it leaves some out, and why; None where it is over all.
+
+    Args:
+        counted: Those that it is over.
+        covered: Those that have enough coverage.
+        known: Those that have the cue.
+    """
+    low = [task for task in known if task not in covered]
+    bare = [task for task in covered if task not in counted]
+    why = [f"too little coverage in {', '.join(low)}"] if low else []
+    why += [f"no placebos in {', '.join(bare)}"] if bare else []
+    return f"over {', '.join(counted)} alone: {'; '.join(why)}" if why else None
 
 
 def _means(rows: Floats) -> Floats:

@@ -25,6 +25,9 @@ CONTINUATION = "continuation check"
 
 EXCLUDED = "excluded cells"
 
+TABLES = ("effects", "pairs", "shifts", "exclusions")
+"""What is of one configuration and metric."""
+
 
 def figures_of(
     name: str, found: dict[str, pd.DataFrame], asked: FramingPlan, subject: Subject, level: float
@@ -34,7 +37,7 @@ def figures_of(
     Args:
         name: Of the contrast.
         found: Tables by `diagnose.TABLES`: `distributions`, `effects`, `shifts`, `exclusions`, `continuations`,
-            `replications`.
+            `replications`; and `pairs`, by `sensitivity.apd_of_pairs`.
         asked: What was asked.
         subject: The model.
         level: Of intervals.
@@ -52,9 +55,9 @@ def figures_of(
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
-        own = {table: _of_part(found[table], configuration, metric) for table in ("effects", "shifts", "exclusions")}
+        own = {table: _of_part(found[table], configuration, metric) for table in TABLES}
         confirmed = metric == judged_by and configuration == _own_configuration(metric, subject)
-        effects = Effects.of(own["effects"], measured, own["exclusions"], asked, confirmed, level)
+        effects = Effects.of(own["effects"], own["pairs"], measured, own["exclusions"], asked, confirmed, level)
         rows += [(part, *figure) for figure in effects.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
         rows += [(part, figure, Fitness()) for figure in class_shifts.figures(own["shifts"], list(asked.forms), level)]

@@ -17,7 +17,7 @@ from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.source import Study
 from evenruler.measurement.figures import finite
 from evenruler.measurement.jackknife import jackknife
-from evenruler.measurement.placebos import beside_placebos
+from evenruler.measurement.placebos import cue_minus_placebos
 from evenruler.tables.schemas import BARE
 
 Floats = NDArray[np.float64]
@@ -257,7 +257,7 @@ def _row(measure: _Measure, placebos: Sequence[_Measure], level: float) -> Row:
         return lambda units: measure.change(units) - other.change(units)
 
     with np.errstate(all="ignore"):
-        difference = beside_placebos([less(other) for other, _ in both], [units for _, units in both], level)
+        difference = cue_minus_placebos([less(other) for other, _ in both], [units for _, units in both], level)
     row["control"] = finite(measure.change(measure.stimuli) - difference.value)
     if interval:
         row |= {"difference_low": finite(difference.low), "difference_high": finite(difference.high)}

@@ -66,11 +66,24 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
 
     Source: section 4.3, GenEffect and InstrEffect.
     """
-    found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
-    if not found:
+    found = apd_of_pairs(distributions, factors)
+    if found.empty:
         return pd.DataFrame(columns=schemas.EFFECTS.names)
-    by_stimulus = pd.concat(found).groupby(BY_STIMULUS, sort=True)["apd"]
-    return by_stimulus.agg(apd="mean", n="size").reset_index()
+    return found.groupby(BY_STIMULUS, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
+
+
+def apd_of_pairs(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """APD of every feasible pair of cells for every stimulus: what effects are means of.
+
+    Args:
+        distributions: As for `effects`.
+        factors: As for `effects`.
+
+    Returns:
+        What a pair is of (`at`: the framing without cue or placebo), and `apd`.
+    """
+    found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*_PAIR, "apd"])
 
 
 def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
