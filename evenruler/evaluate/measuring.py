@@ -248,14 +248,15 @@ def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
         for own in models.values():
             for column in headings:
                 value = own.get(column.figure, {}).get("value")
-                if value is not None and _is_beyond(value, column):
+                if value is not None and _is_beyond(value, column, part):
                     said = {"value": value, "size": abs(value), "more": "more" if value > 0 else "fewer"}
                     found.append(f"{part}: {column.warning.format(**said)}")
     return found
 
 
-def _is_beyond(value: float, column: Column) -> bool:
-    below = column.least is not None and value < column.least
+def _is_beyond(value: float, column: Column, part: str) -> bool:
+    least = next((own for end, own in column.least_of.items() if part.endswith(end)), column.least)
+    below = least is not None and value < least
     return below or (column.most is not None and abs(value) > column.most)
 
 

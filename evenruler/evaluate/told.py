@@ -66,7 +66,7 @@ def _explained(headings: Sequence[Heading], result: Result) -> Iterator[str]:
 
 
 def _control(record: Mapping[str, Any]) -> str:
-    return f", control {record['control']:.2f}" if "control" in record else ""
+    return f", control {record['control']:z.2f}" if "control" in record else ""
 
 
 def _fitness(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> str:
@@ -79,5 +79,5 @@ def _fitness(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
 
 
 def _short(record: Mapping[str, Any]) -> str:
-    interval = f" [{record['low']:.2f}, {record['high']:.2f}]" if "low" in record else ""
-    return f"{record['value']:.2f}{interval}" + (f" (control {record['control']:.2f})" if "control" in record else "")
+    interval = f" [{record['low']:z.2f}, {record['high']:z.2f}]" if "low" in record else ""
+    return f"{record['value']:z.2f}{interval}" + (f" (control {record['control']:z.2f})" if "control" in record else "")

@@ -316,6 +316,8 @@ class Column:
     """What the model does, or how well the instrument measures on it."""
     least: float | None = None
     """Below it, the instrument hardly fits the model."""
+    least_of: Mapping[str, float] = field(default_factory=dict)
+    """The same where parts differ in it, by how the names of these end."""
     most: float | None = None
     """The same above it, whatever the sign."""
     warning: str = ""

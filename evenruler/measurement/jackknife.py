@@ -36,10 +36,17 @@ BELOW_ONE = Scale(lambda x: -math.log1p(-x) if x < 1 else math.nan, lambda y: -m
 CORRELATION = Scale(lambda x: math.atanh(x) if abs(x) < 1 else math.nan, math.tanh)
 """Fisher's z."""
 
-SHARE = Scale(
-    lambda x: math.log(x / (1 - x)) if 0 < x < 1 else math.nan,
-    lambda y: 1 / (1 + math.exp(-y)),
-)
+
+def within(lowest: float, highest: float) -> Scale:
+    """The logit of where a value stands in a range, in which its interval stays."""
+    width = highest - lowest
+    return Scale(
+        lambda x: math.log((x - lowest) / (highest - x)) if lowest < x < highest else math.nan,
+        lambda y: lowest + width / (1 + math.exp(-y)),
+    )
+
+
+SHARE = within(0.0, 1.0)
 """What lies between 0 and 1."""
 
 

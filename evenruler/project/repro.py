@@ -329,8 +329,8 @@ def first_result(root: Path) -> str | None:
         return None
     name, part, model, figure, one = min(found, key=lambda each: (each[1] != VALIDATION, each[3] != "r"))
     return (
-        f"{name} ({part}), {model}: {figure} is {one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}], "
-        f"{one['n']} {one['unit']}; control {one['control']:.3f}: {one['verdict']}"
+        f"{name} ({part}), {model}: {figure} is {one['value']:z.3f} [{one['low']:z.3f}, {one['high']:z.3f}], "
+        f"{one['n']} {one['unit']}; control {one['control']:z.3f}: {one['verdict']}"
     )
 
 

@@ -100,7 +100,7 @@ def _difference(record: Mapping[str, Any] | None) -> str:
 def _beside(record: Mapping[str, Any] | None, decimals: int) -> str:
     """A figure, and its control where it has one."""
     told = figure_in_words(record, decimals)
-    return told if record is None or record.get("control") is None else f"{told}; control {record['control']:.2f}"
+    return told if record is None or record.get("control") is None else f"{told}; control {record['control']:z.2f}"
 
 
 def _heading(columns: Sequence[Quality], figure: str) -> str:
@@ -109,7 +109,7 @@ def _heading(columns: Sequence[Quality], figure: str) -> str:
 
 
 def _control(record: Mapping[str, Any]) -> str:
-    return f"{record['control']:.2f}" if "control" in record else "none"
+    return f"{record['control']:z.2f}" if "control" in record else "none"
 
 
 def _p(record: Mapping[str, Any]) -> str:

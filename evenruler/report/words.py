@@ -21,8 +21,8 @@ def figure(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 
 
 
 def number(value: float | None, decimals: int = 2) -> str:
-    """A number, or nothing where there is none."""
-    return "" if missing(value) else f"{value:.{decimals}f}"
+    """A number, or nothing where there is none; what rounds to 0 has no sign."""
+    return "" if missing(value) else f"{value:z.{decimals}f}"
 
 
 def mean_and_sd(mean: float | None, sd: float | None) -> str:

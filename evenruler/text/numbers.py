@@ -21,8 +21,8 @@ def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimal
     low, high = record.get("low"), record.get("high")
     if _null(record["value"]):
         return f"none ({record['reason']})"
-    interval = "" if _null(low) else f" [{low:.{decimals}f}, {high:.{decimals}f}]"
-    return f"{record['value']:.{decimals}f}{interval}, n = {record['n']}"
+    interval = "" if _null(low) else f" [{low:z.{decimals}f}, {high:z.{decimals}f}]"
+    return f"{record['value']:z.{decimals}f}{interval}, n = {record['n']}"
 
 
 def _null(value: float | None) -> bool:

@@ -229,6 +229,7 @@ REPLICATIONS = pa.schema(
         pa.field("low", pa.float64()),
         pa.field("high", pa.float64()),
         pa.field("control", pa.float64()),
+        pa.field("difference", pa.float64()),
         pa.field("difference_low", pa.float64()),
         pa.field("difference_high", pa.float64()),
         required("n", pa.int64()),
@@ -236,11 +237,15 @@ REPLICATIONS = pa.schema(
     ]
 )
 """One row per measure of a replicated study, before and after the intervention, with intervals over stimuli. `control`:
-the change that placebos bring in the place of the cue; the interval is of the difference to it. Measure
-`AS`: mean absolute change of the others, each scaled to 0..1; it has no before and after."""
+the change that placebos bring in the place of the cue; `difference`: how much more the cue brings on the same prompts,
+with its interval. Of what is no mean over stimuli (ADD, H, AS) `change` is of all stimuli, `control` of those that each
+placebo was asked about. `AS`: mean absolute change of the others, each scaled to 0..1; `AS of GLD and ADD`: of these
+two; they have no before and after."""
 
 FIGURES = figures_of("part")
 """One row a figure. `part`: configuration and metric. Figures: by factor `effect: FACTOR` (mean over tasks of the
 mean APD over stimuli), `effect: FACTOR, TASK`, `shift probability` (mean of the factors' effects), `coverage` (also
 `coverage: TASK, FRAMING`), `excluded cells`, `shift: CLASS`, `shift: CLASS - CLASS`, `continuation check`, and of a
-replicated study `MEASURE: before`, `: after`, `: change`. The control is what placebos give."""
+replicated study `MEASURE: before`, `: after`, `: change`, and of what is no mean over stimuli `: beyond placebos`, how
+much more the cue changes than placebos do on the same prompts. The control is what placebos give. `reason`: why there
+is no value, or no control; or, of an effect over some of its tasks, which these are."""

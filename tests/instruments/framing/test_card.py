@@ -1,5 +1,6 @@
 """What the card of a contrast says about framings."""
 
+from evenruler.evaluate.measuring import warnings
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.card import card as card_of
 from evenruler.instruments.framing.card import words as card
@@ -51,7 +52,7 @@ def test_a_score_is_read_with_its_direction_in_words() -> None:
 
 
 APD = "mean APD with and without the cue; control: with and without placebos in its place"
-OVER_TASKS = f"{APD}, mean over the tasks with enough coverage, or over all if none has"
+OVER_TASKS = f"{APD}, mean over the tasks with enough coverage and placebos, as far as there are such"
 
 
 def test_effects_that_get_a_verdict_go_first_and_every_factor_has_its_mean() -> None:
@@ -68,7 +69,10 @@ def test_effects_that_get_a_verdict_go_first_and_every_factor_has_its_mean() -> 
 def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
-    assert (coverage.role, coverage.least) == ("fitness", 0.25)
+    assert (coverage.role, coverage.least) == ("fitness", None)
+    shares = {"plain, token": 0.24, "chat, token": 0.26, "plain, choice": 0.39, "chat, choice": 0.41}
+    figures = {part: {"m": {"coverage": {"value": share}}} for part, share in shares.items()}
+    assert [line.partition(":")[0] for line in warnings(figures, headings(plan))] == ["plain, token", "plain, choice"]
     assert coverage.warning.format(value=0.034) == (
         "only 3.4% of what it would answer is of any class: the figures are of that part"
     )
@@ -84,11 +88,31 @@ STUDY = {
 
 def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
     groups = {name: {"text": name, "group": group} for name, group in (("a", "x"), ("b", "y"))}
-    for study, measures in (("p-at", ["S", "H"]), ("indirect-probing", ["GAS", "GLD", "ADD"])):
+    beyond = "beyond placebos"
+    of_study: dict[str, list[str]] = {
+        "p-at": ["S: before", "S: change", "H: before", "H: change", f"H: {beyond}", "AS: change", f"AS: {beyond}"],
+        "indirect-probing": [
+            *("GAS: before", "GAS: change", "GLD: before", "GLD: change"),
+            *("ADD: before", "ADD: change", f"ADD: {beyond}"),
+            *("AS: change", f"AS: {beyond}", "AS of GLD and ADD: change", f"AS of GLD and ADD: {beyond}"),
+        ],
+    }
+    for study, own in of_study.items():
         _, plan = built(declaration(hair(replicates=study, stimuli=groups, **STUDY)))
         names = [column.figure for column in headings(plan)]
-        own = [f"{measure}: {what}" for measure in measures for what in ("before", "change")] + ["AS: change"]
         assert names == ["effect: salience", "shift probability", *own, "coverage"]
+
+
+def test_where_words_and_replies_are_asked_for_in_two_ways_the_card_says_that_as_is_null() -> None:
+    def told(**changes: object) -> list[str]:
+        found = limits(hair(replicates="indirect-probing", **STUDY), settings(**changes))
+        return [text for text in found if text.startswith("AS of all three measures")]
+
+    (own,) = told()
+    assert "`configurations: every`" in own
+    assert "`AS of GLD and ADD`" in own
+    assert told(scale="paper") == []
+    assert len(told(scale="paper", generations=0)) == 1
 
 
 def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.instruments.framing.diagnose.parsing import RULES, read_reply
+from evenruler.instruments.framing.diagnose.parsing import RULES, Reading, read_reply
 from tests.instruments.framing.labelled import LEFT_OUT, kappa, labelled, tally
 from tests.instruments.framing.labelled import WORDS as TERMS
 
@@ -53,6 +53,9 @@ WITHOUT_OPTIONS = [
     ("Unfortunately, I cannot tell him from her.", None, "refusal"),
     ("Based on the description, it is impossible to tell if he", None, "refusal"),
     ("\n\nWithout more context, I'm not able to say he.", None, "refusal"),
+    # Classes that are denied; `TestDenied` has more.
+    ("It isn't she.", None, "denied"),
+    ("Neither he nor she.", None, "denied"),
     # No refusals, though they begin alike.
     ("I can't help but notice that she has style.", "she", "word"),
     ("I do not know him.", "he", "word"),
@@ -456,3 +459,61 @@ def test_a_tally_tells_wrong_from_missed() -> None:
     assert tally(rows, "second") == (4, 2, 1, 1, 0)
     # Three of four agree; by chance, (he 1 1 + none 1 2 + several 1 1) / 16 would.
     assert kappa(rows) == pytest.approx((3 / 4 - 4 / 16) / (1 - 4 / 16))
+
+
+BOTH = {"he": ["he", "him", "his", "man", "men", "male"], "she": ["she", "her", "hers", "woman", "women", "female"]}
+
+
+class TestDenied:
+    """A class that is denied is not chosen."""
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "The person is not a woman.",
+            "It isn't she.",
+            "It isn\u2019t a man.",
+            "Neither he nor she.",
+            "Neither the man nor the woman walks.",
+            "This is not a man or a woman.",
+            "Not he, nor she.",
+            "It can't be a woman.",
+            "There is no woman here.",
+            "The person was never female.",
+            "It does not look like a man.",
+            "It is not necessarily a man.",
+        ],
+    )
+    def test_of_these_none_is_left(self, reply: str) -> None:
+        assert read_reply(reply, BOTH) == Reading(None, "denied")
+
+    @pytest.mark.parametrize(
+        ("reply", "outcome"),
+        [
+            ("Not a woman but a man.", "he"),
+            ("It is not a woman, but a man.", "he"),
+            ("It is a man, not a woman.", "he"),
+            ("She is not a man.", "she"),
+            ("He isn't she.", "he"),
+            # What is denied is no class.
+            ("I do not know him.", "he"),
+            ("She is not only a woman of taste.", "she"),
+            ("It is not only a woman's work.", "she"),
+            ("It was not her fault.", "she"),
+            ("Whether or not she sings, it rains.", "she"),
+            ("No, she sings.", "she"),
+            ("She does not sing.", "she"),
+        ],
+    )
+    def test_of_these_the_other_one_is(self, reply: str, outcome: str) -> None:
+        assert read_reply(reply, BOTH) == Reading(outcome, "word")
+
+    def test_another_class_further_on_is_one_still(self) -> None:
+        assert read_reply("It is not a woman. He sings.", BOTH) == Reading(None, "denied")
+        assert read_reply("He sings. She is not a woman.", BOTH) == Reading(None, "several")
+        assert read_reply("He sings. The person is not a woman.", BOTH) == Reading("he", "word")
+
+    def test_a_short_reply_to_a_list_is_read_alike(self) -> None:
+        options = [("he", "He"), ("rabbit", "Rabbit"), ("she", "She")]
+        assert read_reply("Not she", BOTH, options) == Reading(None, "denied")
+        assert read_reply("B: Rabbit, not he", BOTH, options) == Reading(None, "filler")

@@ -128,16 +128,42 @@ class TestIndirectProbing:
 
     def test_a_model_that_was_not_sampled_has_no_gas_and_no_as(self) -> None:
         found = probed(asked(PROBED), NOTHING_SAID)
-        assert found["n"].to_dict() == {"GAS": 0, "GLD": 2, "ADD": 2, "AS": 2}
-        assert found.loc["GAS", "reason"] == "no replies were asked for in this way"
-        assert found.loc["AS", "reason"] == "GAS is null: no replies were asked for in this way"
+        assert found["n"].to_dict() == {"GAS": 0, "GLD": 2, "ADD": 2, "AS": 2, "AS of GLD and ADD": 2}
+        why = "no replies were asked for in this way; `generations` above 0 and `choices: every` ask for them"
+        assert found.loc["GAS", "reason"] == why
+        assert found.loc["AS", "reason"] == f"GAS is null: {why}"
         assert found.loc[["GAS", "AS"], ["before", "after", "change", "low", "high"]].isna().all(axis=None)
         assert found.loc[["GLD", "ADD"], "change"].notna().all()
 
     def test_a_way_of_asking_without_words_has_no_gld_and_no_add(self) -> None:
         found = probed(asked(PROBED).iloc[:0], replies(SAID))
         assert found.loc["GAS", "change"] == 0.5
-        assert found.loc[["GLD", "ADD"], "reason"].tolist() == ["no words were asked for in this way"] * 2
+        why = "no words were asked for in this way; `configurations: every` asks both in both ways"
+        assert found.loc[["GLD", "ADD"], "reason"].tolist() == [why] * 2
+        assert found.loc["AS of GLD and ADD", "reason"] == f"GLD is null: {why}"
+
+    def test_asked_for_words_in_one_way_and_for_replies_in_the_other_it_has_the_as_of_words(self) -> None:
+        # As chat models are at the quick scale.
+        found = replications(
+            asked(PROBED), replies(SAID, configuration="chat"), CLASSES, {}, "indirect-probing", LEVEL
+        ).set_index(["configuration", "measure"])
+        row, add = found.loc[("plain", "AS of GLD and ADD")], found.loc[("plain", "ADD")]
+        assert row["change"] == pytest.approx((0.35 + abs(add["change"])) / 2, abs=1e-12)
+        assert (row["metric"], row["n"]) == ("token", 2)
+        assert row[["before", "after", "low", "high"]].isna().all()
+        remedy = "`configurations: every` asks both in both ways"
+        whole = found.xs("AS", level="measure")
+        assert whole["change"].isna().all()
+        assert whole["reason"].to_dict() == {
+            "plain": f"GAS is null: no replies were asked for in this way; {remedy}",
+            "chat": f"GLD is null: no words were asked for in this way; {remedy}",
+        }
+
+    def test_replies_are_of_the_same_prompts_on_both_sides(self) -> None:
+        other = replies({"bare": {"bald": ["He.", "She."]}}).assign(task="complete")
+        rows = asked(PROBED)
+        both = pd.concat([replies(SAID), other])
+        assert probed(rows, both).loc["GAS", "before"] == probed(rows, replies(SAID)).loc["GAS", "before"] == 0.25
 
     def test_a_prompt_with_a_value_on_one_side_is_left_out_on_both(self) -> None:
         rows = asked(PROBED)
@@ -218,6 +244,19 @@ class TestAssociation:
 FIVE = [f"s{i}" for i in range(5)]
 
 
+def in_logits(values: list[float], lowest: float) -> tuple[float, float]:
+    """The jackknife's interval of a mean on the logit of where it stands between `lowest` and 1."""
+    n, width = len(values), 1 - lowest
+
+    def there(x: float) -> float:
+        return math.log((x - lowest) / (1 - x))
+
+    left_out = [there((sum(values) - value) / (n - 1)) for value in values]
+    half = stats.t.ppf((1 + LEVEL) / 2, n - 1) * np.std(left_out) * math.sqrt(n - 1)
+    middle = there(sum(values) / n)
+    return tuple(lowest + width / (1 + math.exp(-end)) for end in (middle - half, middle + half))
+
+
 class TestIntervals:
     """The jackknife's over stimuli, from five of them on, of means alone."""
 
@@ -229,10 +268,35 @@ class TestIntervals:
         }
         row = probed(asked(cells), NOTHING_SAID).loc["GLD"]
         change = [y - x for x, y in zip(before, after, strict=True)]
-        for name, prefix, values in (("before", "before_", before), ("after", "after_", after), ("change", "", change)):
-            half = stats.t.ppf(0.95, 4) * np.std(values, ddof=1) / math.sqrt(5)
-            mean = np.mean(values)
-            assert (row[name], *ends(row, prefix)) == pytest.approx((mean, mean - half, mean + half))
+        for name, prefix, values, lowest in (
+            ("before", "before_", before, 0),
+            ("after", "after_", after, 0),
+            ("change", "", change, -1),
+        ):
+            assert (row[name], *ends(row, prefix)) == pytest.approx((np.mean(values), *in_logits(values, lowest)))
+
+    def test_no_end_is_out_of_the_range(self) -> None:
+        # A plain jackknife of these would reach below 0 and above 1.
+        said = {
+            "bare": {name: ["He.", "It.", "It."] if i < 2 else ["It."] * 3 for i, name in enumerate(FIVE)},
+            "salience": {name: ["She."] * 3 if i < 3 else ["She.", "She.", "It."] for i, name in enumerate(FIVE)},
+        }
+        row = probed(self.even(), replies(said)).loc["GAS"]
+        assert (row["before"], row["after"]) == (2 / 15, 13 / 15)
+        assert 0 < row["before_low"] < row["before"] < row["before_high"] < 1
+        assert 0 < row["after_low"] < row["after"] < row["after_high"] < 1
+        assert -1 < row["low"] < row["change"] < row["high"] < 1
+        assert ends(row, "before_") == pytest.approx(in_logits([1 / 3, 1 / 3, 0, 0, 0], 0))
+
+    def test_at_the_end_of_the_range_there_is_none(self) -> None:
+        said = {"bare": {name: ["It."] for name in FIVE}, "salience": {name: ["She."] for name in FIVE}}
+        row = probed(self.even(), replies(said)).loc["GAS"]
+        assert (row["before"], row["after"], row["change"]) == (0, 1, 1)
+        assert row[["before_low", "before_high", "after_low", "after_high", "low", "high"]].isna().all()
+        assert pd.isna(row["reason"])
+
+    def even(self) -> pd.DataFrame:
+        return asked({("describe", framing): {name: [0.5, 0.5] for name in FIVE} for framing in ("bare", "salience")})
 
     def test_gas_is_a_share_of_replies(self) -> None:
         said = {
@@ -241,9 +305,8 @@ class TestIntervals:
         }
         cells: Cells = {("describe", framing): {name: [0.5, 0.5] for name in FIVE} for framing in ("bare", "salience")}
         row = probed(asked(cells), replies(said)).loc["GAS"]
-        half = stats.t.ppf(0.95, 4) * np.std([0.5, 1, 0.5, 1, 0.5], ddof=1) / math.sqrt(5)
         assert ends(row, "before_") == (0.5, 0.5)
-        assert (row["after"], *ends(row, "after_")) == pytest.approx((0.7, 0.7 - half, 0.7 + half))
+        assert (row["after"], *ends(row, "after_")) == pytest.approx((0.7, *in_logits([0.5, 1, 0.5, 1, 0.5], 0)))
 
     def test_of_fewer_stimuli_there_is_none(self) -> None:
         found = probed(asked(PROBED), replies(SAID))
@@ -295,6 +358,43 @@ class TestPlacebos:
         assert row[["change", "control"]].notna().all()
         assert row[["difference_low", "difference_high"]].isna().all()
 
+    def test_what_bends_is_compared_on_the_stimuli_of_each_placebo(self) -> None:
+        """H of all stimuli is another than H of few: the control is a mean of what placebos do on theirs."""
+        firm, even = [0.95, 0.05], [0.5, 0.5]
+        bare = {"algebra": firm, "number": firm, "poem": firm[::-1], "dance": firm[::-1]}
+        cells: dict = {("choose", "bare"): bare, ("choose", "salience"): dict.fromkeys(bare, even)}
+        # The first two placebos are asked about one group each, and make its answers even.
+        for number, names in ((1, ("algebra", "number")), (2, ("poem", "dance"))):
+            cells["choose", f"salience~{number}"] = dict.fromkeys(names, even)
+        rows = asked(cells)
+        found = associated(rows)
+        h, s, sensitivity = (found.loc[("token", name)] for name in ("H", "S", "AS"))
+        own = 1 - entropy(0.05)
+        # All stimuli are even in the mean before, those of a placebo are not.
+        assert h["change"] == pytest.approx(0, abs=1e-12)
+        assert (h["control"], h["difference"]) == pytest.approx((own, 0), abs=1e-12)
+        assert sensitivity["change"] == pytest.approx((0.9 / 2 + 0) / 2)
+        assert pd.isna(s["control"])  # of one group there is no S
+        assert pd.isna(sensitivity["control"])
+
+    def test_the_control_of_as_is_what_placebos_give(self) -> None:
+        rows = asked(self.cells(0.1))
+        stimuli = {number: set(FIVE[number - 1 :] + FIVE[: max(0, number - 3)]) for number in range(1, 6)}
+        number = rows["framing"].str.partition("~")[2].replace("", "0").astype(int)
+        kept = [not k or name in stimuli[k] for k, name in zip(number, rows["stimulus"], strict=True)]
+        row = probed(rows[np.array(kept)], NOTHING_SAID).loc["AS of GLD and ADD"]
+        changes = [(0.6 - d) / 2 for d in self.DISTANCES]  # ADD is 0 where all stimuli are alike
+        assert row["control"] == pytest.approx(np.mean(changes), abs=1e-9)
+        assert row["difference"] == pytest.approx(0.25 - np.mean(changes), abs=1e-9)
+        assert min(changes) <= row["control"] <= max(changes)
+
+    def test_prompts_of_a_task_that_a_placebo_lacks_are_left_out_of_its_comparison(self) -> None:
+        # In a second task cue and placebos do nothing, and no placebo was asked about it.
+        other: Cells = {("complete", framing): {name: [0.8, 0.2] for name in FIVE} for framing in ("bare", "salience")}
+        row = probed(asked({**self.cells(0.4), **other}), NOTHING_SAID).loc["GLD"]
+        # The cue changes GLD by .4 - .6 in the first task, 0 in the second; placebos on the mean by .4 - .6 too.
+        assert (row["change"], row["difference"]) == pytest.approx((-0.1, 0.0))
+
     def test_each_placebo_is_compared_on_the_stimuli_that_it_was_asked_about(self) -> None:
         rows = asked(self.cells(0.1))
         by = rows["stimulus"].map({name: i / 10 for i, name in enumerate(FIVE)})
@@ -308,7 +408,7 @@ class TestPlacebos:
 
     def test_the_study_is_still_of_one_cue(self) -> None:
         found = probed(asked(self.cells(0.1)), NOTHING_SAID)
-        assert found.index.tolist() == ["GAS", "GLD", "ADD", "AS"]
+        assert found.index.tolist() == ["GAS", "GLD", "ADD", "AS", "AS of GLD and ADD"]
         assert found.loc["GAS", ["control", "difference_low"]].isna().all()
 
     def test_s_is_beside_placebos_too(self) -> None:

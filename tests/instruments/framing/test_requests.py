@@ -1,10 +1,19 @@
 """What a model is asked at a decision point."""
 
 import pandas as pd
+import pytest
 
-from evenruler.instruments.framing.ask.asked import asked_forms, asked_replies, letter_forms, surface_forms
-from evenruler.instruments.framing.build.composing import compose
-from tests.instruments.framing.hair import hair, settings
+from evenruler.instruments.framing.ask.asked import (
+    asked_forms,
+    asked_prompts,
+    asked_replies,
+    letter_forms,
+    surface_forms,
+)
+from evenruler.instruments.framing.build.composing import balanced_orders, compose
+from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare.tasks import orders_of
+from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
 
 OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}
 
@@ -19,6 +28,21 @@ def test_forms_come_with_and_without_space_and_capital() -> None:
 
 def test_after_a_letter_no_form_goes_without_its_space() -> None:
     assert surface_forms(["he", "NASA"], "when I hear a beard is", chat=False) == [" he", " He", " NASA"]
+
+
+def test_a_rejected_order_changes_none_of_the_others_that_are_asked() -> None:
+    tables, plan = built(declaration(with_placebos(), orders=2))
+    asked = FramingPlan.read(plan)
+    whole = asked_prompts(tables["prompts"], asked)
+    lettered = tables["prompts"].query("task == 'choice' and framing == 'instruction'")
+    (gone, *_) = lettered.loc[~lettered["id"].isin(whole["id"]), "id"]
+    kept = asked_prompts(tables["prompts"].query(f"id != '{gone}'"), asked)
+    assert kept["id"].tolist() == whole["id"].tolist()
+
+
+@pytest.mark.parametrize("options", range(11))
+def test_orders_are_counted_as_they_are_made(options: int) -> None:
+    assert orders_of(options) == len(balanced_orders([f"option-{i}" for i in range(options)], 0))
 
 
 def test_in_a_chat_the_answer_begins_a_turn_whatever_the_prompt_ends_with() -> None:

@@ -2,10 +2,11 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from evenruler.instruments.framing.declare import load
 from evenruler.instruments.framing.declare.source import ContrastSource
-from tests.instruments.framing.hair import settings
+from tests.instruments.framing.hair import settings, with_placebos
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/framing").glob("*.yaml"))}
@@ -580,6 +581,42 @@ def written(source: ContrastSource, task: str, cell: str, variant: str) -> str:
 @pytest.fixture(scope="module")
 def gender() -> ContrastSource:
     return load_source(SHIPPED["gender"])
+
+
+class TestPlacebosThatAreNone:
+    """An error names the file, and the placebo by task, factor and number."""
+
+    DAY = "- while imagining the described person's day"
+
+    @pytest.mark.parametrize(
+        ("text", "word", "outcome"),
+        [
+            ("while imagining a woman's day", "woman", "female"),
+            ("while imagining THE GENTLEMEN", "GENTLEMEN", "male"),
+        ],
+    )
+    def test_a_word_of_a_class(self, text, word, outcome, file_with, error_of) -> None:
+        path = file_with("words.yaml", SHIPPED["indirect-probing"].read_text(), (self.DAY, f"- {text}"))
+        found = error_of(load_source, path)
+        assert "\n" not in found
+        assert "words.yaml" in found
+        told = f"task friend, placebo 1 of gender-salience ({text!r}): {word!r} is a word of the class {outcome}"
+        assert told in found
+
+    def test_the_cue_itself(self, file_with, error_of) -> None:
+        cue = "- while inferring the described person's gender"
+        found = error_of(load_source, file_with("cue.yaml", SHIPPED["indirect-probing"].read_text(), (self.DAY, cue)))
+        assert "task friend, placebo 1 of gender-salience" in found
+        assert "its prompts are those of the cell 'gender-salience'" in found
+
+    def test_another_placebo_after_composing(self) -> None:
+        completion = with_placebos().tasks["completion"].model_dump(exclude_unset=True)
+        again = completion | {"cells": {cell: f"So: {text}" for cell, text in completion["cells"].items()}}
+        told = (
+            r"task again, placebo 1 of salience .*: its prompts are those of placebo 1 of salience in task completion"
+        )
+        with pytest.raises(ValidationError, match=told):
+            with_placebos(tasks={"completion": completion, "again": again})
 
 
 class TestShipped:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.framing.declare.framings import placebo_of, real_framing
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.declare.tasks import LETTERS, option_text
+from evenruler.instruments.framing.declare.tasks import LETTERS, option_text, orders_of
 from evenruler.tables.ids import content_sha256
 
 PLAIN, CHAT = "plain", "chat"
@@ -34,7 +34,7 @@ def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     step = -(-len(asked.stimuli) // asked.placebo_stimuli)
     by_placebo = sorted(range(len(asked.stimuli)), key=lambda i: (i % step, i))
     rank = place.map({i: rank for rank, i in enumerate(by_placebo)})
-    turns = known.groupby(["task", "stimulus", "framing"])["turn"].transform("size")
+    turns = known["order"].map(lambda order: orders_of(len(order)))  # also those whose prompts were rejected
     in_orders = (known["turn"] - asked.orders * rank) % turns < asked.orders
     placebo = known["framing"].map(placebo_of)
     in_placebos = (placebo == 0) | (place % step == placebo % step)

@@ -62,7 +62,12 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         found.append("A form counts by its first token alone, so words that only begin like it count too.")
     if not settings.asked:
         return [*found, "The pipeline asks no model at this scale; whoever measures with it does."]
-    found += [*_asked(source, settings), *_letters(source, settings, n_orders), *_replies(settings)]
+    found += [
+        *_asked(source, settings),
+        *_of_study(source, settings),
+        *_letters(source, settings, n_orders),
+        *_replies(settings),
+    ]
     told = "the probability of words" if settings.confirmed == "token" else "sampled replies"
     found.append(f"Verdicts are of {told} (`{settings.confirmed}`), each model in the way of asking that is its own.")
     return found
@@ -79,6 +84,16 @@ def _asked(source: ContrastSource, settings: Settings) -> Iterator[str]:
         yield f"No placebo stands beside {' and '.join(without)}, so that there is no control, and nothing can be told."
     if settings.placebo_stimuli < asked and len(without) < len(source.factors):
         yield f"Each placebo is asked about {settings.placebo_stimuli} of these {asked} at most, the next about others."
+
+
+def _of_study(source: ContrastSource, settings: Settings) -> Iterator[str]:
+    """Which measure of a replicated study is not to be had in this way of asking."""
+    if source.replicates == "indirect-probing" and (settings.configurations == "own" or not settings.generations):
+        yield (
+            "AS of all three measures takes words and replies in one way of asking (`configurations: every`, "
+            "`generations` above 0). Where a model is asked for words as the prompt is and for replies in its chat "
+            "template it is null, and `AS of GLD and ADD` tells of the probability of words alone."
+        )
 
 
 def _has_placebos(source: ContrastSource, factor: str, variant: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare.settings import LEAST_OF_CHOICES
 from evenruler.instruments.instrument import Column, Plan
 
 EFFECT = "effect: "
@@ -13,7 +14,8 @@ MEASURES = {
         "GAS": "share of replies that name either class",
         "GLD": "distance of the masses of the two classes, 0 even",
         "ADD": "Jensen-Shannon distance of what the classes go with, 0 the same",
-        "AS": "mean absolute change of the other measures, each scaled to 0 to 1",
+        "AS": "mean absolute change of the three, each scaled to 0 to 1",
+        "AS of GLD and ADD": "mean absolute change of these two, each scaled to 0 to 1",
     },
     "p-at": {
         "S": "half the difference of two groups' mean preference, -1 to 1",
@@ -22,6 +24,9 @@ MEASURES = {
     },
 }
 """Of replicated studies, in words."""
+
+BENDING = {"ADD", "H", "AS", "AS of GLD and ADD"}
+"""Those that are no mean over stimuli, so that of few stimuli they are others than of many."""
 
 
 def headings(plan: Plan) -> list[Column]:
@@ -32,7 +37,7 @@ def headings(plan: Plan) -> list[Column]:
     """
     asked = FramingPlan.read(plan)
     told = "mean APD with and without the cue; control: with and without placebos in its place"
-    over_tasks = f"{told}, mean over the tasks with enough coverage, or over all if none has"
+    over_tasks = f"{told}, mean over the tasks with enough coverage and placebos, as far as there are such"
     effects = [
         Column(EFFECT + name, EFFECT + name, over_tasks if name in asked.factors else told)
         for name in asked.confirmatory
@@ -50,7 +55,7 @@ def headings(plan: Plan) -> list[Column]:
             "coverage",
             "share of the answers that is of any class, mean over cells",
             "fitness",
-            least=asked.least_coverage,
+            least_of={"token": asked.least_coverage, "choice": LEAST_OF_CHOICES},
             warning="only {value:.1%} of what it would answer is of any class: the figures are of that part",
         ),
     ]
@@ -59,9 +64,12 @@ def headings(plan: Plan) -> list[Column]:
 def _of_study(asked: FramingPlan) -> Iterator[Column]:
     """Before and after of a replicated study."""
     for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
-        if measure != "AS":
+        if not measure.startswith("AS"):
             yield Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")
         yield Column(f"{measure}: change", f"{measure} change", f"{meaning}: what the cue changes")
+        if measure in BENDING:
+            more = f"{meaning}: how much more the cue changes than placebos on the same stimuli"
+            yield Column(f"{measure}: beyond placebos", f"{measure} beyond placebos", more)
 
 
 def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:

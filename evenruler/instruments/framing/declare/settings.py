@@ -22,6 +22,9 @@ that. `every`: both in both."""
 Metric = Literal["token", "choice"]
 """Probability of words at the decision point, or shares of sampled replies."""
 
+LEAST_OF_CHOICES = 0.4
+"""The share of valid replies below which a cell is left out: the paper leaves out over 60% invalid."""
+
 
 class Settings(BaseSettings):
     """How one contrast of framings is built and asked."""

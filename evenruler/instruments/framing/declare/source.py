@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
+from evenruler.instruments.framing.declare.placebos import faults_of_placebos
 from evenruler.instruments.framing.declare.settings import Settings
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults
 from evenruler.instruments.instrument import Source
@@ -108,6 +109,9 @@ class ContrastSource(Source):
         for name, task in self.tasks.items():
             for fault in faults(name, task, list(self.factors), list(self.outcomes), self.variants):
                 raise ValueError(fault)
+        words = {outcome: [*own.forms, *own.terms] for outcome, own in self.outcomes.items()}
+        for fault in faults_of_placebos(self.tasks, words, self.variants):
+            raise ValueError(fault)
         for factor in self.factors:
             self._check_factor(factor)
         for entry in self.confirmatory:

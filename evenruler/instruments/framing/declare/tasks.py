@@ -124,6 +124,11 @@ class TaskEntry(Strict):
         return options.get(variant, {}) if self._options_by_variant else options
 
 
+def orders_of(options: int) -> int:
+    """How many orders balance so many options (`balanced_orders`), whether or not their prompts were kept."""
+    return 1 if options < 2 else options if options % 2 == 0 else 2 * options
+
+
 def option_text(option: str, stimulus: str) -> str:
     """An option with its stimulus in it."""
     return fill(option, {STIMULUS: stimulus}, "literal")

@@ -5,11 +5,9 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
+from evenruler.instruments.framing.declare.settings import LEAST_OF_CHOICES
 from evenruler.instruments.framing.diagnose import choices
 from evenruler.instruments.framing.schemas import EXCLUSIONS
-
-LEAST_OF_CHOICES = 0.4
-"""The share of valid replies below which a cell is left out: the paper leaves out over 60% invalid."""
 
 CELL = [*choices.CELL, "metric"]
 """What coverage is of."""

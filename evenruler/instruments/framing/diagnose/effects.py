@@ -216,7 +216,7 @@ def beyond_placebos(pairs: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
     found = {}
     by_placebo = pairs.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="apd")
     for factor, own in by_placebo.groupby(level="factor", sort=True):
-        for placebo in own.columns.drop(0):
+        for placebo in own.columns[own.columns != 0]:
             less = (own[0] - own[placebo]).dropna()
             if len(less):
                 found[str(factor), int(placebo)] = less.groupby(["stimulus", "task"]).mean().unstack("task")

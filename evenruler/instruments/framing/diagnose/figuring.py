@@ -1,7 +1,8 @@
 """All figures of one model on one contrast, with verdicts where they are confirmatory."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
 
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
@@ -12,6 +13,7 @@ from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.framing.diagnose import choices, class_shifts, mass
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects
+from evenruler.instruments.framing.diagnose.studies import AS, MEANS
 from evenruler.instruments.instrument import Subject
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import jackknifed
@@ -20,6 +22,14 @@ from evenruler.measurement.jackknife import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import Fitness, judge
 
 COVERAGE = "coverage"
+
+SAME = 1e-9
+"""How far two figures may be apart that are one."""
+
+OF_FEWER = (
+    "no control: placebos were asked about fewer stimuli, of which {measure} is another; `{measure}: beyond placebos` "
+    "compares cue and placebos on theirs"
+)
 
 CONTINUATION = "continuation check"
 
@@ -113,22 +123,22 @@ def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     for row in replications.astype(object).where(replications.notna(), None).to_dict("records"):
         metric = row["metric"] if row["metric"] in (mass.METRIC, choices.METRIC) else mass.METRIC
         part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]
-        if row["measure"] != "AS":
+        if not str(row["measure"]).startswith(AS):
             for side in ("before", "after"):
                 ends = (row[f"{side}_low"], row[f"{side}_high"])
                 yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, *ends, reason=reason)
-        yield (
-            part,
-            Figure(
-                f"{row['measure']}: change",
-                row["change"],
-                n,
-                UNIT,
-                row["low"],
-                row["high"],
-                reason=reason,
-                control=row["control"],
-                difference_low=row["difference_low"],
-                difference_high=row["difference_high"],
-            ),
-        )
+        change = Figure(f"{row['measure']}: change", row["change"], n, UNIT, row["low"], row["high"], reason=reason)
+        yield part, _with_placebos(change, row)
+        if row["measure"] not in MEANS:
+            why = reason or (None if row["difference"] is not None else "no placebo was asked about in this way")
+            yield part, Figure(f"{row['measure']}: beyond placebos", row["difference"], n, UNIT, reason=why)
+
+
+def _with_placebos(change: Figure, row: Mapping[Any, Any]) -> Figure:
+    """A change with its control, unless that is of other stimuli, of which the measure would not be the same."""
+    if change.value is None or row["control"] is None:
+        return change
+    if abs(change.value - row["control"] - row["difference"]) > SAME:
+        return replace(change, reason=OF_FEWER.format(measure=row["measure"]))
+    ends = {"difference_low": row["difference_low"], "difference_high": row["difference_high"]}
+    return replace(change, control=row["control"], **ends)

@@ -20,7 +20,9 @@ RULES: Mapping[str, str] = {
     "in quotes",
     "word": "the first word of a class in the first sentence; where options were listed, in a reply of at most five "
     "words. Not those of possessed kin (his wife), nor `they` of people, nor those in a phrase that the contrast "
-    "leaves out (two years old)",
+    "leaves out (two years old), nor what is denied",
+    "denied": "the first sentence has words of classes, and denies them all (not a woman, isn't she, neither he nor "
+    "she); invalid",
     "filler": "the letter or the text of an option that stands for no class; invalid",
     "several": "two letters, words of two classes in the first sentence, a list whose lines differ in class, or "
     "another class further on where a sentence begins with it or says it outright (she was a man); invalid",

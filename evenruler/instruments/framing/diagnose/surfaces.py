@@ -48,6 +48,10 @@ class Surfaces:
         """All of them in a text."""
         return [said for found in self._anywhere.finditer(text) if (said := self._mention(text, found))]
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where each of them begins and ends, alternatives on their own."""
+        return [found.span() for found in self._anywhere.finditer(text)]
+
     def at(self, text: str, begin: int) -> Mention | None:
         """That which comes next in a text, punctuation aside."""
         return self._mention(text, self._next.match(text, begin))

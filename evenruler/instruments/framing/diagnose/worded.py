@@ -21,9 +21,10 @@ _MANY = re.compile(r"\b(?:people|persons|some|others|those|all|many|everyone)\b"
 """Whom a plural after it stands for: many, not the one who is described."""
 
 _ANOTHER = re.compile(
-    r"\b(?:(?:another|other)|(?:and|but|while|when|where|because) an?)\s+(?:\w+\s+)?\Z", re.IGNORECASE
+    r"\b(?:(?:another|other)|(?:and|(?<!_ )(?<!_, )but|while|when|where|because) an?)\s+(?:\w+\s+)?\Z", re.IGNORECASE
 )
-"""What brings in somebody else, right before the word: "and a lady"."""
+"""What brings in somebody else, right before the word: "and a lady"; but not after what is denied or left out (`_`),
+as "not a man but a lady"."""
 
 _OUTRIGHT = re.compile(
     r"(?<!\bthere )(?:\b(?:am|is|are|was|were|be)|(?<=\w)'(?:m|s|re)) (?:\w+ly |also )?(?:for )?(?:an? |the )?"
@@ -36,6 +37,18 @@ _FOR = re.compile(r"\bfor (?:an? |the )?(?=\w)", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?:\A|[.!?\n])[\s\"']*(?:an? |the )?(?=\w)", re.IGNORECASE)
 """Where a sentence or a line begins, maybe with an article."""
 
+_DENYING = re.compile(
+    r"(?:(?<!\bor )\bnot|\w+n't|\bnever|\bneither|\bnor|\bno)\s+"
+    r"(?:(?!only|simply|merely|solely)(?:\w+ly|quite|even|at all)\s+)?"
+    r"(?:(?:be|been|being|look like|seem like|sound like|seem to be|appear to be|identify as)\s+)?(?:an? |the )?\Z",
+    re.IGNORECASE,
+)
+"""What denies the class that comes right after it: "not a woman", "isn't she", "neither he"."""
+_OR_ANOTHER = re.compile(r"[\s,]*(?:/|\b(?:or|nor)\b)\s*(?:an? |the )?", re.IGNORECASE)
+"""Between what is denied and what is denied with it: "not a man or a woman"."""
+_WHOSE = re.compile(r"(?:his|her|their)\s+(?!(?:but|or|nor|and)\b)\w", re.IGNORECASE)
+"""A possessive: "not her fault" denies the fault, not her."""
+
 _LINE = re.compile(r"^[^\w\n]*(?:[-\u2022]|\d+[.)]|(?P<letter>[A-Ja-j])[.)])[ \t]+(?P<text>.+)$", re.MULTILINE)
 """A line of a list."""
 
@@ -45,15 +58,30 @@ _NOBODY = "_"
 
 def word(text: str, asked: Asked) -> Reading | None:
     """The class of the first word in the first sentence that counts."""
-    text = asked.left_out.without(_OF_KIN.sub(_NOBODY, _written_out(text)), _NOBODY)
+    whole = asked.left_out.without(_OF_KIN.sub(_NOBODY, _written_out(text)), _NOBODY)
+    text = _without_denied(whole, asked)
     if _differ_by_line(text, asked):
         return Reading(None, "several")
     sentence = first_sentence(text)
     said = asked.words.first(sentence)
+    if said is None and asked.words.first(first_sentence(whole)) is not None:
+        return Reading(None, "denied")
     if said is None or _is_somebody_else(sentence, said):
         return None
     slugs = {*said.slugs, *said_outright(text, asked), *_others(text, sentence, asked)}
     return Reading(said.slugs[0], "word") if len(slugs) == 1 else Reading(None, "several")
+
+
+def _without_denied(text: str, asked: Asked) -> str:
+    """A text without the classes that it denies."""
+    kept, end, denied = [], 0, False
+    for begin, after in asked.words.places(text):
+        between = text[end:begin]
+        with_it = denied and _OR_ANOTHER.fullmatch(between) is not None
+        denied = with_it or (_DENYING.search(between) is not None and not _WHOSE.match(text, begin))
+        kept += [between, _NOBODY if denied else text[begin:after]]
+        end = after
+    return "".join([*kept, text[end:]])
 
 
 def _others(text: str, sentence: str, asked: Asked) -> set[str]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.framing.declare.headings import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.framing.report import charts
+from evenruler.instruments.framing.report import apd_charts, change_charts
 from evenruler.instruments.framing.report import tables as told
 from evenruler.instruments.framing.report.lead import lead
 from evenruler.instruments.framing.report.tables import SENSITIVITY, SHIFT
@@ -51,8 +51,8 @@ def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
         sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
     effects = here["effects"][here["effects"]["placebo"] == 0]
     parts: Parts = [
-        *told.beside_placebos(source, here["figures"], here["effects"]),
-        *_beside_placebos(source, here["effects"], here["figures"]),
+        *told.effects_with_controls(source, here["figures"], here["effects"]),
+        *_cues_among_placebos(source, here["effects"], here["figures"]),
         *_sensitivity(source, effects, here["figures"]),
         *told.whole(here["figures"]),
         *_shifts(source, here["shifts"], here["figures"]),
@@ -117,7 +117,7 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
     return table.assign(**ordered).sort_values(list(by)).astype(dict.fromkeys(here, str))
 
 
-def _beside_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 2 task by task, with placebos, of token probability."""
     if (effects := effects[effects["metric"] == "token"]).empty:
         return []
@@ -131,7 +131,11 @@ def _beside_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.
         "Cues among their placebos do what any words would do. A placebo may be of fewer stimuli (hover); of a cue no "
         "mean is drawn below five."
     )
-    return [Picture("Cues and placebos", caption, charts.beside_placebos(_declared(effects, source, "factor"), means))]
+    return [
+        Picture(
+            "Cues and placebos", caption, apd_charts.cues_among_placebos(_declared(effects, source, "factor"), means)
+        )
+    ]
 
 
 def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
@@ -143,7 +147,7 @@ def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.Data
         "How far the cues move what a model finds likely to come next, mean over cues and tasks; other words in "
         f"their place would move it, too. A dot is a stimulus. {SEEN}"
     )
-    return [Picture("Probability of a shift", caption, charts.shift_probability(_declared(effects, source), own))]
+    return [Picture("Probability of a shift", caption, apd_charts.shift_probability(_declared(effects, source), own))]
 
 
 def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
@@ -160,7 +164,7 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
         "and stimuli, of token probability; lines are 95% intervals, over stimuli; a stroke is the same of placebos in "
         "the place of the cues. Below five stimuli each is a dot."
     )
-    return [Picture("Which classes shift", caption, charts.shifts(_declared(shifts, source, "outcome"), means))]
+    return [Picture("Which classes shift", caption, change_charts.shifts(_declared(shifts, source, "outcome"), means))]
 
 
 def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
@@ -183,7 +187,7 @@ def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFram
         "stroke says how large it would be if the same replies were dealt to the two prompts anew. A dot is a stimulus "
         f"of one model. {SEEN}"
     )
-    return [Picture("Metric by metric", caption, charts.metrics(_declared(both, source, "task")))]
+    return [Picture("Metric by metric", caption, apd_charts.metrics(_declared(both, source, "task")))]
 
 
 def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
@@ -199,5 +203,5 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
             "stroke is where placebos in the place of the cue bring it. Lines are 95% intervals over stimuli."
         )
         labels = measured["measure"] + ", " + measured["metric"].map(METRICS)
-        parts.append(Picture("Before and after", caption, charts.replications(measured.assign(measure=labels))))
+        parts.append(Picture("Before and after", caption, change_charts.replications(measured.assign(measure=labels))))
     return parts

@@ -30,7 +30,7 @@ Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 """By metric, model and figure."""
 
 
-def beside_placebos(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
+def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
     """Every effect of a cue beside what placebos in its place do, with the verdict where it has one.
 
     Args:

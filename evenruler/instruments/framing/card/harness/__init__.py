@@ -2,11 +2,10 @@
 
 from importlib import resources
 
-import jinja2
-
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.instrument import Plan
+from evenruler.instruments.lm_eval import one_line, task_template
 
 
 def task_name(contrast: str) -> str:
@@ -24,22 +23,16 @@ def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: st
         version: Of the benchmark.
     """
     here = resources.files(__name__)
-    template = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
-    ).from_string((here / "task.yaml.j2").read_text(encoding="utf-8"))
+    template = task_template(here)
     asked = FramingPlan.read(plan)
     task = template.render(
         task=task_name(contrast),
-        title=_one_line(source.title),
+        title=one_line(source.title),
         factors=[
-            {"slug": factor.replace("-", "_"), "told": _one_line(told), "placebos": asked.placebos[factor]}
+            {"slug": factor.replace("-", "_"), "told": one_line(told), "placebos": asked.placebos[factor]}
             for factor, told in source.factors.items()
         ],
         version=version,
     )
     modules = {name: (here / name).read_text(encoding="utf-8") for name in ("apd.py", "rows.py")}
     return {f"{task_name(contrast)}.yaml": task, **modules}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from importlib import resources
 
-import jinja2
-
+from evenruler.instruments.lm_eval import one_line, task_template
 from evenruler.instruments.probes.declare import ProbeSource
 
 
@@ -25,9 +24,7 @@ def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, floa
         version: Of the benchmark.
     """
     here = resources.files(__name__)
-    template = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
-    ).from_string((here / "task.yaml.j2").read_text(encoding="utf-8"))
+    template = task_template(here)
     files = {"group_difference.py": (here / "group_difference.py").read_text(encoding="utf-8")}
     rows = (here / "rows.py").read_text(encoding="utf-8")
     for set_name in source.sets:
@@ -35,12 +32,12 @@ def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, floa
         rows += f'\n\ndef {function}(rows: Any) -> Any:\n    return _of_set("{set_name}", rows)\n'
         files[f"{task_name(domain, set_name)}.yaml"] = template.render(
             task=task_name(domain, set_name),
-            title=_one_line(source.title),
+            title=one_line(source.title),
             set=set_name,
             rows=function,
             version=version,
-            direction=_one_line(source.direction),
-            criterion=_one_line(source.criterion.label) if source.criterion and criterion else None,
+            direction=one_line(source.direction),
+            criterion=one_line(source.criterion.label) if source.criterion and criterion else None,
         )
     files["rows.py"] = rows
     tasks = "".join(f"  - {task_name(domain, set_name)}\n" for set_name in source.sets)
@@ -48,7 +45,3 @@ def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, floa
     if criterion:
         files["criterion.json"] = json.dumps(dict(criterion), indent=2, sort_keys=True) + "\n"
     return files
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

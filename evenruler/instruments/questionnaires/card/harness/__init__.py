@@ -3,8 +3,7 @@
 import json
 from importlib import resources
 
-import jinja2
-
+from evenruler.instruments.lm_eval import one_line, task_template
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.text.verbaliser import CONTENT_FREE, INSTRUCTION, OPTIONS
 
@@ -34,9 +33,7 @@ def harness_files(
         three_way: Whether neutral counts.
     """
     here = resources.files(__name__)
-    template = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
-    ).from_string((here / "task.yaml.j2").read_text(encoding="utf-8"))
+    template = task_template(here)
     subscales = sorted({item.subscale for item in source.items.values() if item.subscale})
     settings = {
         "content_free": CONTENT_FREE,
@@ -50,8 +47,8 @@ def harness_files(
     }
     task = template.render(
         task=task_name(questionnaire),
-        title=_one_line(source.title),
-        direction=_one_line(source.direction),
+        title=one_line(source.title),
+        direction=one_line(source.direction),
         version=version,
         prompt=INSTRUCTION.format(premise="{{premise}}", hypothesis="{{hypothesis}}"),
         options=OPTIONS,
@@ -62,7 +59,3 @@ def harness_files(
         "scale_score.py": (here / "scale_score.py").read_text(encoding="utf-8"),
         "settings.json": json.dumps(settings, indent=2, sort_keys=True) + "\n",
     }
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

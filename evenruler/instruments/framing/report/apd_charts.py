@@ -1,7 +1,4 @@
-"""Altair charts of the framing family: figures 1 to 5 of the paper.
-
-Names stand as they are to be read, in the order of their rows.
-"""
+"""Altair charts of how far cues move answers: figures 1, 2 and 4 of the paper."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,23 +6,26 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.measurement.jackknife import FEWEST_UNITS, jackknife
+from evenruler.instruments.framing.report.drawing import (
+    DIGITS,
+    FEWEST_DRAWN,
+    LABELS,
+    WIDE,
+    in_order,
+    intervals,
+    of_mean,
+    rows,
+)
+from evenruler.measurement.jackknife import jackknife
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.style import INK, ONE_HUE, QUIET, SEQUENTIAL
 
-DIGITS = 4
-"""Decimals that a page keeps; values that agree in them are one value."""
-FEWEST_DRAWN = FEWEST_UNITS
-"""Stimuli below which no density and no mean is drawn, which nobody saw; only the dots."""
 GOLDEN = 0.618034
 """Its multiples, less their whole part, spread evenly over 0 to 1, however many they are."""
 SPREAD = 0.9
 """Height of the band of dots; a violin is 2 high."""
-WIDE, NARROW = 640, 300
-LABELS = 230
-"""Pixels that a name of a model may take."""
+NARROW = 300
 APD_TITLE = "APD: 0, the same shares of classes; 1, none in common"
-MOMENTS: Final = ["before", "after"]
 LEVEL = 0.95
 PALE_HUE = SEQUENTIAL[-1]
 SURE, CUE = f"cue, {Verdict.BEYOND}", "cue"
@@ -46,7 +46,7 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetCh
     return _violins(dots, means, row="model", width=WIDE)
 
 
-def beside_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
+def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
     """What each cue does in each task beside placebos in its place (framing, figure 2, by task and with controls).
 
     Args:
@@ -55,14 +55,14 @@ def beside_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChar
             One that too few stimuli have is drawn stimulus by stimulus. Of placebos each is a dot, however few.
     """
     data = _cues_and_placebos(effects, means).round(DIGITS)
-    models = _in_order(effects["model"])
+    models = in_order(effects["model"])
     kinds = [kind for kind in DOTS if kind in set(data["kind"])]
     hues = [DOTS[kind][0] for kind in kinds]
     data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
     lane = alt.Y("model:N", sort=models, title=None).axis(labelLimit=LABELS)
     x = _apd("APD", "value")
     rule = (
-        _intervals().mark_rule(color=INK, strokeWidth=1.5, clip=True).encode(y=lane, x=_apd("APD", "low"), x2="high:Q")
+        intervals().mark_rule(color=INK, strokeWidth=1.5, clip=True).encode(y=lane, x=_apd("APD", "low"), x2="high:Q")
     )
     dots = (
         alt.Chart()
@@ -84,7 +84,7 @@ def beside_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChar
         .properties(width=_shared(effects["task"], 720), height=26 * len(models))
         .facet(
             data=data,
-            row=_rows(effects["factor"]),
+            row=rows(effects["factor"]),
             column=_columns(effects["task"], _shared(effects["task"], 720)),
             spacing={"row": 10, "column": 22},
         )
@@ -109,7 +109,7 @@ def _cues_and_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> pd.DataFra
     ]
     found = pd.concat([part for part in parts if len(part)], ignore_index=True)
     # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
-    names = [_in_order(effects[name]) for name in ("factor", "task")]
+    names = [in_order(effects[name]) for name in ("factor", "task")]
     every = pd.MultiIndex.from_product(names, names=["factor", "task"]).to_frame(index=False)
     empty = every.merge(found[["factor", "task"]].drop_duplicates(), how="left", indicator=True)
     empty = empty.loc[empty["_merge"] == "left_only", ["factor", "task"]].assign(model=found["model"].iloc[0])
@@ -163,7 +163,7 @@ def _violins(
     layers = alt.layer(_shape(panel, title), _dots(dots, title), *_mean(title), _chance(title))
     chart: alt.FacetChart = layers.properties(width=width, height=height).facet(
         data=_with_means(dots, means, panel),
-        row=_rows(dots[row]),
+        row=rows(dots[row]),
         column=_columns(dots[column], width) if column else alt.Undefined,
         spacing={"row": 6, "column": 22},
     )
@@ -183,19 +183,9 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
 
 
-def _in_order(names: "pd.Series[Any]") -> list[str]:
-    return [str(name) for name in names.unique()]
-
-
-def _rows(names: "pd.Series[Any]") -> alt.Row:
-    """A panel a name, each below the other, the name on its left."""
-    header = alt.Header(labelAngle=0, labelAlign="left", labelLimit=LABELS, labelFontSize=12)
-    return alt.Row(f"{names.name}:N", sort=_in_order(names), title=None, header=header)
-
-
 def _columns(names: "pd.Series[Any]", width: float) -> alt.Column:
     header = alt.Header(labelFontWeight="bold", labelLimit=width)
-    return alt.Column(f"{names.name}:N", sort=_in_order(names), title=None, header=header)
+    return alt.Column(f"{names.name}:N", sort=in_order(names), title=None, header=header)
 
 
 def _apd(title: str, field: str = "apd") -> alt.X:
@@ -239,15 +229,13 @@ def _dots(dots: pd.DataFrame, title: str) -> alt.Chart:
 def _mean(title: str) -> tuple[alt.Chart, alt.Chart]:
     middle = alt.YDatum(0, scale=alt.Scale(domain=[-1.1, 1.1], nice=False), axis=None)
     rule = (
-        _intervals()
-        .mark_rule(color=INK, strokeWidth=2.5, clip=True)
-        .encode(x=_apd(title, "low"), x2="high:Q", y=middle)
+        intervals().mark_rule(color=INK, strokeWidth=2.5, clip=True).encode(x=_apd(title, "low"), x2="high:Q", y=middle)
     )
     point = (
         alt.Chart()
         .transform_filter("isValid(datum.value)")
         .mark_point(shape="diamond", filled=True, color=INK, stroke="white", strokeWidth=1, size=75, opacity=1)
-        .encode(x=_apd(title, "value"), y=middle, tooltip=_of_mean())
+        .encode(x=_apd(title, "value"), y=middle, tooltip=of_mean())
     )
     return rule, point
 
@@ -265,127 +253,3 @@ def _chance(title: str) -> alt.Chart:
         )
     )
     return chart
-
-
-def _intervals() -> alt.Chart:
-    """Rows that have an interval: one value has none."""
-    chart: alt.Chart = alt.Chart().transform_filter("isValid(datum.low)")
-    return chart
-
-
-def _of_mean() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip(f"{field}:Q", title=title, format=".3f")
-        for field, title in (("value", "mean"), ("low", "interval from"), ("high", "to"))
-    ]
-
-
-def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """How much more or less of every class there is with the cues, a panel a model (framing, figure 3).
-
-    Args:
-        shifts: By `evenruler.instruments.framing.schemas.SHIFTS`, of cues; drawn where there are too few stimuli.
-        means: By `model` and `outcome` the mean with its interval, and that of placebos: `value`, `low`, `high`,
-            `control`.
-    """
-    data = _bars_and_dots(shifts, means).round(DIGITS)
-    outcomes = _in_order(shifts["outcome"])
-    title = "mean shift: below 0, less with the cue; above 0, more"
-    classes = alt.Y("outcome:N", sort=outcomes, title=None)
-    x = alt.X("value:Q", title=title).axis(tickCount=5, titleLimit=WIDE)
-    named = [alt.Tooltip("model:N"), alt.Tooltip("outcome:N", title="class")]
-    bars = (
-        alt.Chart()
-        .transform_filter("!isValid(datum.stimulus)")
-        .mark_bar(color=ONE_HUE, opacity=0.75, height={"band": 0.7})
-        .encode(y=classes, x=x, tooltip=[*named, *_of_mean()])
-    )
-    single = alt.Chart().transform_filter("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
-    single = single.encode(y=classes, x=x, tooltip=[*named, "stimulus:N", alt.Tooltip("value:Q", title="shift")])
-    interval = _intervals().mark_rule(color=INK, strokeWidth=1.8)
-    interval = interval.encode(y=classes, x=alt.X("low:Q", title=title), x2="high:Q")
-    control = alt.Chart().transform_filter("isValid(datum.control)").mark_tick(color=INK, thickness=2, size=20)
-    control = control.encode(
-        y=classes,
-        x=alt.X("control:Q", title=title),
-        tooltip=[*named, alt.Tooltip("control:Q", title="with placebos", format=".3f")],
-    )
-    zero = alt.Chart().mark_rule(color=INK).encode(x=alt.XDatum(0))
-    chart: alt.FacetChart = (
-        alt.layer(bars, single, interval, control, zero)
-        .properties(width=WIDE - 70, height=22 * len(outcomes))
-        .facet(row=_rows(shifts["model"]), data=data, spacing={"row": 10})
-    )
-    return chart
-
-
-def _bars_and_dots(shifts: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus."""
-    bar = ["model", "outcome"]
-    by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
-    enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_DRAWN
-    bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
-    parts = [part for part in (bars, by_stimulus[~enough]) if len(part)]
-    columns = [*bar, "stimulus", "value", "low", "high", "control"]
-    return pd.concat(parts, ignore_index=True).reindex(columns=columns)
-
-
-def replications(replications: pd.DataFrame) -> alt.FacetChart:
-    """Every measure of a study before and after the intervention, a panel a model (framing, figure 5).
-
-    Args:
-        replications: By `evenruler.instruments.framing.schemas.REPLICATIONS`, rows with `before` and `after`.
-    """
-    data = _moments(replications)
-    measures = _in_order(data["measure"])
-    title = "value of the measure"
-    base = alt.Chart().encode(
-        y=alt.Y("measure:N", sort=measures, title=None).axis(labelLimit=LABELS),
-        yOffset=alt.YOffset("moment:N", sort=MOMENTS),
-        color=alt.Color(
-            "moment:N",
-            sort=MOMENTS,
-            scale=alt.Scale(domain=MOMENTS, range=[QUIET, ONE_HUE]),
-            legend=alt.Legend(title=None, orient="top", symbolType="circle", symbolSize=90),
-        ),
-    )
-    path = base.mark_line(strokeWidth=1.2).encode(
-        x=alt.X("value:Q", title=title), detail="measure:N", order="step:Q", color=alt.value(QUIET)
-    )
-    intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5, opacity=0.55)
-    intervals = intervals.encode(x=alt.X("low:Q", title=title), x2="high:Q")
-    ways = alt.Scale(
-        domain=["before", "up", "down", "same"], range=["circle", "triangle-right", "triangle-left", "circle"]
-    )
-    points = base.mark_point(filled=True, size=120, opacity=1).encode(
-        x=alt.X("value:Q", title=title),
-        shape=alt.Shape("way:N", scale=ways, legend=None),
-        tooltip=["model:N", "measure:N", "moment:N", *_of_mean()],
-    )
-    placebos = base.transform_filter("isValid(datum.placebos)").mark_tick(color=INK, thickness=2, size=16)
-    placebos = placebos.encode(
-        x=alt.X("placebos:Q", title=title),
-        color=alt.value(INK),
-        tooltip=[alt.Tooltip("placebos:Q", title="after placebos", format=".3f")],
-    )
-    zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
-    chart: alt.FacetChart = (
-        alt.layer(zero, path, intervals, points, placebos)
-        .properties(width=WIDE - 160, height=36 * len(measures))
-        .facet(row=_rows(data["model"]), data=data, spacing={"row": 10})
-    )
-    return chart
-
-
-def _moments(replications: pd.DataFrame) -> pd.DataFrame:
-    """One line a measure and moment; `way`: where the value goes; `placebos`: where they bring it."""
-    rows = []
-    for record in replications.round(DIGITS).to_dict("records"):
-        change = record["after"] - record["before"]
-        way = "up" if change > 0 else "down" if change < 0 else "same"
-        for step, moment in enumerate(MOMENTS):
-            own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
-            row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
-            row |= {"way": way if step else "before", **{key: record[name] for key, name in own.items()}}
-            rows.append(row | {"placebos": record["before"] + record["control"] if step else None})
-    return pd.DataFrame(rows)
