@@ -10,18 +10,19 @@ the diagnosis. An interval without ends counts as one that misses the value.
 import argparse
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from evenruler.instruments.probes.diagnose.confirming import OF_CRITERION, OF_SPREAD
 from evenruler.instruments.probes.diagnose.figuring import RELIABILITY, alpha_at_common_length, mean_interval
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.jackknife import PLAIN, jackknife
+from evenruler.measurement.jackknife import PLAIN, SHARE, jackknife, within
 from evenruler.measurement.placebos import cue_minus_placebos
 from evenruler.measurement.regrouping import beyond_regroupings, halves
 from evenruler.measurement.shifts import of_placebos
@@ -49,6 +50,10 @@ OF_WORDS = {"word": 0.5, "unit-word": 0.3, "template-word": 0.4, "rest": 0.3}
 
 OF_EFFECTS = (0.05, 0.1)
 """Standard deviations of APD over wordings, and over stimuli with a wording."""
+
+
+OF_STIMULI = 0.3
+"""Share of the variance of what brings a reply that is of its stimulus."""
 
 
 class Normal:
@@ -342,6 +347,49 @@ def of_cues() -> Iterator[Kind]:
         )
 
 
+def replies(draw: Normal, n: int, k: int, shares: Sequence[float]) -> Floats:
+    """[stimuli, sides] shares of k replies that hang together by stimulus."""
+    drawn = draw(n, 1, 1) * math.sqrt(OF_STIMULI) + draw(n, len(shares), k) * math.sqrt(1 - OF_STIMULI)
+    return np.asarray((drawn < norm.ppf(shares)[:, None]).mean(axis=2))
+
+
+def of_all_replies(of: type[Normal], statistic: Callable[[Floats], float], shares: Sequence[float]) -> float:
+    """Of normal numbers on paper, of heavy tails that of a very large draw."""
+    return statistic(np.array([shares]) if of is Normal else replies(of(0), 100_000, 4, shares))
+
+
+def of_shares() -> Iterator[Kind]:
+    """Of replicated studies: a share of replies, and its change, each with an interval in its range."""
+    for n, k in ((12, 4), (16, 40)):
+        for shares, name, statistic, scale in (
+            ((0.1,), "share of replies", share_of, SHARE),
+            ((0.5,), "share of replies", share_of, SHARE),
+            ((0.1, 0.4), "change of a share of replies", change_of, within(-1, 1)),
+            ((0.1, 0.9), "change of a share of replies", change_of, within(-1, 1)),
+        ):
+            yield Kind(
+                f"{name}, jackknife in its range",
+                f"{n} stimuli, {k} replies each, {' to '.join(map(str, shares))}",
+                lambda of, statistic=statistic, shares=shares: of_all_replies(of, statistic, shares),
+                lambda draw, n=n, k=k, statistic=statistic, shares=shares, scale=scale: printed(
+                    jackknife(statistic, replies(draw, n, k, shares), scale=scale)
+                ),
+            )
+
+
+def share_of(x: Floats) -> float:
+    return float(x.mean())
+
+
+def change_of(x: Floats) -> float:
+    return float(x[:, 1].mean() - x[:, 0].mean())
+
+
+def printed(interval: Interval) -> list[tuple[Interval, float]]:
+    """None where a value stands at the end of its range."""
+    return [] if math.isnan(interval.low) else one(interval)
+
+
 def covered(kind: Kind, of: type[Normal], draws: int) -> float:
     """Share of the intervals that hold the true value."""
     true, draw = kind.true(of), of(1)
@@ -373,6 +421,7 @@ def main() -> None:
         of_items,
         of_prefixes,
         of_cues,
+        of_shares,
     )
     kinds = [kind for made in every for kind in made() if any(word in kind.name for word in arguments.kinds)]
     print("| interval | at | true value | covers: normal | covers: t(5) |\n| --- | --- | --- | --- | --- |", flush=True)

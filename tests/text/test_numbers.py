@@ -36,3 +36,9 @@ def test_a_row_of_a_frame_reads_the_same(record, decimals, text):
 
 def test_no_figure_at_all_is_empty():
     assert figure_in_words(None) == ""
+
+
+def test_what_rounds_to_zero_has_no_sign() -> None:
+    record = {"value": -0.001, "low": -0.004, "high": -0.0, "n": 3}
+    assert figure_in_words(record) == "0.00 [0.00, 0.00], n = 3"
+    assert figure_in_words(record, 3) == "-0.001 [-0.004, 0.000], n = 3"

@@ -47,7 +47,13 @@ def plan(**changes: Any) -> FramingPlan:
     return FramingPlan.model_validate(said | changes)
 
 
-def figures_of(measured: pd.DataFrame, whom: Subject | None = None, level: float = 0.9, **changes: Any) -> pd.DataFrame:
+def figures_of(
+    measured: pd.DataFrame,
+    whom: Subject | None = None,
+    level: float = 0.9,
+    replications: pd.DataFrame | None = None,
+    **changes: Any,
+) -> pd.DataFrame:
     """All figures of one model, by part and figure; as `diagnose.figures` makes them of distributions."""
     asked = plan(**changes)
     excluded = exclusions(measured, asked.least_coverage)
@@ -59,7 +65,7 @@ def figures_of(measured: pd.DataFrame, whom: Subject | None = None, level: float
         "pairs": apd_of_pairs(counted, asked.factors),
         "shifts": shifts(counted, asked.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
-        "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
+        "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),
     }
     figures = figuring.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)
     return figures.set_index(["part", "figure"]).sort_index()

@@ -388,3 +388,36 @@ class TestCoverageBelowTheFloor:
         found = self.figures(("say", "salience"), ("hear", "bare")).loc["effect: salience"]
         assert found["value"] == pytest.approx(0.275)
         assert found["verdict"] == str(Verdict.UNFIT)
+
+
+class TestMeasuresOfAStudy:
+    """Their control is published where it is of the same stimuli as the change."""
+
+    def of(self, **row: object) -> pd.DataFrame:
+        same = {"benchmark": "pronouns", "configuration": "plain", "model": "m0", "metric": "token", "n": 12}
+        return figures_of(rows(), replications=pd.DataFrame([same | row]))
+
+    def test_of_the_same_stimuli(self) -> None:
+        found = self.of(measure="H", before=0.9, after=0.6, change=-0.3, control=-0.1, difference=-0.2)
+        change, beyond = found.loc["H: change"], found.loc["H: beyond placebos"]
+        assert (change["value"], change["control"]) == (-0.3, -0.1)
+        assert pd.isna(change["reason"])
+        assert beyond["value"] == -0.2
+
+    def test_of_fewer_stimuli(self) -> None:
+        found = self.of(measure="AS of GLD and ADD", change=0.3, control=0.5, difference=0.1)
+        change = found.loc["AS of GLD and ADD: change"]
+        assert (change["value"], pd.isna(change["control"])) == (0.3, True)
+        assert change["reason"].startswith("no control: placebos were asked about fewer stimuli")
+        assert found.loc["AS of GLD and ADD: beyond placebos", "value"] == 0.1
+        assert "AS of GLD and ADD: before" not in found.index
+
+    def test_without_placebos(self) -> None:
+        found = self.of(measure="AS", metric="all", change=0.3)
+        assert found.loc["AS: change", "value"] == 0.3
+        assert found.loc["AS: beyond placebos", "reason"] == "no placebo was asked about in this way"
+
+    def test_a_mean_over_stimuli_has_its_control_and_nothing_more(self) -> None:
+        found = self.of(measure="GLD", before=0.5, after=0.4, change=-0.1, control=-0.2, difference=0.1)
+        assert found.loc["GLD: change", "control"] == -0.2
+        assert "GLD: beyond placebos" not in found.index

@@ -1,6 +1,7 @@
 """Altair charts of what cues change: the shares of classes and a study's measures, figures 3 and 5 of the paper."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import altair as alt
 import pandas as pd
@@ -18,6 +19,8 @@ from evenruler.instruments.framing.report.drawing import (
 from evenruler.report.style import INK, ONE_HUE, QUIET
 
 MOMENTS: Final = ["before", "after"]
+ROUNDED = 5 * 10**-DIGITS
+"""Sums of values that were rounded differ by less."""
 
 
 def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
@@ -127,5 +130,11 @@ def _moments(replications: pd.DataFrame) -> pd.DataFrame:
             own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
             row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
             row |= {"way": way if step else "before", **{key: record[name] for key, name in own.items()}}
-            rows.append(row | {"placebos": record["before"] + record["control"] if step else None})
+            rows.append(row | {"placebos": _with_placebos(record) if step else None})
     return pd.DataFrame(rows)
+
+
+def _with_placebos(record: Mapping[Any, Any]) -> float | None:
+    """Where placebos bring a measure; None where they are of other stimuli, and the measure of these is another."""
+    same = abs(record["after"] - record["before"] - record["control"] - record["difference"]) < ROUNDED
+    return float(record["before"] + record["control"]) if same else None

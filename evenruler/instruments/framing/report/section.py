@@ -10,7 +10,7 @@ from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.report import apd_charts, change_charts
 from evenruler.instruments.framing.report import tables as told
 from evenruler.instruments.framing.report.lead import lead
-from evenruler.instruments.framing.report.tables import SENSITIVITY, SHIFT
+from evenruler.instruments.framing.report.tables import SHIFT
 from evenruler.instruments.framing.report.words import METRICS, in_words
 from evenruler.report.page import Picture, Section, Table
 from evenruler.report.words import listed
@@ -196,11 +196,12 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
         return []
     replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
     parts: Parts = [told.measures(source.factors, MEASURES[source.replicates], replications)]
-    measured = replications[replications["measure"] != SENSITIVITY].dropna(subset=["before", "after"])
+    measured = replications.dropna(subset=["before", "after"])
     if len(measured):
         caption = (
             "Grey: before; blue: after, an arrow that points where the measure went, a circle where it stayed; the "
-            "stroke is where placebos in the place of the cue bring it. Lines are 95% intervals over stimuli."
+            "stroke is where placebos in the place of the cue bring it, unless they were asked about fewer stimuli, of "
+            "which the measure would be another. Lines are 95% intervals over stimuli."
         )
         labels = measured["measure"] + ", " + measured["metric"].map(METRICS)
         parts.append(Picture("Before and after", caption, change_charts.replications(measured.assign(measure=labels))))

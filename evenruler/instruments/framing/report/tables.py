@@ -9,13 +9,11 @@ import pandas as pd
 from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.headings import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.framing.report.words import CONFIGURATIONS, METRICS, cell_in_words, in_words
+from evenruler.instruments.framing.report.words import CONFIGURATIONS, METRICS, cell_in_words, in_words, with_titles
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
 
-SENSITIVITY = "AS"
-"""The measure of a study that has a change alone."""
 SHIFT, COVERAGE = "shift probability", "coverage"
 """Names of figures."""
 
@@ -83,7 +81,7 @@ def _asked(known: Records) -> list[tuple[str, str]]:
 def _effects_of(
     source: ContrastSource, known: Records, metric: str, model: str
 ) -> Iterator[tuple[str, str, Mapping[Any, Any]]]:
-    """Factor, task and figure, over all tasks first; where a factor has one task alone, these are one."""
+    """Factor, task (or which, where it is not of all) and figure, over all tasks first; of one task alone, in one."""
     for factor in source.factors:
         names = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
         if len(names) > 1:
@@ -92,7 +90,8 @@ def _effects_of(
             names = dict(zip([factor], names.values(), strict=True))
         for name, where in names.items():
             if (record := known.get((metric, model, EFFECT + name))) is not None:
-                yield factor, where, record
+                told = None if missing(record["value"]) else record["reason"]
+                yield factor, with_titles(told, source) if isinstance(told, str) else where, record
 
 
 def _beside(
@@ -275,15 +274,17 @@ def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFram
             with_interval(record["after"], record["after_low"], record["after_high"]),
             figure(as_figure(record, "change"), decimals=3),
             number(record["control"], 3),
-            "" if missing(record["control"]) else _difference(record["change"] - record["control"], record, 3),
+            "" if missing(record["difference"]) else _difference(record["difference"], record, 3),
         ]
         for record in replications.to_dict("records")
     ]
     cue = listed([in_words(factor) for factor in factors])
     caption = (
-        f"{meaning} {SENSITIVITY}: mean absolute change of the others, each scaled to 0 to 1. Before and after: "
-        f"without and with the cue {cue}. Control: the change with placebos in its place. What is no mean over stimuli "
-        "has no interval over them, since how often one would hold is not known."
+        f"{meaning} AS: mean absolute change of the others, or of those named, each scaled to 0 to 1. Before and "
+        f"after: without and with the cue {cue}. Control: the change with placebos in its place. Difference: how much "
+        "more the cue changes on the same stimuli. ADD, H and AS are no means over stimuli: their control is of the "
+        "stimuli of each placebo, maybe fewer than those of the change, so that the difference alone compares them; "
+        "and they have no interval. Nor has a share that is 0 or 1, or would be without one stimulus."
     )
     columns = ["model", "measure", "metric", "before", "after", "change", "control", "difference"]
     return Table(columns, rows, "The study's own measures", caption)

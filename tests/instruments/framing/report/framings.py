@@ -167,12 +167,21 @@ def replications() -> list[dict[str, Any]]:
     for measure, (before, after) in values.items():
         row = {**here, "measure": measure, "reason": None, "before": before, "after": after, "change": after - before}
         if measure == "GAS":
-            row |= {"low": -0.5, "high": 0.5, "control": 0.05, "difference_low": -0.25, "difference_high": 0.55}
+            row |= {
+                "low": -0.5,
+                "high": 0.5,
+                "control": 0.05,
+                "difference": 0.15,
+                "difference_low": -0.25,
+                "difference_high": 0.55,
+            }
             for name, value in (("before", before), ("after", after)):
                 row |= {f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
         rows.append(row)
     rows.append({**here, "measure": "S", "reason": "no reply was valid"})
-    rows.append({**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "reason": None})
+    rows.append(
+        {**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "difference": 0.08, "reason": None}
+    )
     return rows
 
 

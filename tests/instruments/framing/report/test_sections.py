@@ -337,7 +337,7 @@ def test_measures_of_a_study_stand_before_and_after_beside_placebos(probing: Sec
         ["m", "GLD", token, "0.500", "0.250", "-0.250, n = 6", "", ""],
         ["m", "ADD", token, "0.300", "0.300", "0.000, n = 6", "", ""],
         ["m", "S", token, "", "", "none (no reply was valid)", "", ""],
-        ["m", "AS", "all", "", "", "0.150, n = 6", "0.100", "0.050"],
+        ["m", "AS", "all", "", "", "0.150, n = 6", "0.100", "0.080"],
     ]
 
 
@@ -374,3 +374,15 @@ def test_one_cue_has_one_picture_of_its_effect(framings: Any) -> None:
     titles = [part.title for part in found.parts if isinstance(part, Picture)]
     assert titles == ["Cues and placebos"]
     assert "Cue: instruction (the prompt asks)." in found.text
+
+
+def test_an_effect_over_some_tasks_says_which(framings: Any) -> None:
+    figures = framings["figures"].copy()
+    own = (figures["figure"] == "effect: gender-salience") & (figures["part"] == "plain, token")
+    figures.loc[own, "reason"] = "over going-on alone: no placebos in choosing"
+    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
+    titles = {slug: entry.title for slug, entry in source().tasks.items()}
+    told = f"over “{titles['going-on']}” alone: no placebos in “{titles['choosing']}”"
+    where = [row[3] for row in rows_of(found, "The cue beside its placebos")]
+    assert where.count(told) == 1
+    assert "all tasks" in where
