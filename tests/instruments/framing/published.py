@@ -32,9 +32,9 @@ SHIPPED = sorted(path.stem for path in (ROOT / "data/sources/framing").glob("*.y
 class Published:
     """A contrast that is shipped, at the quick scale, in a folder of its own."""
 
-    def __init__(self, contrast: str, folder: Path) -> None:
+    def __init__(self, contrast: str, folder: Path, variant: str = "balanced") -> None:
         """Build it and write what a benchmark publishes."""
-        settings = Settings.model_validate({}, context={"scale": "quick"})
+        settings = Settings.model_validate({"variant": variant}, context={"scale": "quick"})
         source = load(ROOT / f"data/sources/framing/{contrast}.yaml", settings, Path())
         self.declaration = Declaration(contrast, "framing", settings, source, version="1.2.3")
         self.contrast, self.folder = contrast, folder

@@ -73,6 +73,12 @@ def scripted(prompt: str, form: str) -> float:
     return math.log((drawn + 1e-3) / (5 if len(form.strip()) == 1 else 50) / (40 if "mind" in prompt else 1))
 
 
+def even(prompt: str, form: str) -> float:
+    """As `scripted`, with enough of the answers of a class everywhere."""
+    drawn = int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
+    return math.log((drawn + 1e-3) / (5 if len(form.strip()) == 1 else 20))
+
+
 def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float]:
     """What the files of `lm_eval/` make of the same."""
     rows, apd = own.module("rows"), own.module("apd")
@@ -113,6 +119,13 @@ class TestMetrics:
     @pytest.mark.parametrize("plan", [name for name, changes in PLANS.items() if changes])
     def test_they_are_with_other_plans(self, gender: Published, plan: str) -> None:
         self.check(planned(gender, plan))
+
+    def test_where_a_task_has_no_placebos_effect_and_control_are_of_the_others(self, tmp_path: Path) -> None:
+        paper = Published("gender", tmp_path / "benchmark", variant="paper").planned()
+        assert paper.tables["prompts"].query("task == 'sentence-completion'")["placebo"].isna().all()
+        found, expected = theirs(paper, even), ours(paper, Scripted(even))
+        assert found == pytest.approx(expected, abs=1e-12)
+        assert found["control_gender_salience"] > 0
 
     def check(self, own: Published) -> None:
         found, expected = theirs(own, scripted), ours(own, Scripted(scripted))
