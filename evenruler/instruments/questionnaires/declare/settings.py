@@ -41,6 +41,10 @@ class Settings(BaseSettings):
     scale alone."""
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """How many items are also asked after prefixes."""
+    bound: float = Field(default=0.2, gt=0, allow_inf_nan=False)
+    """A difference to the twins of so many standard deviations over items is none."""
+    least: int = Field(default=6, ge=2)
+    """Items below which nothing is said."""
 
     @field_validator("corpora", mode="before")
     @classmethod

@@ -47,6 +47,7 @@ def harness_files(
         "subscales": subscales,
         "temperature": temperature,
         "three_way": three_way,
+        "twins": bool(source.twins),
     }
     task = template.render(
         task=task_name(questionnaire),
@@ -56,6 +57,7 @@ def harness_files(
         prompt=INSTRUCTION.format(premise="{{premise}}", hypothesis="{{hypothesis}}"),
         options=OPTIONS,
         subscales=subscales,
+        twins=bool(source.twins),
     )
     return {
         f"{task_name(questionnaire)}.yaml": task,
