@@ -32,14 +32,19 @@ def unlike(item: "Wording", twin: "Wording") -> str | None:
         What is wrong with the twin; None where nothing is.
     """
     words = [*twin.terms.source.values(), *twin.terms.inverse.values()]
-    if found := SOMEBODY.search(" ".join([twin.premise, twin.hypothesis, *words])):
-        return f"{found[0]!r} is about a person, a twin is about nobody"
+    if somebody := SOMEBODY.search(" ".join([twin.premise, twin.hypothesis, *words])):
+        return f"{somebody[0]!r} is about a person, a twin is about nobody"
     for side in ("premise", "hypothesis"):
         expected, found = (" and ".join(sorted(slots(getattr(of, side)))) or "no slot" for of in (item, twin))
         if expected != found:
             return f"its {side} holds {found}, that of its item {expected}"
+    return None
+
+
+def uneven(item: "Wording", twin: "Wording") -> str | None:
+    """What to warn of: a twin with more or fewer terms than its item; a score is of shares among all terms."""
     for polarity in ("source", "inverse"):
         wanted, there = (len(getattr(of.terms, polarity)) for of in (item, twin))
         if wanted != there:
-            return f"{there} {polarity} terms, its item has {wanted}: scores are shares among all terms"
+            return f"{there} {polarity} terms, its item has {wanted}"
     return None

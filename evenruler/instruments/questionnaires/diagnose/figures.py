@@ -15,7 +15,7 @@ from evenruler.instruments.questionnaires.diagnose.twins import controls
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite, jackknifed
-from evenruler.measurement.jackknife import PLAIN
+from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
 from evenruler.models.entry import named
 
 
@@ -47,7 +47,10 @@ def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
     known = values[~np.isnan(values)]
     if not len(known):
         return Figure(figure, None, 0, "items", reason="no item has a value")
-    return jackknifed(figure, lambda x: float(x.mean()), known, PLAIN, level, "items")
+    found = jackknifed(figure, lambda x: float(x.mean()), known, PLAIN, level, "items")
+    if len(known) >= FEWEST_UNITS:
+        return found
+    return replace(found, reason=f"no interval: fewer than {FEWEST_UNITS} items")
 
 
 def _intensifier_order(cells: pd.DataFrame, level: float) -> Figure:

@@ -44,7 +44,7 @@ def docs(rows: Any) -> Any:
 
 
 def entailment(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]:
-    """What one prompt brings to the scale and to its subscale, a twin's to the comparison, one without content to all."""
+    """What a prompt brings to scale and subscale, one of a twin to the comparison, one without content to all."""
     nats = [float(result[0] if isinstance(result, tuple | list) else result) for result in results]
     answer = {column: doc[column] for column in COLUMNS} | {"nats": nats}
     compared = ["beyond_twins"] if SETTINGS["twins"] else []
