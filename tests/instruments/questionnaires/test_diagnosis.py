@@ -515,6 +515,7 @@ class TestTables:
         }
         assert set(metrics["fear"]["all"]["m0"]) == {
             "answer",
+            "beyond_twins",
             "intensifier_order",
             "level_shift",
             "reordering",

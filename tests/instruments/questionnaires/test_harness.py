@@ -58,6 +58,18 @@ def declared(**changes: Any) -> QuestionnaireSource:
             "keying": -1,
         },
     }
+    twins = {
+        "tense": {
+            "premise": "The weather has been {TERM}.",
+            "hypothesis": "It {INTENSIFIER} looks this way.",
+            "terms": {"source": ["rough", "stormy"], "inverse": ["mild", "fair"]},
+        },
+        "rest": {
+            "premise": "When it rains, the road is {TERM}.",
+            "hypothesis": "It {INTENSIFIER} looks this way.",
+            "terms": {"source": ["clear", "safe"], "inverse": ["blocked"]},
+        },
+    }
     return QuestionnaireSource.model_validate(
         {
             "title": "Tension",
@@ -68,6 +80,7 @@ def declared(**changes: Any) -> QuestionnaireSource:
             "licence": "cc0-1.0",
             "scale": "short",
             "items": items,
+            "twins": twins,
             **changes,
         }
     )
@@ -139,6 +152,7 @@ class TestTask:
             "metric_list": [
                 {"metric": "score", **of_score},
                 {"metric": "answer", **of_score, "aggregation": Function("scale_score.answer")},
+                {"metric": "beyond_twins", **of_score, "aggregation": Function("scale_score.beyond_twins")},
                 {"metric": "score_body-and-mind", **of_score},
             ],
             "metadata": {"version": "1.2.3"},
@@ -151,6 +165,7 @@ class TestTask:
             "subscales": ["body-and-mind"],
             "temperature": 0.5,
             "three_way": True,
+            "twins": {"tense": 16, "rest": 12},
         }
 
     def test_the_functions_that_are_named_are_there(self, metrics) -> None:
@@ -242,7 +257,12 @@ def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Settin
         ]
     )
     items = pd.DataFrame(built.items).assign(questionnaire="my-tension")
-    return score_items(prompts, items, scores, {"my-tension": settings}).set_index("item")
+    found = []
+    for twin in (False, True):
+        own = prompts[prompts["twin"] == twin]
+        chosen = scores[scores["id"].isin(own["id"])]
+        found.append(score_items(own, items[items["twin"] == twin], chosen, {"my-tension": settings}).set_index("item"))
+    return found[0].assign(twin=found[1]["score"])
 
 
 class TestScores:
@@ -254,7 +274,11 @@ class TestScores:
 
         found = asked(module, files, lambda texts: model.loglikelihood(texts).nats)
 
-        expected = ours(model.entailment, settings)["score"]
+        both = ours(model.entailment, settings)
+        expected = both["score"]
+        beyond = (expected - both["twin"]).mean() * 4
+        assert module.beyond_twins(found["beyond_twins"]) == pytest.approx(beyond, abs=1e-4)
+        assert abs(beyond) > 1e-2
         assert module.item_scores(found["score"]) == pytest.approx(expected.to_dict(), abs=1e-4)
         assert module.score(found["score"]) == pytest.approx(expected.mean(), abs=1e-4)
         assert module.answer(found["answer"]) == pytest.approx(expected.mean() * 4, abs=1e-4)
@@ -265,7 +289,7 @@ class TestScores:
         """Shares of entailment .1, .4 of the source term and .3, .6 of the inverse."""
         module = metrics(files_of())
         module.SETTINGS["items"] = {"one": 4}
-        row = {"item": "one", "keying": -1, "premise": "p"}
+        row = {"item": "one", "twin": False, "keying": -1, "premise": "p"}
         never, always = ({**row, "intensifier": word, "hypothesis": word} for word in ("never", "always"))
         never["weight"], always["weight"] = -4.0, 4.0
         answers = [

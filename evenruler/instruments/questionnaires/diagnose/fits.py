@@ -39,7 +39,7 @@ def over_fits(
     for fits in _by_recipe(subjects, members):
         own, beside = (_scores(frame, fits) for frame in (items, twins))
         for name in sorted(own):
-            found = _figures(name, own, beside, level) if len(fits) > 1 else [_alone(len(own[name]))]
+            found = list(_figures(name, own, beside, level)) if len(fits) > 1 else [_alone(len(own[name]))]
             rows += [
                 {"benchmark": name, "part": WHOLE, "model": model, **asdict(figure)}
                 for model in fits

@@ -170,7 +170,7 @@ def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
     """The correlation of two scales in words, of models that are asked in each way apart."""
     here = figures[figures["benchmark"] == own]
     said = [
-        f"{form} {figure(record)}"
+        f"by {form} {figure(record)}"
         for form in CONFIGURATIONS
         for record in _records(here, of_those(f"{RHO}{other}", form), WHOLE).values()
     ]
@@ -179,7 +179,7 @@ def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
 
 def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
     """Every correlation; one word for all pairs that say the same."""
-    said = sorted(set(rho.values()), key=lambda words: words.startswith("none"))
+    said = sorted(set(rho.values()), key=lambda words: " none " in words)
     pairs = {words: [f"{own} with {other}" for (own, other), found in rho.items() if found == words] for words in said}
     if len(said) == 1 and len(rho) > 1:
         return f"{said[0]} for every pair"

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 SETTINGS: dict[str, Any] = json.loads((Path(__file__).parent / "settings.json").read_text(encoding="utf-8"))
-"""How the questionnaire is scored, and by item how many prompts it has."""
+"""How the questionnaire is scored, and by item how many prompts it and its twin have."""
 
 COLUMNS = ("item", "twin", "keying", "term", "polarity", "intensifier", "weight", "premise", "hypothesis")
 
@@ -89,10 +89,16 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
             items[answer["item"]].append(answer)
             if answer["hypothesis"] not in empty:
                 lacking.add(answer["item"])
-    lacking |= {item for item, prompts in items.items() if len(prompts) != SETTINGS["items"][item]}
+    lacking |= {item for item, prompts in items.items() if len(prompts) != _expected(item, twin=prompts[0]["twin"])}
     if lacking:
         logging.getLogger(__name__).warning("%d of %d items lack prompts", len(lacking), len(items))
     return {item: _item_score(prompts, empty) for item, prompts in items.items() if item not in lacking}
+
+
+def _expected(item: str, *, twin: bool) -> int:
+    """How many prompts an item has, or its twin."""
+    n: int = SETTINGS["twins" if twin else "items"][item]
+    return n
 
 
 def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> float:
