@@ -30,6 +30,7 @@ ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
 
 def questionnaire(name: str) -> Source:
     item = {"original": "How?", "premise": "I have been {TERM}.", "terms": TERMS}
+    twin = {"premise": "The sea has been {TERM}.", "terms": TERMS}
     return Source.model_validate(
         {
             "title": f"Scale of {name}",
@@ -40,14 +41,7 @@ def questionnaire(name: str) -> Source:
             "licence": "cc-by-4.0",
             "responses": scale(),
             "items": {slug: item | {"hypothesis": f"I {{INTENSIFIER}} feel {slug}."} for slug in ITEMS[name]},
-            "twins": {
-                slug: {
-                    "premise": "The sea is {TERM}.",
-                    "hypothesis": f"It {{INTENSIFIER}} looks {slug}.",
-                    "terms": TERMS,
-                }
-                for slug in ITEMS[name]
-            },
+            "twins": {slug: twin | {"hypothesis": f"It {{INTENSIFIER}} looks {slug}."} for slug in ITEMS[name]},
         }
     )
 

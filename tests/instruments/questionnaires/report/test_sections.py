@@ -76,8 +76,8 @@ def test_scores_come_with_their_place_and_figures_with_their_reason(questionnair
     assert alpha.columns == 3
     assert table.caption == (
         "Items beside their twins: beyond control (the answer is not what plain good and bad come to): head-a (0.38); "
-        "instrument unfit (it cannot tell what follows from what): head-low (0.38); too little to tell: speaker (0.38). "
-        "Measures worry; positive means more worry."
+        "instrument unfit (it cannot tell what follows from what): head-low (0.38); too little to tell: speaker "
+        "(0.38). Measures worry; positive means more worry."
     )
 
 
