@@ -71,8 +71,8 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
     kind, fitted = catalogue.kind(name), None
     if entry.kind == "encoder":
         record = read_adapter(name)
-        fitted = {"accuracy": record.accuracy, "bar": record.bar, "n_held_out": record.n_held_out}
-        fitted["below_bar"] = record.below_bar
+        accuracy = {"accuracy": record.accuracy, "bar": record.bar, "n_held_out": record.n_held_out}
+        fitted = {**accuracy, "below_bar": record.below_bar, "recipe": record.recipe}
     return Subject(
         name=name,
         kind=kind,

@@ -237,7 +237,7 @@ class Subject:
     adapted: Literal["every", "last"] | None = None
     """Whether it is also asked after adaptation to corpora: after every epoch, or after the last."""
     fitted: Mapping[str, Any] | None = None
-    """Of a model with a head of ours: `accuracy`, `bar`, `n_held_out`, `below_bar`."""
+    """Of a model with a head of ours: `accuracy`, `bar`, `n_held_out`, `below_bar`, and the `recipe` of its fit."""
 
     def can(self, operation: Operation) -> bool:
         """Whether it can do an operation."""

@@ -207,7 +207,7 @@ class TestFigures:
         for table in ("figures", "quality"):
             assert set(diagnosed(table)["model"].dropna()) == names, table
         figures = diagnosed("figures").query("model.notna()")
-        each = ["answer", "intensifier_order", "level_shift", "reordering", "silhouette"]
+        each = ["answer", "beyond_twins", "intensifier_order", "level_shift", "reordering", "silhouette"]
         assert figures.groupby("model")["figure"].apply(sorted).to_dict() == dict.fromkeys(names, each)
         answer = figures.query("figure == 'answer'").set_index("model")["value"]
         assert answer.nunique() == 3
@@ -221,8 +221,9 @@ class TestFigures:
 
     def test_the_population_does_not_mix_measures(self, diagnosed) -> None:
         rows = diagnosed("figures").query("model.isna()").set_index("figure")
-        assert rows.loc["alpha", "n"] == 1
-        assert rows.loc["alpha_by_likelihood", "n"] == 2
+        assert rows.loc["alpha (verbaliser)", "n"] == 1
+        assert rows.loc["alpha (clm)", "n"] == 1
+        assert rows.loc["alpha (mlm)", "n"] == 1
 
     def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
         changes = diagnosed("changes")

@@ -8,20 +8,23 @@ ITEMS = pa.schema(
     [
         *COMMON,
         required("item", pa.string()),
+        required("twin", pa.bool_()),
         pa.field("subscale", pa.string()),
         required("keying", pa.int8()),
-        required("original", pa.string()),
-        required("wording", pa.string()),
+        pa.field("original", pa.string()),
+        pa.field("wording", pa.string()),
         required("premise", pa.string()),
         required("hypothesis", pa.string()),
     ]
 )
-"""One row an item. `wording`: whether `original` is held as published or is a paraphrase of ours."""
+"""One row an item, and one its twin, which has no original. `wording`: whether `original` is held as published or is a
+paraphrase of ours. `twin`: false of an item; true of its impersonal twin, here and in the tables below."""
 
 TERMS = pa.schema(
     [
         *COMMON,
         required("item", pa.string()),
+        required("twin", pa.bool_()),
         required("term", pa.string()),
         required("word", pa.string()),
         required("polarity", pa.string()),
@@ -35,6 +38,7 @@ PROMPTS = pa.schema(
         required("questionnaire", pa.string()),
         pa.field("subscale", pa.string()),
         required("item", pa.string()),
+        required("twin", pa.bool_()),
         required("keying", pa.int8()),
         required("term", pa.string()),
         required("polarity", pa.string()),
@@ -173,7 +177,7 @@ CONTENT = pa.schema(
 )
 """One row an item and measure. `similarity` (SS): mean cosine between the original question and its n source prompts;
 `similarity_to_paraphrase` where the original wording is not held. LA, over n sentences: `slor`, nats a token by a
-causal model; `acceptability`, probability by a classifier."""
+causal model; `acceptability`, probability by a classifier; ending in `_of_twins` of the item's twin."""
 
 QUALITY = pa.schema(
     [
@@ -260,4 +264,5 @@ what their models answer by head or verbaliser."""
 
 FIGURES = figures_of("part")
 """One row per figure of quality; `part` is a subscale, or `all` for the whole scale. Of a model that is asked for the
-likelihood of intensifiers `model` says so, as in "bert (mlm)"; a figure over such models ends in `_by_likelihood`."""
+likelihood of intensifiers `model` says so, as in "bert (mlm)"; a figure over models names the configuration of those
+that it is of, as in "alpha (head)"."""

@@ -17,6 +17,8 @@ PLAN: Plan = {
     "temperature": 1.0,
     "three_way": False,
     "stop_below": False,
+    "bound": 0.2,
+    "least": 2,
     "embedder": "minilm",
     "judge": None,
     "prefixed": 0,
@@ -76,7 +78,11 @@ def diagnose(
         for name, of_name in prompts.groupby("questionnaire", sort=False):
             plan = {**PLAN, **plans[str(name)]}
             described = items[items["questionnaire"] == name].drop(columns="questionnaire")
-            tables = {"prompts": of_name, "items": described.assign(id=described["item"]), "terms": pd.DataFrame()}
+            tables = {
+                "prompts": of_name,
+                "items": described.assign(id=described["item"]),
+                "terms": pd.DataFrame({"twin": []}),
+            }
             answers = {**_wide(_renamed(own, of_name, plan)), **_embedded(tables, embeddings)}
             found = scores(tables, plan, {**no_answers(), **answers}, who)
             if acceptability is not None:

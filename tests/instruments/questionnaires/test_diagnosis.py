@@ -31,13 +31,14 @@ ITEMS = pd.DataFrame(
         ("joy", "only", None, 1, "Are you glad?", "paraphrased"),
     ],
     columns=["questionnaire", "item", "subscale", "keying", "original", "wording"],
-)
+).assign(twin=False)
 PROMPTS = pd.DataFrame(
     [
         {
             "id": f"{item.item}-{term}-{word}",
             "questionnaire": item.questionnaire,
             "item": item.item,
+            "twin": False,
             "term": term,
             "polarity": polarity,
             "intensifier": word,
@@ -330,38 +331,40 @@ class TestAlpha:
     @pytest.mark.parametrize(("subscale", "columns"), [("all", FEAR), ("body", ["one", "two"])])
     def test_is_that_of_pingouin_over_lineages(self, subscale, columns, diagnosis) -> None:
         alpha, interval = pingouin.cronbach_alpha(by_lineage(columns), ci=0.9)
-        found = figure(diagnosis, "alpha", subscale=subscale)
+        found = figure(diagnosis, "alpha (head)", subscale=subscale)
         assert found["value"] == pytest.approx(alpha, abs=1e-12)
         assert (found["low"], found["high"]) == pytest.approx(tuple(interval), abs=6e-4)
         assert (found["n"], found["unit"]) == (5, "lineages")
 
     def test_models_that_share_a_lineage_count_once(self, diagnosis, diagnosed) -> None:
-        apart = figure(diagnosed(lineages={name: name for name in MODELS}), "alpha")
+        apart = figure(diagnosed(lineages={name: name for name in MODELS}), "alpha (head)")
         assert apart["n"] == 6
         assert apart["value"] == pytest.approx(pingouin.cronbach_alpha(SCORES[FEAR])[0], abs=1e-12)
-        assert abs(apart["value"] - figure(diagnosis, "alpha")["value"]) > 1e-3
+        assert abs(apart["value"] - figure(diagnosis, "alpha (head)")["value"]) > 1e-3
 
     def test_null_below_five_lineages(self, diagnosed) -> None:
         found = diagnosed({name: MODELS[name] for name in MODELS if name != "m0"})
-        for name in ("alpha", "rho_with_joy"):
+        for name in ("alpha (head)", "rho_with_joy (head)"):
             row = figure(found, name)
             assert pd.isna(row["value"])
             assert (row["n"], row["reason"]) == (4, "fewer than 5 lineages of models")
 
     def test_null_of_one_item(self, diagnosis) -> None:
-        row = figure(diagnosis, "alpha", benchmark="joy")
+        row = figure(diagnosis, "alpha (head)", benchmark="joy")
         assert pd.isna(row["value"])
         assert row["reason"] == "a scale of one item has no internal consistency"
 
     def test_null_where_an_item_is_the_same_for_all(self, diagnosed) -> None:
-        found = figure(diagnosed({name: {**of_model, "three": BY_HAND} for name, of_model in MODELS.items()}), "alpha")
+        found = figure(
+            diagnosed({name: {**of_model, "three": BY_HAND} for name, of_model in MODELS.items()}), "alpha (head)"
+        )
         assert pd.isna(found["value"])
         assert found["reason"] == "an item does not tell the models apart"
 
     def test_null_with_a_reason_where_the_total_is_the_same_for_all(self, diagnosed) -> None:
         """Items of opposite keying and the same matrix: their total is 0 for every model."""
         models = {name: {**of_model, "two": of_model["one"]} for name, of_model in MODELS.items()}
-        found = figure(diagnosed(models), "alpha", subscale="body")
+        found = figure(diagnosed(models), "alpha (head)", subscale="body")
         assert pd.isna(found["value"])
         assert not pd.isna(found["reason"])
 
@@ -369,14 +372,14 @@ class TestAlpha:
 class TestBetweenScales:
     def test_rho_is_that_of_scipy_over_lineages(self, diagnosis) -> None:
         expected = stats.spearmanr(by_lineage(FEAR).mean(axis=1), by_lineage(["only"])["only"])
-        found = figure(diagnosis, "rho_with_joy")
+        found = figure(diagnosis, "rho_with_joy (head)")
         assert found["value"] == pytest.approx(expected.statistic, abs=1e-12)
         assert found["p"] == pytest.approx(expected.pvalue, abs=1e-12)
         assert (found["n"], found["unit"]) == (5, "lineages")
 
     def test_once_for_each_pair(self, diagnosis) -> None:
         names = diagnosis.figures["figure"]
-        assert names[names.str.startswith("rho")].tolist() == ["rho_with_joy"]
+        assert names[names.str.startswith("rho")].tolist() == ["rho_with_joy (head)"]
 
 
 class TestMembers:
@@ -387,17 +390,19 @@ class TestMembers:
     def test_figures_over_models_rest_on_members_alone(self, diagnosis, diagnosed) -> None:
         found = diagnosed(members=self.FIVE)
         without = SCORES.drop(index="m5")
-        assert figure(found, "alpha")["value"] == pytest.approx(pingouin.cronbach_alpha(without[FEAR])[0], abs=1e-12)
+        assert figure(found, "alpha (head)")["value"] == pytest.approx(
+            pingouin.cronbach_alpha(without[FEAR])[0], abs=1e-12
+        )
         expected = stats.spearmanr(without[FEAR].mean(axis=1), without["only"])
-        assert figure(found, "rho_with_joy")["value"] == pytest.approx(expected.statistic, abs=1e-12)
-        assert figure(found, "rho_with_joy")["n"] == 5
-        assert abs(figure(found, "alpha")["value"] - figure(diagnosis, "alpha")["value"]) > 1e-3
+        assert figure(found, "rho_with_joy (head)")["value"] == pytest.approx(expected.statistic, abs=1e-12)
+        assert figure(found, "rho_with_joy (head)")["n"] == 5
+        assert abs(figure(found, "alpha (head)")["value"] - figure(diagnosis, "alpha (head)")["value"]) > 1e-3
         body = pingouin.cronbach_alpha(without[["one", "two"]])[0]
-        assert figure(found, "alpha", subscale="body")["value"] == pytest.approx(body, abs=1e-12)
+        assert figure(found, "alpha (head)", subscale="body")["value"] == pytest.approx(body, abs=1e-12)
 
     def test_members_are_counted_by_lineage(self, diagnosed) -> None:
         four = diagnosed(members=["m0", "m1", "m4", "m5", "m3"])
-        for name in ("alpha", "rho_with_joy"):
+        for name in ("alpha (head)", "rho_with_joy (head)"):
             row = figure(four, name)
             assert pd.isna(row["value"])
             assert (row["n"], row["reason"]) == (4, "fewer than 5 lineages of models")
@@ -421,14 +426,14 @@ class TestMembers:
         found = diagnosed(members=[])
         reason = "fewer than 5 lineages of models"
         for name, benchmark, subscale in (
-            ("alpha", "fear", "all"),
-            ("alpha", "fear", "body"),
-            ("rho_with_joy", "fear", "all"),
+            ("alpha (head)", "fear", "all"),
+            ("alpha (head)", "fear", "body"),
+            ("rho_with_joy (head)", "fear", "all"),
         ):
             row = figure(found, name, benchmark=benchmark, subscale=subscale)
             assert pd.isna(row["value"])
             assert (row["n"], row["unit"], row["reason"]) == (0, "lineages", reason)
-        assert figure(found, "alpha", benchmark="joy")["n"] == 0
+        assert figure(found, "alpha (head)", benchmark="joy")["n"] == 0
         assert found.scales[["z", "normal"]].isna().all(axis=None)
         assert figure(found, "similarity")["n"] == 3
         write_table(found.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet")
@@ -502,7 +507,7 @@ class TestTables:
 
     def test_figures_become_metrics(self, diagnosis) -> None:
         metrics = evidence(vars(diagnosis))
-        assert metrics["joy"]["all"]["any-model"]["alpha"] == {
+        assert metrics["joy"]["all"]["any-model"]["alpha (head)"] == {
             "value": None,
             "n": 5,
             "unit": "lineages",
@@ -510,6 +515,7 @@ class TestTables:
         }
         assert set(metrics["fear"]["all"]["m0"]) == {
             "answer",
+            "beyond_twins",
             "intensifier_order",
             "level_shift",
             "reordering",
@@ -521,4 +527,4 @@ class TestTables:
         found = diagnosed({"m0": MODELS["m0"]})
         assert found.scales[["z", "normal"]].isna().all(axis=None)
         write_table(found.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet")
-        assert figure(found, "alpha")["reason"] == "fewer than 5 lineages of models"
+        assert figure(found, "alpha (head)")["reason"] == "fewer than 5 lineages of models"

@@ -58,6 +58,18 @@ def declared(**changes: Any) -> QuestionnaireSource:
             "keying": -1,
         },
     }
+    twins = {
+        "tense": {
+            "premise": "The weather has been {TERM}.",
+            "hypothesis": "It {INTENSIFIER} looks this way.",
+            "terms": {"source": ["rough", "stormy"], "inverse": ["mild", "fair"]},
+        },
+        "rest": {
+            "premise": "When it rains, the road is {TERM}.",
+            "hypothesis": "It {INTENSIFIER} looks this way.",
+            "terms": {"source": ["clear", "safe"], "inverse": ["blocked"]},
+        },
+    }
     return QuestionnaireSource.model_validate(
         {
             "title": "Tension",
@@ -68,6 +80,7 @@ def declared(**changes: Any) -> QuestionnaireSource:
             "licence": "cc0-1.0",
             "scale": "short",
             "items": items,
+            "twins": twins,
             **changes,
         }
     )
@@ -139,6 +152,7 @@ class TestTask:
             "metric_list": [
                 {"metric": "score", **of_score},
                 {"metric": "answer", **of_score, "aggregation": Function("scale_score.answer")},
+                {"metric": "beyond_twins", **of_score, "aggregation": Function("scale_score.beyond_twins")},
                 {"metric": "score_body-and-mind", **of_score},
             ],
             "metadata": {"version": "1.2.3"},
@@ -151,6 +165,7 @@ class TestTask:
             "subscales": ["body-and-mind"],
             "temperature": 0.5,
             "three_way": True,
+            "twins": {"tense": 16, "rest": 12},
         }
 
     def test_the_functions_that_are_named_are_there(self, metrics) -> None:
@@ -169,7 +184,7 @@ class TestTask:
     def test_any_words_are_valid_yaml(self, words) -> None:
         task = read(files_of(declared(title=words, direction=words))["nli_my_tension.yaml"])
         assert task["task"] == "nli_my_tension"
-        assert len(task["metric_list"]) == 3
+        assert len(task["metric_list"]) == 4
 
     def test_the_module_needs_only_the_standard_library_and_what_the_harness_brings(self) -> None:
         lines = map(str.strip, files_of()["scale_score.py"].splitlines())
@@ -196,27 +211,39 @@ class TestDocs:
 
         assert docs.select(range(len(rows))).to_list() == rows.to_list()
         added = docs.select(range(len(rows), len(docs)))
-        assert added["premise"][:] == ["N/A"] * 4
-        # Both items ask with the same hypotheses.
+        assert added["premise"][:] == ["N/A"] * 8
+        # Both items ask with the same hypotheses, and so do both twins.
         words = ["always", "never", "rarely", "very rarely"]
-        assert sorted(added["hypothesis"]) == [f"I {word} feel this way." for word in words]
+        expected = [told.format(word) for told in ("I {} feel this way.", "It {} looks this way.") for word in words]
+        assert sorted(added["hypothesis"]) == expected
         assert docs.features == rows.features
 
     def test_what_a_prompt_brings(self, metrics) -> None:
         module, rows = metrics(files_of()), rows_of(declared())
         docs = module.docs(rows).to_list()
         results = [(-1.0, False), (-2.0, True), (-3.5, False)]
-        by_item = {doc["item"]: module.entailment(doc, results) for doc in docs[: len(rows)]}
+        whole = docs[: len(rows)]
+        by_item = {doc["item"]: module.entailment(doc, results) for doc in whole if not doc["twin"]}
+        of_any = ["score", "answer", "beyond_twins"]
         assert {item: list(found) for item, found in by_item.items()} == {
-            "tense": ["score", "answer", "score_body-and-mind"],
-            "rest": ["score", "answer"],
+            "tense": [*of_any, "score_body-and-mind"],
+            "rest": of_any,
         }
-        assert list(module.entailment(docs[-1], results)) == ["score", "answer", "score_body-and-mind"]
+        of_twins = [list(module.entailment(doc, results)) for doc in whole if doc["twin"]]
+        assert of_twins == [["beyond_twins"]] * (16 + 12)
+        assert list(module.entailment(docs[-1], results)) == [*of_any, "score_body-and-mind"]
         found = by_item["rest"]["score"]
         assert found["nats"] == [-1.0, -2.0, -3.5]
         assert found == by_item["rest"]["answer"]
         assert (found["item"], found["keying"], found["weight"] in (-4.0, -2.0, 3.0)) == ("rest", -1, True)
         assert json.dumps(found)
+
+    def test_without_twins_there_is_nothing_beyond_them(self, metrics) -> None:
+        files = files_of(declared(twins={}))
+        assert "beyond_twins" not in files["nli_my_tension.yaml"]
+        doc = rows_of(declared(twins={})).to_list()[0]
+        found = metrics(files).entailment(doc, [(-1.0, False), (-2.0, True), (-3.5, False)])
+        assert list(found) == ["score", "answer", "score_body-and-mind"]
 
 
 def asked(module: ModuleType, files: dict[str, str], nats: Callable[[list[str]], np.ndarray]) -> dict[str, list[Any]]:
@@ -242,7 +269,12 @@ def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Settin
         ]
     )
     items = pd.DataFrame(built.items).assign(questionnaire="my-tension")
-    return score_items(prompts, items, scores, {"my-tension": settings}).set_index("item")
+    found = []
+    for twin in (False, True):
+        own = prompts[prompts["twin"] == twin]
+        chosen = scores[scores["id"].isin(own["id"])]
+        found.append(score_items(own, items[items["twin"] == twin], chosen, {"my-tension": settings}).set_index("item"))
+    return found[0].assign(twin=found[1]["score"])
 
 
 class TestScores:
@@ -254,7 +286,11 @@ class TestScores:
 
         found = asked(module, files, lambda texts: model.loglikelihood(texts).nats)
 
-        expected = ours(model.entailment, settings)["score"]
+        both = ours(model.entailment, settings)
+        expected = both["score"]
+        beyond = (expected - both["twin"]).mean() * 4
+        assert module.beyond_twins(found["beyond_twins"]) == pytest.approx(beyond, abs=1e-4)
+        assert abs(beyond) > 1e-2
         assert module.item_scores(found["score"]) == pytest.approx(expected.to_dict(), abs=1e-4)
         assert module.score(found["score"]) == pytest.approx(expected.mean(), abs=1e-4)
         assert module.answer(found["answer"]) == pytest.approx(expected.mean() * 4, abs=1e-4)
@@ -265,7 +301,7 @@ class TestScores:
         """Shares of entailment .1, .4 of the source term and .3, .6 of the inverse."""
         module = metrics(files_of())
         module.SETTINGS["items"] = {"one": 4}
-        row = {"item": "one", "keying": -1, "premise": "p"}
+        row = {"item": "one", "twin": False, "keying": -1, "premise": "p"}
         never, always = ({**row, "intensifier": word, "hypothesis": word} for word in ("never", "always"))
         never["weight"], always["weight"] = -4.0, 4.0
         answers = [

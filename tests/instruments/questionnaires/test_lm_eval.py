@@ -37,8 +37,10 @@ def shortened() -> tuple[QuestionnaireSource, Scale]:
     chosen = dict(list(declared["items"].items())[:2])
     for item, changes in zip(chosen.values(), ({"subscale": "friends"}, {"keying": -1}), strict=True):
         item |= changes
-        item["terms"] = {"source": item["terms"]["source"][:2], "inverse": item["terms"]["inverse"][:1]}
-    return QuestionnaireSource.model_validate({**declared, "items": chosen}), scale
+    twins = {slug: declared["twins"][slug] for slug in chosen}
+    for asked in (*chosen.values(), *twins.values()):
+        asked["terms"] = {"source": asked["terms"]["source"][:2], "inverse": asked["terms"]["inverse"][:1]}
+    return QuestionnaireSource.model_validate({**declared, "items": chosen, "twins": twins}), scale
 
 
 def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -> Benchmark:
@@ -75,9 +77,9 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
     )
 
 
-def item_scores(model: Model, built: Translated) -> "pd.Series[float]":
-    """Ours, by item."""
-    prompts = pd.DataFrame(built.prompts)
+def item_scores(model: Model, built: Translated, *, twin: bool) -> "pd.Series[float]":
+    """Ours, by item, of items or of their twins."""
+    prompts = pd.DataFrame(built.prompts).query("twin == @twin")
     logits = model.entailment(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
     shared = {"model": "m", "lineage": "m", "kind": "causal", "configuration": "verbaliser"}
     scores = pd.concat(
@@ -86,7 +88,7 @@ def item_scores(model: Model, built: Translated) -> "pd.Series[float]":
             for i, label in enumerate(LABELS)
         ]
     )
-    items = pd.DataFrame(built.items).assign(questionnaire=QUESTIONNAIRE)
+    items = pd.DataFrame(built.items).assign(questionnaire=QUESTIONNAIRE).query("twin == @twin")
     return score_items(prompts, items, scores, {QUESTIONNAIRE: SETTINGS}).set_index("item")["score"]
 
 
@@ -120,8 +122,9 @@ def test_its_numbers_are_ours(model_and_folder, warm_client: Warm | None, tmp_pa
     found = run["results"]["nli_trust_in_people"]
 
     assert run["versions"] == {"nli_trust_in_people": "1.0.0"}
-    expected = item_scores(model, built)
-    assert len(built.prompts) == 2 * 3 * 8
+    expected, twins = (item_scores(model, built, twin=twin) for twin in (False, True))
+    assert len(built.prompts) == 2 * 2 * 3 * 8
+    assert found["beyond_twins,none"] == pytest.approx((expected - twins).mean() * 8, abs=1e-4)
     assert found["score,none"] == pytest.approx(expected.mean(), abs=1e-4)
     assert found["answer,none"] == pytest.approx(expected.mean() * 8, abs=1e-4)
     assert found["score_friends,none"] == pytest.approx(expected.iloc[0], abs=1e-4)

@@ -333,10 +333,10 @@ class TestShipped:
     @pytest.mark.parametrize(
         ("name", "n_items", "n_prompts", "wording", "reversed_items"),
         [
-            ("gad-7", 7, 336, "held", 0),
-            ("phq-9", 9, 432, "held", 0),
-            ("soc-13", 13, 624, "paraphrased", None),
-            ("trust-in-people", 6, 288, "held", 2),
+            ("gad-7", 7, 672, "held", 0),
+            ("phq-9", 9, 864, "held", 0),
+            ("soc-13", 13, 1248, "paraphrased", None),
+            ("trust-in-people", 6, 576, "held", 2),
         ],
     )
     def test_they_load_and_have_their_prompts(self, name, n_items, n_prompts, wording, reversed_items) -> None:

@@ -10,6 +10,7 @@ from evenruler.instruments.questionnaires.ask.adapting import course_requests, s
 from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
 from evenruler.instruments.questionnaires.ask.placing import placed, require_order
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
+from evenruler.instruments.questionnaires.ask.twins import apart
 from evenruler.models.entry import LIKELIHOODS, VERBALISER
 from evenruler.tables import evenly_spread
 
@@ -17,8 +18,9 @@ from evenruler.tables import evenly_spread
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
     """What to ask next: everything whose table of answers is not there, of what the model can do.
 
-    A model is asked every prompt in all its forms, also after prefixes where it reads a question; and again after
-    every measured epoch on every corpus, from the first corpus to the last, so that nothing is trained twice.
+    A model is asked every prompt in all its forms, those of items also after prefixes where it reads a question; and
+    again after every measured epoch on every corpus, from the first corpus to the last, so that nothing is trained
+    twice.
 
     Args:
         tables: The published `prompts`, `items` and `terms`.
@@ -40,14 +42,16 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 
 def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
-    yield from _prompts(tables, subject)
+    own, twins = apart(tables)
+    yield from _prompts(own, subject)
+    yield from _prompts(twins, subject)
     if VERBALISER in subject.forms and subject.can("entail"):
-        after = prefixed_rows(tables["prompts"], plan)
+        after = prefixed_rows(own["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in states(plan, subject):
-        yield from _prompts(tables, subject, state)
+        yield from _prompts(own, subject, state)
         yield from course_requests(state, subject)
-    yield embedding_request(tables, plan)
+    yield embedding_request(own, plan)
     if plan["judge"] is not None:
         yield judge_request(tables, plan)
 
@@ -73,7 +77,7 @@ def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """The prompts of n items, evenly spread over their names.
+    """The prompts of n items and their twins, evenly spread over their names.
 
     Args:
         tables: The published `prompts`, `items` and `terms`.

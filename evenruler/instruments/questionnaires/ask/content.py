@@ -15,6 +15,9 @@ from evenruler.instruments.questionnaires.ask.acceptability import (
     sentences,
 )
 
+OF_TWINS = "_of_twins"
+"""What the measure of a twin ends in."""
+
 COLUMNS = ["questionnaire", "item", "measure", "value", "n"]
 
 
@@ -33,18 +36,19 @@ def embedding_request(tables: Tables, plan: Plan) -> Request:
 
 
 def judge_request(tables: Tables, plan: Plan) -> Request:
-    """What the judge says of every sentence."""
+    """What the judge says of every sentence, those of twins, too."""
     judge, texts = plan["judge"], sentences(tables["prompts"])
     table = SLOR if judge["operation"] == "slor" else ACCEPTABILITY
     rows, inputs = pd.DataFrame({"text": texts}), {"text": texts}
     return Request(table, judge["operation"], rows, inputs, by=judge["model"], of_instrument=True)
 
 
-def content(tables: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
-    """Figures of every item by `schemas.CONTENT`: SS, and how acceptable it is where a judge was asked.
+def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
+    """Figures of every item by `schemas.CONTENT`: SS, and how acceptable it and its twin are where a judge was asked.
 
     Args:
         tables: `prompts`, and `items` with a column `questionnaire`.
+        twins: The same of twins.
         plan: Names the judge.
         answers: `embeddings`, `slor` and `acceptability`.
     """
@@ -55,6 +59,8 @@ def content(tables: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
     if by_text:
         measure = SLOR if len(answers[SLOR]) else ACCEPTABILITY
         found.append(acceptability(tables["prompts"], by_text, measure))
+        beside = acceptability(twins["prompts"], by_text, measure)
+        found.append(beside.assign(measure=f"{measure}{OF_TWINS}"))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 

@@ -18,6 +18,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
     score_items,
 )
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
+from evenruler.instruments.questionnaires.ask.twins import apart
 from evenruler.models.entry import VERBALISER
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 
@@ -35,29 +36,31 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         subject: Who answered.
 
     Returns:
-        `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `prefixed`: items after prefixes, which
-        `framing` names; `adapted`: items after epochs, with `corpus` and `epoch`; `content` and `course` by
-        `schemas.CONTENT` and `schemas.COURSE`.
+        `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `twins`: the same of the twins of items, under
+        the names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
+        `corpus` and `epoch`; `content` and `course` by `schemas.CONTENT` and `schemas.COURSE`.
 
     Raises:
         ValueError: The model lacks the answer to a prompt.
         UserError: An item lost prompts to `rejected.parquet`.
     """
-    prompts = tables["prompts"]
-    name = str(prompts["questionnaire"].iloc[0])
-    items = tables["items"].assign(questionnaire=name)
+    name = str(tables["prompts"]["questionnaire"].iloc[0])
+    own, twins = apart({**tables, "items": tables["items"].assign(questionnaire=name)})
+    prompts, items = own["prompts"], own["items"]
     settings = {name: Settings(plan["temperature"], plan["three_way"])}
     require_whole(prompts, items)
     answered = long_answers(answers, subject)
     bare = answered[answered["corpus"] == ""]
-    asked, after = bare[bare["id"].isin(prompts["id"])], bare[~bare["id"].isin(prompts["id"])]
+    known = bare["id"].isin(tables["prompts"]["id"])
+    asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
     cells = cells_of(prompts, asked, settings) if len(asked) else _none(schemas.CELLS)
     return {
         "cells": cells,
         "items": item_scores(cells, items) if len(asked) else _none(schemas.ITEM_SCORES),
+        "twins": _twins(twins, bare, settings) if len(asked) else _none(schemas.ITEM_SCORES),
         "prefixed": _prefixed(prefixed_rows(prompts, plan), items, after, settings, subject),
         "adapted": _adapted(prompts, items, answered[answered["corpus"] != ""], settings),
-        "content": content({**tables, "items": items}, plan, answers),
+        "content": content(own, twins, plan, answers),
         "course": course(answers, subject.name),
     }
 
@@ -76,6 +79,14 @@ def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
     rows = pd.concat([frame for frame in found if len(frame)] or found[:1], ignore_index=True)
     kind = rows["configuration"].map(KINDS)
     return rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
+
+
+def _twins(tables: Tables, answered: pd.DataFrame, settings: Mapping[str, Settings]) -> pd.DataFrame:
+    """Scores of the twins, under the names of their items."""
+    prompts, items = tables["prompts"], tables["items"]
+    if prompts.empty:
+        return _none(schemas.ITEM_SCORES)
+    return score_items(prompts, items, answered[answered["id"].isin(prompts["id"])], settings)
 
 
 def _prefixed(

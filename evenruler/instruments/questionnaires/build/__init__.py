@@ -45,6 +45,8 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         "temperature": settings.temperature,
         "three_way": settings.three_way,
         "stop_below": settings.stop_below,
+        "bound": settings.bound,
+        "least": settings.least,
         "embedder": settings.embedder,
         "judge": _judge(settings.acceptability, catalogue),
         "prefixed": settings.prefixed,

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenruler.instruments.questionnaires.declare.identity import FAMILY, VARIANT, prompt_id
-from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.source import (
+    INTENSIFIER,
+    TERM,
+    Item,
+    QuestionnaireSource,
+    Scale,
+    Wording,
+)
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text import fill
@@ -24,7 +31,7 @@ class Translated:
 
 
 def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
-    """Fill every item with every term and intensifier.
+    """Fill every item, and every twin, with every term and intensifier.
 
     A prompt that an earlier row already has is rejected, not repeated.
 
@@ -60,18 +67,25 @@ def _common(source: QuestionnaireSource, row: str, *content: object) -> Row:
 
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, item in source.items.items():
-        content = (_question(source, item), item.subscale, item.keying, item.premise, item.hypothesis)
+    for slug, item, asked in source.worded:
+        original = _question(source, item) if asked is item else None
+        content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
         yield {
-            **_common(source, row_id(family=FAMILY, benchmark=name, item=slug), *content),
+            **_common(source, row_id(family=FAMILY, benchmark=name, item=slug, **_twin_of(item, asked)), *content),
             "item": slug,
+            "twin": asked is not item,
             "subscale": item.subscale,
             "keying": item.keying,
-            "original": _question(source, item),
-            "wording": source.original.wording,
-            "premise": item.premise,
-            "hypothesis": item.hypothesis,
+            "original": original,
+            "wording": source.original.wording if asked is item else None,
+            "premise": asked.premise,
+            "hypothesis": asked.hypothesis,
         }
+
+
+def _twin_of(item: Item, asked: Wording) -> dict[str, str]:
+    """What the identity of a twin's row says that its item's does not."""
+    return {} if asked is item else {"twin": "impersonal"}
 
 
 def _question(source: QuestionnaireSource, item: Item) -> str:
@@ -80,37 +94,41 @@ def _question(source: QuestionnaireSource, item: Item) -> str:
 
 
 def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, item in source.items.items():
-        for term, word, polarity in _words(item):
+    for slug, item, asked in source.worded:
+        for term, word, polarity in _words(asked):
+            own = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **_twin_of(item, asked))
             yield {
-                **_common(source, row_id(family=FAMILY, benchmark=name, item=slug, term=term), word, polarity),
+                **_common(source, own, word, polarity),
                 "item": slug,
+                "twin": asked is not item,
                 "term": term,
                 "word": word,
                 "polarity": polarity,
             }
 
 
-def _words(item: Item) -> Iterator[tuple[str, str, str]]:
+def _words(item: Wording) -> Iterator[tuple[str, str, str]]:
     for polarity, words in (("source", item.terms.source), ("inverse", item.terms.inverse)):
         for term, word in words.items():
             yield term, word, polarity
 
 
 def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[Row]:
-    for slug, item in source.items.items():
-        for term, word, polarity in _words(item):
+    for slug, item, asked in source.worded:
+        for term, word, polarity in _words(asked):
             for number, level in enumerate(scale.levels, start=1):
                 for intensifier, how_often in level.words.items():
                     filling = {TERM: word, INTENSIFIER: how_often}
-                    premise = fill(item.premise, filling, VARIANT)
-                    hypothesis = fill(item.hypothesis, filling, VARIANT)
+                    premise = fill(asked.premise, filling, VARIANT)
+                    hypothesis = fill(asked.hypothesis, filling, VARIANT)
                     content = (premise, hypothesis, polarity, number, level.weight, item.keying)
+                    identity = prompt_id(name, slug, term, intensifier, BARE, **_twin_of(item, asked))
                     yield {
-                        **_common(source, prompt_id(name, slug, term, intensifier, BARE), *content),
+                        **_common(source, identity, *content),
                         "questionnaire": name,
                         "subscale": item.subscale,
                         "item": slug,
+                        "twin": asked is not item,
                         "keying": item.keying,
                         "term": term,
                         "polarity": polarity,

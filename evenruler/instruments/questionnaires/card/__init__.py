@@ -25,9 +25,9 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
         reading=words.reading(source),
         limits=words.limits(source),
         configs=[
-            Published("prompts", "a premise and a hypothesis: item x term x intensifier", words.COLUMNS),
-            Published("items", "an item with its templates"),
-            Published("terms", "a term of an item"),
+            Published("prompts", "a premise and a hypothesis: item or twin x term x intensifier", words.COLUMNS),
+            Published("items", "an item, or its twin, with its templates"),
+            Published("terms", "a term of an item or of its twin"),
         ],
         parameters={**scored, "scale": weights},
         quality=headings(plan),

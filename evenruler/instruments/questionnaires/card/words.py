@@ -1,6 +1,7 @@
 """What the card of a questionnaire benchmark says about questionnaires."""
 
 from evenruler.instruments.instrument import Column
+from evenruler.instruments.questionnaires.declare.headings import CONFIGURATIONS, of_those
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
 
 READING = (
@@ -11,14 +12,23 @@ READING = (
     "causal model to answer yes, maybe or no, and computes the same scores."
 )
 
+TWINNED = (
+    "Each item has an impersonal twin: the same template form, as many terms and as good or as bad, about nobody's "
+    "state. What may be said rests on what items score beyond their twins."
+)
+
+UNTWINNED = "Its items have no impersonal twins, so no score has a control, and nothing may be said of one."
+
 FRAMED = "Where the table gives a level shift, the question to causal models was also put after {framings}."
 
 OF_ANY_MODEL = (
-    Column("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
-    Column(
-        "alpha_by_likelihood",
-        "alpha by likelihood",
-        "Cronbach's alpha over lineages of models that are asked how likely the intensifiers are in their place",
+    *(
+        Column(
+            of_those("alpha", configuration),
+            f"alpha, {configuration}",
+            f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)",
+        )
+        for configuration, how in CONFIGURATIONS.items()
     ),
     Column("similarity", "SS", "mean cosine between a question and its source prompts, 0.5 asked of each item"),
     Column(
@@ -26,7 +36,9 @@ OF_ANY_MODEL = (
         "SLOR",
         "how likely the sentences are beyond their words alone, nats a token by a causal model; to compare items",
     ),
+    Column("slor_of_twins", "SLOR of twins", "the same of the twins' sentences"),
     Column("acceptability", "LA", "mean probability that the sentences are acceptable English, by a classifier"),
+    Column("acceptability_of_twins", "LA of twins", "the same probability of the twins' sentences"),
     Column("similarity_to_paraphrase", "SS to paraphrase", "mean cosine between our paraphrase and the source prompts"),
 )
 
@@ -37,6 +49,7 @@ LIMITS = (
 )
 
 COLUMNS = {
+    "twin": "false of an item; true of its impersonal twin, which is asked and scored like it and enters no scale",
     "polarity": "`source`: the term keeps the stance of the question; `inverse`: it turns it around",
     "level": "step of the scale that the intensifier means, 1 is the lowest",
     "weight": "what PSS of the intensifier counts in the score",
@@ -47,7 +60,7 @@ COLUMNS = {
 def reading(source: QuestionnaireSource) -> str:
     """How a score is read, its direction in words, and what stands before the question."""
     framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
-    return READING.format(direction=source.direction) + framed
+    return f"{READING.format(direction=source.direction)} {TWINNED if source.twins else UNTWINNED}{framed}"
 
 
 def limits(source: QuestionnaireSource) -> list[str]:

@@ -2,16 +2,45 @@
 
 from evenruler.instruments.instrument import Column, Plan
 
+BEYOND = "beyond_twins"
+"""What items score more than their impersonal twins."""
+
+FIT_AGREEMENT, FIT_MEAN, FIT_RANKS = "icc_over_fits", "icc_of_mean_fit", "spearman_over_fits"
+FIT_CHANGES = "shared_changes_over_fits"
+
+
+CONFIGURATIONS = {
+    "head": "a head for entailment",
+    "verbaliser": "a verbaliser (yes, no or maybe)",
+    "clm": "the likelihood of intensifiers after what stands before them",
+    "mlm": "the likelihood of intensifiers in their place",
+}
+"""How a model is asked."""
+
+
+def of_those(figure: str, configuration: str) -> str:
+    """What a figure over models is called: it is of those that are asked in one way."""
+    return f"{figure} ({configuration})"
+
+
 _FIGURES = (
     Column(
         "answer",
         "answer",
-        "mean weight that the model gives to the source terms, on the scale itself (interval: bootstrap over items)",
+        "mean weight that the model gives to the source terms, on the scale itself (interval: t over items); control: "
+        "that of the twins, the same asked of nobody's state",
+    ),
+    Column(
+        BEYOND,
+        "beyond twins",
+        "mean over items of answer minus that of the twin (interval: t over items); 0 where the answer is what plain "
+        "good and bad come to",
     ),
     Column(
         "silhouette",
         "SC",
-        "mean silhouette of source against inverse terms, from -1 to 1; below 0 a model does not tell them apart",
+        "mean silhouette of source against inverse terms, from -1 to 1; below 0 a model does not tell them apart; "
+        "control: of the twins' terms",
         "fitness",
         least=0.0,
         warning="its mean silhouette is {value:.2f}: it does not tell source from inverse terms apart",
@@ -21,6 +50,22 @@ _FIGURES = (
         "order of intensifiers",
         "Spearman correlation of an intensifier's declared level with how much more source than inverse terms take of "
         "it: near 1 or -1 where the words keep their order; the sign is that of the answer before keying",
+        "fitness",
+    ),
+    Column(
+        FIT_AGREEMENT,
+        "agreement of fits",
+        "ICC(2,1) of item scores over models that differ in the seed of their fit alone: how far one fit's score of an "
+        "item is another's; control: of the twins",
+        "fitness",
+    ),
+    Column(FIT_MEAN, "of their mean", "ICC(3,k): how well the mean over fits orders the items", "fitness"),
+    Column(FIT_RANKS, "ranks of fits", "mean Spearman correlation of item scores between two fits", "fitness"),
+    Column(
+        FIT_CHANGES,
+        "shared changes",
+        "from fit to fit, the correlation of changes of two items of the scale, beyond their twins; control: of an "
+        "item of it and one of another scale",
         "fitness",
     ),
     Column(

@@ -9,7 +9,7 @@ VARIANT: Final = "agree"
 """How articles before a slot are written."""
 
 
-def prompt_id(questionnaire: str, item: str, term: str, intensifier: str, framing: str) -> str:
-    """The id of a prompt; `framing` names what stands before it, `bare` where nothing does."""
+def prompt_id(questionnaire: str, item: str, term: str, intensifier: str, framing: str, **more: str) -> str:
+    """The id of a prompt; `framing` names what stands before it, `bare` where nothing does; `more` is of twins."""
     of_prompt = {"benchmark": questionnaire, "item": item, "term": term, "intensifier": intensifier}
-    return row_id(family=FAMILY, **of_prompt, variant=VARIANT, framing=framing)
+    return row_id(family=FAMILY, **of_prompt, variant=VARIANT, framing=framing, **more)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.questionnaires.declare.twins import uneven
 from evenruler.instruments.scaled import Scaled, at_scale
 from evenruler.strict import Slug, Strict
 
@@ -41,6 +42,10 @@ class Settings(BaseSettings):
     scale alone."""
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """How many items are also asked after prefixes."""
+    bound: float = Field(default=0.2, gt=0, allow_inf_nan=False)
+    """A difference to the twins of so many standard deviations over items is none."""
+    least: int = Field(default=6, ge=2)
+    """Items below which nothing is said."""
 
     @field_validator("corpora", mode="before")
     @classmethod
@@ -53,3 +58,10 @@ class Settings(BaseSettings):
         """The embedder, and the judge of acceptability where one is named."""
         judge = [] if self.acceptability is None else [Use(self.acceptability, ("slor", "classify"), "acceptability")]
         return [Use(self.embedder, "embed", "embedder"), *judge]
+
+    def warnings(self, source: Any) -> list[str]:
+        """Twins with another number of terms than their items; and that there are none."""
+        if not source.twins:
+            return ["no item has a twin (`twins`), so that no score has a control and nothing may be said of one"]
+        found = {slug: uneven(source.items[slug], twin) for slug, twin in source.twins.items()}
+        return [f"twins.{slug}: {told}" for slug, told in found.items() if told]

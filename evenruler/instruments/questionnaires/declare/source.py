@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Literal
@@ -12,6 +13,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import Words
 from evenruler.instruments.prefixes import Framings
+from evenruler.instruments.questionnaires.declare.twins import unlike
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.text.slots import slots
 
@@ -75,27 +77,15 @@ class Terms(Strict):
         return self
 
 
-class Item(Strict):
-    """One question, as a premise and a hypothesis with one {TERM} and one {INTENSIFIER} between them."""
+class Wording(Strict):
+    """A premise and a hypothesis with one {TERM} and one {INTENSIFIER} between them, and terms."""
 
-    original: Text
-    """The question, or, where its wording may not be held, our paraphrase."""
     premise: Text
     hypothesis: Text
     terms: Terms
-    subscale: Slug | None = None
-    keying: int = 1
-    """+1; -1 where more of what the item asks for is less of the construct."""
-
-    @field_validator("keying")
-    @classmethod
-    def _one_way_or_the_other(cls, keying: int) -> int:
-        if keying not in (1, -1):
-            raise ValueError(f"found {keying}, expected 1 or -1")
-        return keying
 
     @model_validator(mode="after")
-    def _lint(self) -> "Item":
+    def _lint(self) -> "Wording":
         text = f"{self.premise} {self.hypothesis}"
         found = Counter(slots(text))
         for slot in sorted(set(found) - {TERM, INTENSIFIER}):
@@ -112,6 +102,23 @@ class Item(Strict):
             if complaint := disagreement(template):
                 raise ValueError(complaint)
         return self
+
+
+class Item(Wording):
+    """One question."""
+
+    original: Text
+    """The question, or, where its wording may not be held, our paraphrase."""
+    subscale: Slug | None = None
+    keying: int = 1
+    """+1; -1 where more of what the item asks for is less of the construct."""
+
+    @field_validator("keying")
+    @classmethod
+    def _one_way_or_the_other(cls, keying: int) -> int:
+        if keying not in (1, -1):
+            raise ValueError(f"found {keying}, expected 1 or -1")
+        return keying
 
 
 class Original(Strict):
@@ -135,11 +142,29 @@ class QuestionnaireSource(instrument.Source):
     framings: Framings | None = None
     """What the question to a causal model is also put after, to see what that moves."""
     items: dict[Slug, Item] = Field(min_length=1)
+    twins: dict[Slug, Wording] = Field(default_factory=dict)
+    """By item, what its score is compared with; of every item or of none."""
+
+    @model_validator(mode="after")
+    def _twins_of_all(self) -> "QuestionnaireSource":
+        if self.twins and (odd := sorted(set(self.twins) ^ set(self.items))):
+            has = "no twin" if odd[0] in self.items else "a twin, but is no item"
+            raise ValueError(f"{odd[0]!r} has {has}: either every item has one or none")
+        for slug, twin in self.twins.items():
+            if complaint := unlike(self.items[slug], twin):
+                raise ValueError(f"twins.{slug}: {complaint}")
+        return self
+
+    @property
+    def worded(self) -> Iterator[tuple[str, Item, Wording]]:
+        """Slug, item, and what is asked: every item, then every twin."""
+        yield from ((slug, item, item) for slug, item in self.items.items())
+        yield from ((slug, self.items[slug], twin) for slug, twin in self.twins.items())
 
     @model_validator(mode="after")
     def _distinct_prompts(self) -> "QuestionnaireSource":
         seen: dict[tuple[str, str, str], str] = {}
-        for slug, item in self.items.items():
+        for slug, _, item in self.worded:
             words = [*item.terms.source.values(), *item.terms.inverse.values()]
             for premise, hypothesis, word in product([item.premise], [item.hypothesis], words):
                 first = seen.setdefault((premise, hypothesis, word.lower()), slug)
@@ -175,12 +200,12 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Pat
         UserError: An intensifier of the scale stands in a template.
     """
     words = {word for level in scale.levels for word in level.words.values()}
-    for slug, item in source.items.items():
+    for slug, item, asked in source.worded:
         for word in sorted(words):
-            if re.search(rf"\b{re.escape(word)}\b", f"{item.premise} {item.hypothesis}", flags=re.IGNORECASE):
+            if re.search(rf"\b{re.escape(word)}\b", f"{asked.premise} {asked.hypothesis}", flags=re.IGNORECASE):
                 raise UserError(
                     f"the intensifier {word!r} stands in a template",
-                    where=f"{path}: items.{slug}",
+                    where=f"{path}: {'items' if asked is item else 'twins'}.{slug}",
                     remedy="take it out: {INTENSIFIER} says how often",
                 )
 

@@ -10,6 +10,7 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose import shifting
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
+from evenruler.instruments.questionnaires.diagnose.fits import over_fits
 from evenruler.instruments.questionnaires.diagnose.intervening import (
     Intervention,
     changes_of_lineages,
@@ -18,6 +19,7 @@ from evenruler.instruments.questionnaires.diagnose.intervening import (
 )
 from evenruler.instruments.questionnaires.diagnose.population import population, scale_scores
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, refuse_poor
+from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.models.entry import named
@@ -35,6 +37,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
     "quality": schemas.QUALITY,
     "scales": schemas.SCALE_SCORES,
     "trajectories": schemas.TRAJECTORIES,
+    "twins": schemas.ITEM_SCORES,
 }
 
 FOR_ALL = {"adapted": "adapted", "content_of_any": "content", "course_of_any": "course"}
@@ -56,16 +59,20 @@ def figures(
         resampling: How intervals are computed.
 
     Returns:
-        Rows of `cells`, `items`, `quality`, `figures`, `trajectories` and `changes`, and what `FOR_ALL` names.
+        Rows of `cells`, `items`, `twins` (scores of the twins, under the names of their items), `quality`, `figures`,
+        `trajectories` and `changes`, and what `FOR_ALL` names.
     """
     cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
     called = [named(str(model), str(form)) for model, form in zip(items["model"], items["configuration"], strict=True)]
     shifts = shifting.of_model(items, scores["prefixed"], plan["placebos"], resampling.level)
-    own = pd.concat([of_models(items, cells, resampling), shifts])
+    intensifiers = tables["prompts"]["intensifier"].nunique()
+    beyond = beyond_twins(items, scores["twins"], intensifiers, subject, plan, resampling.level)
+    own = pd.concat([of_models(items, scores["twins"], cells, resampling.level), beyond, shifts])
     changes = changes_of_models(adapted, _interventions(name, plan), resampling.level)
     return {
         "cells": cells,
         "items": items,
+        "twins": scores["twins"],
         "quality": of_silhouettes(items.assign(model=called)),
         "figures": own,
         "trajectories": trajectories(adapted, resampling),
@@ -95,14 +102,15 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     for record in records:
         firsts.setdefault(record.instrument, record)
     content = _all([record.found["content_of_any"] for record in firsts.values()])
-    items = _all([record.found["items"] for record in records])
+    items, twins = (_all([record.found[table] for record in records]) for table in ("items", "twins"))
+    agreed = over_fits([record.subject for record in records], items, twins, members, resampling.level)
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
         "population": known,
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": of_population(items, scales, content, resampling, members),
+        "figures": pd.concat([of_population(items, scales, content, resampling, members), agreed]),
         "changes": _changes_of_lineages(records, resampling, members),
         "course": _all([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }

@@ -1,7 +1,7 @@
 """How well questionnaires measure (EMPALC, section 3.3): figures of one model, and over models."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 
 import numpy as np
@@ -9,47 +9,56 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.questionnaires.diagnose.forms import by_measure
+from evenruler.instruments.questionnaires.declare.headings import of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE
+from evenruler.instruments.questionnaires.diagnose.twins import controls
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import bootstrapped, correlated, finite
+from evenruler.measurement.figures import correlated, finite, jackknifed
+from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
 from evenruler.models.entry import named
 
 
-def of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+def of_models(items: pd.DataFrame, twins: pd.DataFrame, cells: pd.DataFrame, level: float) -> pd.DataFrame:
     """Figures of each model alone: mean silhouette, mean answer, and whether intensifiers keep their declared order.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
-    itself.
+    itself. The control of answer and silhouette is the same of the items' twins.
     """
     rows = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
-    for (questionnaire, model, configuration), of_model in items.groupby(OF_MODEL, sort=True):
-        own = own_cells[questionnaire, model, configuration]
+    own_twins = dict(iter(twins.groupby(OF_MODEL)))
+    for key, of_model in items.groupby(OF_MODEL, sort=True):
+        questionnaire, model, configuration = key
+        own, intensifiers = own_cells[key], own_cells[key]["intensifier"].nunique()
+        values = {"silhouette": of_model["silhouette"], "answer": of_model["score"] * intensifiers}
+        beside = controls(own_twins.get(key, twins.head(0)), intensifiers)
         found = [
-            _mean("silhouette", of_model["silhouette"].to_numpy(), resampling),
-            _mean("answer", of_model["score"].to_numpy() * own["intensifier"].nunique(), resampling),
-            _intensifier_order(own, resampling),
+            *(replace(_mean(name, x.to_numpy(), level), control=beside[name]) for name, x in values.items()),
+            _intensifier_order(own, level),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
     return pd.DataFrame(rows)
 
 
-def _mean(figure: str, values: NDArray[np.float64], resampling: Resampling) -> Figure:
+def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
+    """The mean over items; of a mean, the interval of the jackknife is that of t."""
     known = values[~np.isnan(values)]
     if not len(known):
         return Figure(figure, None, 0, "items", reason="no item has a value")
-    return bootstrapped(figure, lambda drawn: float(drawn.mean()), known, resampling, "items")
+    found = jackknifed(figure, lambda x: float(x.mean()), known, PLAIN, level, "items")
+    if len(known) >= FEWEST_UNITS:
+        return found
+    return replace(found, reason=f"no interval: fewer than {FEWEST_UNITS} items")
 
 
-def _intensifier_order(cells: pd.DataFrame, resampling: Resampling) -> Figure:
+def _intensifier_order(cells: pd.DataFrame, level: float) -> Figure:
     """Spearman between declared level and how much more the source terms take of an intensifier than the inverse."""
     by_word = cells.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
     contrast = (by_word["source"] - by_word["inverse"]).to_numpy()
     levels = by_word.index.get_level_values("level").to_numpy(dtype=np.float64)
-    return correlated("intensifier_order", measurement.spearman, levels, contrast, resampling.level, "intensifiers")
+    return correlated("intensifier_order", measurement.spearman, levels, contrast, level, "intensifiers")
 
 
 def of_population(
@@ -59,29 +68,33 @@ def of_population(
     resampling: Resampling,
     members: Collection[str],
 ) -> pd.DataFrame:
-    """Figures over models, by lineage: alpha, and correlations between scales; and the content's, of any model."""
+    """Figures over models, by lineage: alpha, and correlations between scales; and the content's, of any model.
+
+    Those over models are of one configuration each: scores of a head, of a verbaliser and of likelihoods are not on one
+    scale, and put together they would pass how a model is asked for a difference between models.
+    """
     rows: list[dict[str, object]] = []
 
-    def add(questionnaire: object, subscale: object, figure: Figure, ending: str = "") -> None:
-        row = {"benchmark": questionnaire, "part": subscale, "model": None, **asdict(figure)}
-        rows.append({**row, "figure": figure.figure + ending})
+    def add(questionnaire: object, subscale: object, figure: Figure) -> None:
+        rows.append({"benchmark": questionnaire, "part": subscale, "model": None, **asdict(figure)})
 
-    for ending, asked in by_measure(items):
+    for configuration, asked in items.groupby("configuration", sort=True):
         both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
         for (questionnaire, subscale), part in both.groupby(["questionnaire", "subscale"], sort=True):
             counted = part[part["model"].isin(members)]
             matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
             matrix = matrix.reindex(columns=sorted(part["item"].unique()))
-            add(questionnaire, subscale, _alpha(matrix.to_numpy(), resampling), ending)
+            alpha = _alpha(matrix.to_numpy(), resampling.level)
+            add(questionnaire, subscale, replace(alpha, figure=of_those(alpha.figure, str(configuration))))
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
-        add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling))
-    for ending, asked in by_measure(scales):
-        for own, figure in _between_scales(asked, resampling, members):
-            add(own, WHOLE, figure, ending)
+        add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling.level))
+    for configuration, asked in scales.groupby("configuration", sort=True):
+        for own, figure in _between_scales(asked, resampling.level, members):
+            add(own, WHOLE, replace(figure, figure=of_those(figure.figure, str(configuration))))
     return pd.DataFrame(rows)
 
 
-def _alpha(x: NDArray[np.float64], resampling: Resampling) -> Figure:
+def _alpha(x: NDArray[np.float64], level: float) -> Figure:
     """Cronbach's alpha of lineages x items, with its interval; null with the reason where it has no meaning."""
     n, k = x.shape
     reason = None
@@ -96,13 +109,11 @@ def _alpha(x: NDArray[np.float64], resampling: Resampling) -> Figure:
     alpha = measurement.cronbach_alpha(x)
     if finite(alpha) is None:
         return Figure("alpha", None, n, "lineages", reason="undefined for these values")
-    interval = measurement.feldt_interval(alpha, n, k, resampling.level)
+    interval = measurement.feldt_interval(alpha, n, k, level)
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 
 
-def _between_scales(
-    scales: pd.DataFrame, resampling: Resampling, members: Collection[str]
-) -> Iterator[tuple[str, Figure]]:
+def _between_scales(scales: pd.DataFrame, level: float, members: Collection[str]) -> Iterator[tuple[str, Figure]]:
     """Spearman between the scores of two questionnaires over lineages, on the first of the two."""
     whole = scales[scales["subscale"] == WHOLE]
     counted = whole[whole["model"].isin(members)]
@@ -115,4 +126,4 @@ def _between_scales(
             reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
             yield own, Figure(name, None, len(pairs), "lineages", reason=reason)
         else:
-            yield own, correlated(name, measurement.spearman, pairs[:, 0], pairs[:, 1], resampling.level, "lineages")
+            yield own, correlated(name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages")

@@ -3,36 +3,43 @@
 import pandas as pd
 
 from evenruler.instruments.instrument import Record
+from evenruler.instruments.questionnaires.declare.headings import BEYOND
 from evenruler.instruments.questionnaires.diagnose.population import WHOLE
+from evenruler.instruments.questionnaires.diagnose.twins import paired_answers
 from evenruler.models.entry import named
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
 
 
 def units(record: Record) -> pd.DataFrame:
-    """The answer to every item, on the scale itself.
+    """The answer to every item, on the scale itself, and how much it is beyond that to the item's twin.
 
     Args:
         record: Of one questionnaire on one model.
 
     Returns:
-        By `tables.schemas.UNITS`, of `answer`; none where the model gave no answer.
+        By `tables.schemas.UNITS`, of `answer` and `BEYOND`; none where the model gave no answer.
     """
     items, prompts = record.found["items"], record.tables["prompts"]
     if items.empty:
         return pd.DataFrame(columns=UNITS.names)
-    called = [named(str(model), str(form)) for model, form in zip(items["model"], items["configuration"], strict=True)]
-    found: pd.DataFrame = pd.DataFrame(
-        {
-            "part": WHOLE,
-            "model": called,
-            "figure": "answer",
-            "statistic": "mean",
-            "unit": items["item"],
-            "rows": items["item"].map(rows_of(prompts, ["item"])),
-            "value": items["score"] * prompts["intensifier"].nunique(),
-            "beside": float("nan"),
-        }
-    )
-    told: pd.DataFrame = found[UNITS.names]
-    return told
+    intensifiers = prompts["intensifier"].nunique()
+    pairs = paired_answers(items, record.found["twins"], intensifiers)
+    answers = _units(items, "answer", items["score"] * intensifiers, prompts[~prompts["twin"]])
+    beyond = _units(pairs, BEYOND, pairs["own"] - pairs["twin"], prompts)
+    return pd.concat([answers, beyond], ignore_index=True) if len(beyond) else answers
+
+
+def _units(items: pd.DataFrame, figure: str, values: "pd.Series[float]", prompts: pd.DataFrame) -> pd.DataFrame:
+    """Values of one figure by item, with what of the published rows they rest on."""
+    found: pd.DataFrame = items.assign(
+        part=WHOLE,
+        model=[named(str(m), str(form)) for m, form in zip(items["model"], items["configuration"], strict=True)],
+        figure=figure,
+        statistic="mean",
+        unit=items["item"],
+        rows=items["item"].map(rows_of(prompts, ["item"])),
+        value=values,
+        beside=float("nan"),
+    )[UNITS.names]
+    return found

@@ -7,7 +7,11 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.questionnaires.declare import Source
+from evenruler.instruments.questionnaires.declare.headings import BEYOND, CONFIGURATIONS, of_those
 from evenruler.instruments.questionnaires.report import charts
+from evenruler.instruments.questionnaires.report.lead import lead
+from evenruler.instruments.questionnaires.report.words import CONTENT, OF_A_MODEL, OF_ANY_MODEL, RHO
+from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
 
@@ -16,28 +20,6 @@ Tables = Mapping[str, pd.DataFrame]
 
 WHOLE = "all"
 """The subscale that is the whole scale."""
-
-OF_A_MODEL = {
-    "answer": "answer (mean weight of the source terms)",
-    "silhouette": "SC, source against inverse terms",
-    "intensifier_order": "order of the intensifiers (rho)",
-    "level_shift": "level shift under cues (SD)",
-    "placebo_level_shift": "level shift under placebos (SD)",
-    "reordering": "reordering under cues (SD)",
-    "placebo_reordering": "reordering under placebos (SD)",
-}
-OF_ANY_MODEL = {
-    "alpha": "Cronbach's alpha, over lineages of models",
-    "alpha_by_likelihood": "Cronbach's alpha, over lineages asked by likelihood",
-    "similarity": "SS, items against their questions",
-    "similarity_to_paraphrase": "SS to our paraphrase",
-    "slor": "SLOR (nats a token)",
-    "acceptability": "LA, sentences acceptable as English",
-}
-RHO, BY_LIKELIHOOD = "rho_with_", "_by_likelihood"
-
-CONTENT = {"similarity": "SS", "similarity_to_paraphrase": "SS", "slor": "SLOR", "acceptability": "LA"}
-"""Columns of the items' table, by measure."""
 
 SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 
@@ -61,7 +43,9 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
         Section(
             "Questionnaires: scores",
             "An item scores what the source terms take of the intensifiers, weighted; a scale is the mean of its "
-            "items. z and normal place a model among those that count and answer in the same way; they need three.",
+            "items. Each item has an impersonal twin, which asks the same of the weather, of roads or machines: what "
+            "items score beyond their twins is more than plain good and bad. z and normal place a model among those "
+            "that count and answer in the same way; they need three.",
             [*(_scores(name, source, tables) for name, source in declared.items()), *_scatter(tables)],
         ),
         Section(
@@ -99,13 +83,25 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
     rows = [_score_row(scales[scales["subscale"] == subscale], subscale, models) for subscale in (WHOLE, *subscales)]
     for name, label in OF_A_MODEL.items():
         records = _records(figures, name, WHOLE)
-        rows.append([label, *(figure(records.get(model)) for model in models)])
+        rows.append([label, *(_beside(records.get(model)) for model in models)])
     for name, label in _of_any_model(figures).items():
         for subscale in (WHOLE, *subscales):
             for record in _records(figures, name, subscale).values():
                 rows.append([f"{label}{_of(subscale)}", Cell(figure(record), columns=len(models))])
-    caption = f"Measures {source.construct_}; {source.direction}."
+    caption = f"{lead(source, figures)} Measures {source.construct_}; {source.direction}."
     return Table(["", *models.values()], rows, f"{source.title} ({questionnaire})", caption)
+
+
+def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
+    """A figure with its control, and with its verdict where it has one."""
+    if record is None:
+        return ""
+    told = figure(record)
+    control = record.get("control")
+    if control is not None and not missing(control) and record["figure"] != BEYOND:
+        told = f"{told}; control {number(control)}"
+    verdict = record.get("verdict")
+    return told if verdict is None or pd.isna(verdict) else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
 
 
 def _of(subscale: str) -> str:
@@ -127,9 +123,8 @@ def _of_any_model(figures: pd.DataFrame) -> dict[str, str]:
 
 
 def _rho_label(name: str) -> str:
-    other = name.removeprefix(RHO)
-    ending = ", by likelihood" if other.endswith(BY_LIKELIHOOD) else ""
-    return f"rho with {other.removesuffix(BY_LIKELIHOOD)}{ending}"
+    other, _, form = name.removeprefix(RHO).partition(" ")
+    return f"rho with {other}, asked by {form.strip('()')}"
 
 
 def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
@@ -172,19 +167,19 @@ def _scatter(tables: Tables) -> list[Picture]:
 
 
 def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
-    """The correlation of two scales in words; of models that are asked by likelihood, where there are any, apart."""
+    """The correlation of two scales in words, of models that are asked in each way apart."""
     here = figures[figures["benchmark"] == own]
     said = [
-        f"{words}{figure(record)}"
-        for ending, words in (("", ""), (BY_LIKELIHOOD, "by likelihood "))
-        for record in _records(here, f"{RHO}{other}{ending}", WHOLE).values()
+        f"by {form} {figure(record)}"
+        for form in CONFIGURATIONS
+        for record in _records(here, of_those(f"{RHO}{other}", form), WHOLE).values()
     ]
     return "; ".join(said) or "none (not computed)"
 
 
 def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
     """Every correlation; one word for all pairs that say the same."""
-    said = sorted(set(rho.values()), key=lambda words: words.startswith("none"))
+    said = sorted(set(rho.values()), key=lambda words: " none " in words)
     pairs = {words: [f"{own} with {other}" for (own, other), found in rho.items() if found == words] for words in said}
     if len(said) == 1 and len(rho) > 1:
         return f"{said[0]} for every pair"

@@ -24,11 +24,13 @@ MODELS = {
     "head-a": ("encoder", "nli", "head"),
     "head-low": ("encoder", "nli", "head"),
 }
+VERDICTS = {"speaker": "too little to tell", "head-a": "beyond control", "head-low": "instrument unfit"}
 ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
 
 
 def questionnaire(name: str) -> Source:
     item = {"original": "How?", "premise": "I have been {TERM}.", "terms": TERMS}
+    twin = {"premise": "The sea has been {TERM}.", "terms": TERMS}
     return Source.model_validate(
         {
             "title": f"Scale of {name}",
@@ -39,6 +41,7 @@ def questionnaire(name: str) -> Source:
             "licence": "cc-by-4.0",
             "responses": scale(),
             "items": {slug: item | {"hypothesis": f"I {{INTENSIFIER}} feel {slug}."} for slug in ITEMS[name]},
+            "twins": {slug: twin | {"hypothesis": f"It {{INTENSIFIER}} looks {slug}."} for slug in ITEMS[name]},
         }
     )
 
@@ -138,11 +141,13 @@ def figures() -> list[dict[str, Any]]:
     of_any: dict[str, Any] = {**dict.fromkeys(schemas.FIGURES.names), "part": "all"}
     none = {"n": 2, "unit": "lineages", "reason": "fewer than 5 lineages of models"}
     for name in ITEMS:
-        rows.append({**of_any, "benchmark": name, "figure": "alpha", **none})
+        rows.append({**of_any, "benchmark": name, "figure": "alpha (head)", **none})
         for model in MODELS:
             known = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
-            rows.append({**of_any, "benchmark": name, "model": model, "figure": "answer", **known})
-    rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry", **none})
+            own = {**of_any, "benchmark": name, "model": model}
+            rows.append({**own, "figure": "answer", **known, "control": 0.125})
+            rows.append({**own, "figure": "beyond_twins", **known, "value": 0.375, "verdict": VERDICTS[model]})
+    rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry (verbaliser)", **none})
     return rows
 
 

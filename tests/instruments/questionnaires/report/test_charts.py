@@ -120,7 +120,7 @@ def test_scatter_has_a_panel_a_pair_and_hollow_points_for_those_below_the_bar(dr
     (panel,) = spec["concat"]
     assert panel["title"] == {
         "text": "trust and worry",
-        "subtitle": ["rho: none (fewer than 5 lineages of models)"],
+        "subtitle": ["rho: by verbaliser none (fewer than 5 lineages of models)"],
     }
     points = {row["model"]: row for row in only_data(spec)}
     assert {model: (row["x"], row["y"]) for model, row in points.items()} == {

@@ -11,6 +11,7 @@ from evenruler.instruments.questionnaires.declare.corpora import OPEN
 from evenruler.instruments.questionnaires.diagnose.intervening import verdict
 from evenruler.instruments.questionnaires.report import sections
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
+from evenruler.instruments.questionnaires.report.lead import lead
 from evenruler.instruments.questionnaires.report.questionnaires import of_questionnaires
 from evenruler.measurement import Paired
 from evenruler.report import render_page
@@ -57,17 +58,41 @@ def test_scores_come_with_their_place_and_figures_with_their_reason(questionnair
     assert list(table.columns) == ["", "speaker", "head-a", "head-low (does not count)"]
     rows = {row[0]: plain(row)[1:] for row in table.rows}
     assert rows["score, 2 items"] == ["2.000; no z", "2.100; z +1.25, normal +0.50", "2.200; no z"]
-    assert rows["answer (mean weight of the source terms)"] == ["0.50 [0.25, 0.75], n = 7"] * 3
-    assert rows["Cronbach's alpha, over lineages of models"] == ["none (fewer than 5 lineages of models)"]
+    assert (
+        rows["answer (mean weight of the source terms); control: of the twins"]
+        == ["0.50 [0.25, 0.75], n = 7; control 0.12"] * 3
+    )
+    told = "0.38 [0.25, 0.75], n = 7"
+    assert rows["beyond twins (answer minus that of the twin)"] == [
+        f"{told}: too little to tell",
+        f"{told}: beyond control",
+        f"{told}: instrument unfit",
+    ]
+    (beyond,) = [row[1:] for row in table.rows if str(row[0]).startswith("beyond twins")]
+    assert [cell.mark for cell in beyond if isinstance(cell, Cell)] == ["weak", "good", "poor"]
+    assert rows["Cronbach's alpha, over lineages asked by head"] == ["none (fewer than 5 lineages of models)"]
     (alpha,) = [row[1] for row in table.rows if row[0].startswith("Cronbach")]
     assert isinstance(alpha, Cell)
     assert alpha.columns == 3
-    assert table.caption == "Measures worry; positive means more worry."
+    assert table.caption == (
+        "Items beside their twins: beyond control (the answer is not what plain good and bad come to): head-a (0.38); "
+        "instrument unfit (it cannot tell what follows from what): head-low (0.38); too little to tell: speaker "
+        "(0.38). Measures worry; positive means more worry."
+    )
+
+
+def test_the_lead_says_where_nothing_is_beyond_control_and_where_there_are_no_twins(declared: Any, tables: Any) -> None:
+    own = tables["figures"][tables["figures"]["benchmark"] == "worry"]
+    said = lead(declared["worry"], own[own["model"] != "head-a"])
+    assert said.startswith("Items beside their twins: no answer is beyond control; instrument unfit")
+    assert lead(declared["worry"], own[own["model"].isna()]) == "No score has a verdict: what follows describes."
+    without = declared["worry"].model_copy(update={"twins": {}})
+    assert lead(without, own) == "Its items have no twins, so nothing may be said of the scores."
 
 
 def test_correlations_of_scales_stand_with_the_first_of_the_two(questionnaires: list[Section]) -> None:
     found = section(questionnaires, "Questionnaires: scores")
-    (rho,) = [plain(row) for row in table_of(found, "Scale of trust (trust)").rows if row[0] == "rho with worry"]
+    (rho,) = [plain(row) for row in table_of(found, "Scale of trust (trust)").rows if row[0].startswith("rho with")]
     assert rho[1] == "none (fewer than 5 lineages of models)"
 
 
@@ -213,8 +238,8 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
         apart = {"configuration": "clm"} if "configuration" in table else {"model": "speaker (clm)"}
         return pd.concat([table, own.assign(**apart)], ignore_index=True)
 
-    of_both = tables["figures"][tables["figures"]["figure"] == "rho_with_worry"]
-    apart = of_both.assign(figure="rho_with_worry_by_likelihood", value=0.5, low=0.25, high=0.75, n=6, reason=None)
+    of_both = tables["figures"][tables["figures"]["figure"] == "rho_with_worry (verbaliser)"]
+    apart = of_both.assign(figure="rho_with_worry (clm)", value=0.5, low=0.25, high=0.75, n=6, reason=None)
     both = {name: again(tables[name]) for name in ("cells", "figures", "population", "quality", "scales")}
     both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
     found = of_questionnaires(declared, both)
@@ -223,8 +248,8 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
     assert list(table_of(scores, "Scale of trust (trust)").columns) == ["", *models]
     rho = {row[0]: plain(row)[1] for row in table_of(scores, "Scale of trust (trust)").rows if "rho with" in row[0]}
     assert rho == {
-        "rho with worry": "none (fewer than 5 lineages of models)",
-        "rho with worry, by likelihood": "0.50 [0.25, 0.75], n = 6",
+        "rho with worry, asked by verbaliser": "none (fewer than 5 lineages of models)",
+        "rho with worry, asked by clm": "0.50 [0.25, 0.75], n = 6",
     }
     items = table_of(section(found, "Questionnaires: items"), "Quality of the items")
     assert list(items.columns)[2:-1] == [f"SC {model}" for model in models]
@@ -235,8 +260,8 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
         ("speaker (clm)", "causal, clm"),
     ]
     assert pictures["Scales over models"]["concat"][0]["title"]["subtitle"] == [
-        "rho: none (fewer than 5 lineages of models)",
-        "by likelihood 0.50 [0.25,\u00a00.75], n\u00a0=\u00a06",
+        "rho: by verbaliser none (fewer than 5 lineages of models)",
+        "by clm 0.50 [0.25,\u00a00.75], n\u00a0=\u00a06",
     ]
     assert pictures["Entailment, raw and normalised"]["params"][1]["bind"]["labels"] == models
 

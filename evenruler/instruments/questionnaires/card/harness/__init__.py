@@ -1,10 +1,11 @@
 """A questionnaire benchmark as a task of lm-evaluation-harness: YAML and the small Python that it needs."""
 
 import json
+from collections.abc import Mapping
 from importlib import resources
 
 from evenruler.instruments.lm_eval import one_line, task_template
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, Wording
 from evenruler.text.verbaliser import CONTENT_FREE, INSTRUCTION, OPTIONS
 
 
@@ -37,13 +38,11 @@ def harness_files(
     subscales = sorted({item.subscale for item in source.items.values() if item.subscale})
     settings = {
         "content_free": CONTENT_FREE,
-        "items": {
-            slug: (len(item.terms.source) + len(item.terms.inverse)) * len(scale.intensifiers)
-            for slug, item in source.items.items()
-        },
+        "items": _prompts(source.items, scale),
         "subscales": subscales,
         "temperature": temperature,
         "three_way": three_way,
+        "twins": _prompts(source.twins, scale),
     }
     task = template.render(
         task=task_name(questionnaire),
@@ -53,9 +52,16 @@ def harness_files(
         prompt=INSTRUCTION.format(premise="{{premise}}", hypothesis="{{hypothesis}}"),
         options=OPTIONS,
         subscales=subscales,
+        twins=bool(source.twins),
     )
     return {
         f"{task_name(questionnaire)}.yaml": task,
         "scale_score.py": (here / "scale_score.py").read_text(encoding="utf-8"),
         "settings.json": json.dumps(settings, indent=2, sort_keys=True) + "\n",
     }
+
+
+def _prompts(asked: Mapping[str, Wording], scale: Scale) -> dict[str, int]:
+    """How many prompts there are, by item."""
+    terms = {slug: len(own.terms.source) + len(own.terms.inverse) for slug, own in asked.items()}
+    return {slug: n * len(scale.intensifiers) for slug, n in terms.items()}
