@@ -68,11 +68,9 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
     if entry is None:
         remedy = f"mend the name ({nearest(name, catalogue.models)}) or add an entry"
         raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
-    kind, fitted = catalogue.kind(name), None
+    kind = catalogue.kind(name)
     if entry.kind == "encoder":
-        record = read_adapter(name)
-        fitted = {"accuracy": record.accuracy, "bar": record.bar, "n_held_out": record.n_held_out}
-        fitted["below_bar"] = record.below_bar
+        read_adapter(name)
     return Subject(
         name=name,
         kind=kind,
@@ -83,7 +81,6 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
         forms=tuple(entry.configurations),
         origin=catalogue.origins([name])[name],
         adapted=entry.intervention,
-        fitted=fitted,
     )
 
 

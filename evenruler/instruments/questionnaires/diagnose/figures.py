@@ -9,28 +9,43 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
+from evenruler.instruments.questionnaires.diagnose.accuracy import figures_of, fitness, judged_by
 from evenruler.instruments.questionnaires.diagnose.forms import by_measure
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE, called
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import bootstrapped, correlated, finite
-from evenruler.models.entry import named
+from evenruler.measurement.verdicts import Fitness, marked
+from evenruler.models.entry import LIKELIHOODS, named
 
 
-def of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """Figures of each model alone: mean silhouette, mean answer, and whether intensifiers keep their declared order.
+def of_models(
+    items: pd.DataFrame, cells: pd.DataFrame, accuracy: pd.DataFrame, bar: float, resampling: Resampling
+) -> pd.DataFrame:
+    """Figures of one model alone: its answer, silhouette, PSS range, order of intensifiers and accuracy, by form.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
-    itself.
+    itself. Where accuracy fails its bar, it says so.
+
+    Args:
+        items: By `schemas.ITEM_SCORES`.
+        cells: By `schemas.CELLS`.
+        accuracy: By `schemas.ACCURACY`.
+        bar: Of accuracy.
+        resampling: How intervals are computed.
     """
     rows = []
-    own_cells = dict(iter(cells.groupby(OF_MODEL)))
+    own_cells, judged = dict(iter(cells.groupby(OF_MODEL))), judged_by(accuracy)
     for (questionnaire, model, configuration), of_model in items.groupby(OF_MODEL, sort=True):
         own = own_cells[questionnaire, model, configuration]
+        asked = configuration not in LIKELIHOODS
+        fit = fitness(judged.get(str(configuration)), bar) if asked else Fitness()
         found = [
             _mean("silhouette", of_model["silhouette"].to_numpy(), resampling),
-            _mean("answer", of_model["score"].to_numpy() * own["intensifier"].nunique(), resampling),
+            _mean("pss_range", (of_model["pss_high"] - of_model["pss_low"]).to_numpy(), resampling),
+            marked(_mean("answer", of_model["score"].to_numpy() * own["intensifier"].nunique(), resampling), fit),
             _intensifier_order(own, resampling),
+            *figures_of(accuracy, str(configuration)),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
@@ -69,7 +84,7 @@ def of_population(
     for ending, asked in by_measure(items):
         both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
         for (questionnaire, subscale), part in both.groupby(["questionnaire", "subscale"], sort=True):
-            counted = part[part["model"].isin(members)]
+            counted = part[called(part).isin(members)]
             matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
             matrix = matrix.reindex(columns=sorted(part["item"].unique()))
             add(questionnaire, subscale, _alpha(matrix.to_numpy(), resampling), ending)
@@ -105,7 +120,7 @@ def _between_scales(
 ) -> Iterator[tuple[str, Figure]]:
     """Spearman between the scores of two questionnaires over lineages, on the first of the two."""
     whole = scales[scales["subscale"] == WHOLE]
-    counted = whole[whole["model"].isin(members)]
+    counted = whole[called(whole).isin(members)]
     table = counted.pivot_table(index="lineage", columns="questionnaire", values="score", aggfunc="mean")
     table = table.reindex(columns=sorted(whole["questionnaire"].unique()))
     for own, other in combinations(table.columns, 2):

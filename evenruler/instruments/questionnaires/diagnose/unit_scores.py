@@ -3,8 +3,7 @@
 import pandas as pd
 
 from evenruler.instruments.instrument import Record
-from evenruler.instruments.questionnaires.diagnose.population import WHOLE
-from evenruler.models.entry import named
+from evenruler.instruments.questionnaires.diagnose.population import WHOLE, called
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
 
@@ -21,11 +20,10 @@ def units(record: Record) -> pd.DataFrame:
     items, prompts = record.found["items"], record.tables["prompts"]
     if items.empty:
         return pd.DataFrame(columns=UNITS.names)
-    called = [named(str(model), str(form)) for model, form in zip(items["model"], items["configuration"], strict=True)]
     found: pd.DataFrame = pd.DataFrame(
         {
             "part": WHOLE,
-            "model": called,
+            "model": called(items),
             "figure": "answer",
             "statistic": "mean",
             "unit": items["item"],
