@@ -5,8 +5,8 @@ from evenruler.instruments.questionnaires.declare.pairs import MNLI
 
 _ACCURACY = (
     "share of labelled pairs whose label the model gives (entailment, neutral, contradiction), on {n} pairs of "
-    "MultiNLI that no model of ours was fitted on (interval: Wilson; control: guessing); where the interval does not lie "
-    "above {bar:g}, the instrument is unfit on the model, which then counts in no figure over models"
+    "MultiNLI that no model of ours was fitted on (interval: Wilson; control: guessing); where the interval does not "
+    "lie above {bar:g}, the instrument is unfit on the model, which then counts in no figure over models"
 )
 
 _OF_PAIRS = (

@@ -88,7 +88,7 @@ def _population(population: pd.DataFrame, accuracy: pd.DataFrame) -> Table:
         ]
         for record in population.to_dict("records")
     ]
-    measured = [f"accuracy, {name}" for name in sets.values()]
+    measured = [f"accuracy, {name} pairs" for name in sets.values()]
     return Table(["model", "kind", "lineage", "answers by", "bar", *measured, "standing"], rows)
 
 
