@@ -34,7 +34,7 @@ class Settings(BaseSettings):
     """The bar for every way of saying what follows from what: on labelled pairs, the lower end of the 95% interval of a
     model's accuracy has to be above it. A model that fails it counts nowhere."""
     accuracy_pairs: Scaled[Annotated[int, Field(ge=3)]] = Field(
-        default={"quick": 501, "paper": 501}, validate_default=True
+        default={"quick": 150, "paper": 501}, validate_default=True
     )
     """How many labelled pairs of each set are asked at most, evenly over labels."""
     stop_below: bool = False
