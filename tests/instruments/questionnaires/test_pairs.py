@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ class TestLoading:
         (folder / "pairs.csv").write_text("\n".join([HEADER, *rows]) + "\n")
         return load_pairs(folder / "pairs.csv")
 
-    def test_it_reads_what_was_written(self, tmp_path) -> None:
+    def test_it_reads_what_was_written(self, tmp_path: Path) -> None:
         (pair,) = self.read(tmp_path, ROW)
         assert (pair.label, pair.premise, pair.hypothesis, pair.genre) == ("neutral", "It rains.", "I am late.", "")
 
@@ -83,16 +84,16 @@ class TestLoading:
             ([ROW.replace("neutral", "maybe")], "label"),
         ],
     )
-    def test_what_is_wrong_is_said(self, rows, said, tmp_path, error_of) -> None:
+    def test_what_is_wrong_is_said(self, rows: list[str], said: str, tmp_path: Path, error_of: Any) -> None:
         assert said in error_of(self.read, tmp_path, *rows)
 
-    def test_no_file(self, tmp_path, error_of) -> None:
+    def test_no_file(self, tmp_path: Path, error_of: Any) -> None:
         assert error_of(load_pairs, tmp_path / "none.csv").startswith(f"{tmp_path}/none.csv: no such file; ")
 
 
 class TestFirstPairs:
     @pytest.mark.parametrize("n", [3, 30, 60, 501])
-    def test_labels_stay_even(self, n) -> None:
+    def test_labels_stay_even(self, n: int) -> None:
         counted = Counter((pair.set, pair.label) for pair in first_pairs(PAIRS, n))
         for name, there in (("mnli", 501), ("statements", 60)):
             own = [count for (of_set, _), count in counted.items() if of_set == name]
