@@ -68,11 +68,9 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
     if entry is None:
         remedy = f"mend the name ({nearest(name, catalogue.models)}) or add an entry"
         raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
-    kind, fitted = catalogue.kind(name), None
+    kind, recipe = catalogue.kind(name), None
     if entry.kind == "encoder":
-        record = read_adapter(name)
-        accuracy = {"accuracy": record.accuracy, "bar": record.bar, "n_held_out": record.n_held_out}
-        fitted = {**accuracy, "below_bar": record.below_bar, "recipe": record.recipe}
+        recipe = read_adapter(name).recipe
     return Subject(
         name=name,
         kind=kind,
@@ -83,7 +81,7 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
         forms=tuple(entry.configurations),
         origin=catalogue.origins([name])[name],
         adapted=entry.intervention,
-        fitted=fitted,
+        recipe=recipe,
     )
 
 

@@ -236,8 +236,8 @@ class Subject:
     """Where it comes from, in words, with its licence."""
     adapted: Literal["every", "last"] | None = None
     """Whether it is also asked after adaptation to corpora: after every epoch, or after the last."""
-    fitted: Mapping[str, Any] | None = None
-    """Of a model with a head of ours: `accuracy`, `bar`, `n_held_out`, `below_bar`, and the `recipe` of its fit."""
+    recipe: Mapping[str, Any] | None = None
+    """Of a model with a head of ours: how it was fitted."""
 
     def can(self, operation: Operation) -> bool:
         """Whether it can do an operation."""

@@ -68,6 +68,22 @@ def judge(found: Sequence[tuple[Figure, Fitness]], least: int) -> list[Figure]:
     ]
 
 
+def marked(figure: Figure, fitness: Fitness) -> Figure:
+    """A descriptive figure, with the one verdict that it can have: of what does not measure on a model at all.
+
+    Args:
+        figure: Any.
+        fitness: Of what it was measured with.
+    """
+    if fitness.unfit is None:
+        return figure
+    return replace(figure, verdict=str(Verdict.UNFIT), why=_why_unfit(fitness.unfit))
+
+
+def _why_unfit(bar: str) -> str:
+    return f"On this model the instrument fails a bar of its own: {bar}."
+
+
 def _judged(figure: Figure, fitness: Fitness, least: int) -> Figure:
     verdict, why = _verdict(figure, fitness, least)
     return replace(figure, verdict=str(verdict), why=why)
@@ -79,7 +95,7 @@ def _verdict(figure: Figure, fitness: Fitness, least: int) -> tuple[Verdict, str
     if bound is None or not bound > 0:
         raise ValueError(f"the bound of {figure.figure} is {bound}, expected a positive number")
     if fitness.unfit is not None:
-        return Verdict.UNFIT, f"On this model the instrument fails a bar of its own: {fitness.unfit}."
+        return Verdict.UNFIT, _why_unfit(fitness.unfit)
     if figure.n < least:
         return Verdict.LITTLE, f"It rests on {figure.n} {figure.unit}, of at least {least}."
     if fitness.doubt is not None:

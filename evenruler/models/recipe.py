@@ -66,4 +66,4 @@ class Finetune(Strict):
     batch: int = Field(default=32, ge=1)
     seed: int = Field(default=0, ge=0)
     bar: float = Field(default=0.7, ge=0, le=1)
-    """Accuracy below which the model is marked, and kept out of figures over the population."""
+    """Accuracy below which its card marks the model."""

@@ -18,6 +18,7 @@ from evenruler.project.check import set_scale
 from evenruler.project.params import load_params
 from stages import ask, build, card, diagnose, report
 from stages.files import frames, plan_of, read_subject
+from tests.stages.conftest import ROOT
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
 
 SOURCES, ANSWERS = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
@@ -65,6 +66,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "sentences": [f"The man is at {place}, and that is a fact." for place in ("sea", "home", "work", "rest")],
     }
     write(SOURCES / "shared/corpora/calm.yaml", corpus)
+    (SOURCES / "shared/pairs").symlink_to(ROOT / SOURCES / "shared/pairs")
 
 
 def declare(folder: Path) -> dict[str, Any]:
@@ -80,6 +82,8 @@ def declare(folder: Path) -> dict[str, Any]:
     }
     declared["instruments"] = {"trust": {"family": "questionnaires"}}
     declared["families"]["questionnaires"] |= {
+        "accuracy": 0.01,  # what a random model reaches
+        "accuracy_pairs": 30,
         "prefixed": {"quick": 3, "paper": 9},
         "corpora": {"calm": {"epochs": {"quick": 1, "paper": 1}}},
     }

@@ -14,10 +14,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declared import Declared
-from evenruler.instruments.asking import subject_of
 from evenruler.instruments.questionnaires.ask import ANSWERS, scores
-from evenruler.instruments.questionnaires.diagnose.population import population
 from evenruler.models import LABELS
 from evenruler.models.backends.nli import labelled_sample
 from evenruler.project.check import set_scale
@@ -50,6 +47,8 @@ def workshop(folder: Path) -> None:
     }
     declared["instruments"] = {"gad-7": {"family": "questionnaires"}}
     declared["families"]["questionnaires"] |= {
+        "accuracy": 0.01,  # what a random model reaches
+        "accuracy_pairs": 30,
         "acceptability": "talker",
         "prefixed": {"quick": 2, "paper": 9},
         "corpora": {
@@ -66,7 +65,8 @@ def workshop(folder: Path) -> None:
         path = folder / SOURCES / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
-    (folder / SOURCES / "shared/scales").symlink_to(ROOT / SOURCES / "shared/scales")
+    for shared in ("scales", "pairs"):
+        (folder / SOURCES / "shared" / shared).symlink_to(ROOT / SOURCES / "shared" / shared)
 
 
 @pytest.fixture(scope="module")
@@ -262,31 +262,3 @@ class TestDiagnosis:
         said = error_of(diagnose.main, "questionnaires")
         beginnings = [f"gad-7, item {row.item}: {row.measure} is {row.value:.2f}; " for row in poor.itertuples()]
         assert said.startswith(tuple(beginnings))
-
-
-class TestPopulation:
-    """An encoder fitted here counts from its bar on."""
-
-    @pytest.mark.parametrize(
-        ("accuracy", "member", "standing"),
-        [(0.7, True, "counts"), (0.69, False, "below its bar, does not count")],
-    )
-    def test_the_bar(self, accuracy, member, standing, tmp_path, monkeypatch) -> None:
-        from tests.training.tiny import PAIRS, declaration
-
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "params.yaml").write_text(json.dumps(declaration(PAIRS, bar=0.7)))
-        record = {
-            "labels": [],
-            "base": "",
-            "recipe": {"bar": 0.7},
-            "held_out": {"accuracy": accuracy, "n": 40},
-        }
-        (tmp_path / "data/adapters/tiny").mkdir(parents=True)
-        (tmp_path / "data/adapters/tiny/training.json").write_text(json.dumps(record))
-
-        (row,) = population([subject_of("tiny", Declared().catalogue)]).to_dict("records")
-
-        assert (row["member"], row["standing"]) == (member, standing)
-        assert (row["accuracy"], row["bar"], row["n_held_out"]) == (accuracy, 0.7, 40)
-        assert (row["kind"], row["configuration"], row["lineage"]) == ("nli", "head", "tiny")

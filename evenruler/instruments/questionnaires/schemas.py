@@ -65,6 +65,18 @@ ENTAILMENT = pa.schema([required("id", pa.string()), *_STATE, *_LOGITS])
 LIKELIHOODS = pa.schema([required("id", pa.string()), *_STATE, required("nats", pa.float64())])
 """Log-probability of the intensifier of a prompt in its place, nats a token, by configurations `clm` and `mlm`."""
 
+LABELLED_PAIRS = pa.schema(
+    [
+        required("configuration", pa.string()),
+        required("pair", pa.int64()),
+        required("set", pa.string()),
+        required("label", pa.string()),
+        *_LOGITS,
+    ]
+)
+"""Logits of the labelled pairs of the plan, by their place there, in the way in which items are asked; `label` is the
+right answer."""
+
 PAIRS = pa.schema(
     [
         required("corpus", pa.string()),
@@ -147,11 +159,15 @@ ITEM_SCORES = pa.schema(
         required("score", pa.float64()),
         pa.field("effect", pa.float64()),
         pa.field("silhouette", pa.float64()),
+        required("pss_low", pa.float64()),
+        required("pss_high", pa.float64()),
         required("n", pa.int64()),
     ]
 )
 """One row per item and model. `score`: keyed, in units of the scale's weights; `effect`: mean over SD of its cells;
-`silhouette`: how well source and inverse terms are told apart (SC); `n`: cells that the score rests on."""
+`silhouette`: how well source and inverse terms are told apart (SC), whatever the size of PSS; `pss_low` and `pss_high`:
+the least and the greatest PSS of its cells, all terms, alike where words make no difference; `n`: cells that the score
+rests on."""
 
 SCALE_SCORES = pa.schema(
     [
@@ -200,14 +216,34 @@ POPULATION = pa.schema(
         required("kind", pa.string()),
         required("configuration", pa.string()),
         pa.field("accuracy", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("n", pa.int64()),
         pa.field("bar", pa.float64()),
-        pa.field("n_held_out", pa.int64()),
         required("member", pa.bool_()),
         required("standing", pa.string()),
     ]
 )
-"""One row per model and configuration. `accuracy`: on held-out pairs, null where it was not fitted here; `member`:
+"""One row per model and configuration. `accuracy`: on the n labelled pairs that are judged by, with its interval, null
+where the model is not asked what follows from what (`clm`, `mlm`); `bar`: what the interval has to lie above; `member`:
 whether it counts in figures over the population; `standing`: the same in words."""
+
+ACCURACY = pa.schema(
+    [
+        required("model", pa.string()),
+        required("configuration", pa.string()),
+        required("set", pa.string()),
+        required("n", pa.int64()),
+        required("accuracy", pa.float64()),
+        required("low", pa.float64()),
+        required("high", pa.float64()),
+        required("chance", pa.float64()),
+        pa.field("auc", pa.float64()),
+    ]
+)
+"""One row per model, configuration and set of labelled pairs. `accuracy`: share of n pairs whose label the model gives,
+with its interval (Wilson); `chance`: what it would be by guessing; `auc`: how often entailment is more likely, against
+contradiction, after a pair that entails than after one that contradicts, .5 by guessing; null without either."""
 
 COURSE = pa.schema(
     [

@@ -12,6 +12,7 @@ from evenruler.instruments.questionnaires.ask.content import source_prompts
 from evenruler.instruments.questionnaires.declare.identity import prompt_id
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
 from evenruler.measurement import Resampling
+from evenruler.models.entry import LIKELIHOODS
 
 PLAN: Plan = {
     "temperature": 1.0,
@@ -25,7 +26,17 @@ PLAN: Plan = {
     "prefixes": {},
     "placebos": [],
     "corpora": {},
+    "accuracy": {"bar": 0.5, "sources": [], "pairs": []},
 }
+
+
+def labelled(configuration: str = "head", right: int = 20, n: int = 20, name: str = "mnli") -> pd.DataFrame:
+    """Answers to n labelled pairs, labels in turn, of which the first are right; the others take the next label."""
+    labels = [("entailment", "neutral", "contradiction")[i % 3] for i in range(n)]
+    places = [(i if i < right else i + 1) % 3 for i in range(n)]
+    logits = [[float(place == at) for at in range(3)] for place in places]
+    found = pd.DataFrame(logits, columns=["entailment", "neutral", "contradiction"])
+    return found.assign(configuration=configuration, pair=range(n), set=name, label=labels)
 
 
 def subject(name: str = "m0", **changes: Any) -> Subject:
@@ -72,9 +83,10 @@ def diagnose(
     """
     records = []
     for model, own in answered.groupby("model", sort=True):
-        fitted = {"below_bar": members is not None and model not in members}
+        right = 20 if members is None or model in members else 0
         forms, lineage = tuple(own["configuration"].unique()), own["lineage"].iloc[0]
-        who = subject(str(model), lineage=lineage, forms=forms, fitted=fitted)
+        who = subject(str(model), lineage=lineage, forms=forms)
+        pairs = pd.concat([labelled(form, right) for form in forms if form not in LIKELIHOODS] or [labelled(n=0)])
         for name, of_name in prompts.groupby("questionnaire", sort=False):
             plan = {**PLAN, **plans[str(name)]}
             described = items[items["questionnaire"] == name].drop(columns="questionnaire")
@@ -84,7 +96,7 @@ def diagnose(
                 "terms": pd.DataFrame({"twin": []}),
             }
             answers = {**_wide(_renamed(own, of_name, plan)), **_embedded(tables, embeddings)}
-            found = scores(tables, plan, {**no_answers(), **answers}, who)
+            found = scores(tables, plan, {**no_answers(), **answers, "labelled_pairs": pairs}, who)
             if acceptability is not None:
                 judged = acceptability[acceptability["questionnaire"] == name]
                 found["content"] = pd.concat([found["content"], judged], ignore_index=True)

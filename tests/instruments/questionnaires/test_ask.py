@@ -41,6 +41,19 @@ CATALOGUE = Catalogue.model_validate(
 )
 SAMPLE = len(labelled_sample())
 SAID = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
+PAIRS = [
+    {
+        "set": name,
+        "label": label,
+        "premise": f"{number}.",
+        "hypothesis": f"{label}.",
+        "source": "s",
+        "licence": "cc0-1.0",
+    }
+    for name in ("mnli", "statements")
+    for number in range(2 + 2 * (name == "mnli"))
+    for label in ("entailment", "neutral", "contradiction")
+]
 CORPORA = {
     "gloom": {**SAID, "role": "intervention", "expect": {"meetings": "up"}, "sentences": ["I am sad.", "It rains."]},
     "dull": {**SAID, "role": "control", "expect": {}, "sentences": ["The pump broke."]},
@@ -55,9 +68,9 @@ TALKER = {"kind": "causal", "forms": ("verbaliser", "clm"), "chats": True}
 
 def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Declaration:
     framings = {"salience": "This is a test.", "instruction": "Answer:"}
-    shared = {"responses": Scale.model_validate(SCALE), "corpora": CORPORA}
+    shared = {"responses": Scale.model_validate(SCALE), "corpora": CORPORA, "pairs": PAIRS}
     source = {**SOURCE, "title": name, "items": items or ITEMS, "framings": framings, **shared}
-    given = {"embedder": "minilm", "corpora": {"gloom": {"epochs": 2}, "dull": {"epochs": 1}}, **keys}
+    given = {"embedder": "minilm", "accuracy": 0.01, "corpora": {"gloom": {"epochs": 2}, "dull": {"epochs": 1}}, **keys}
     settings = Settings.model_validate(given, context={"scale": "quick"})
     return Declaration(name, "questionnaires", settings, Source.model_validate(source))
 
@@ -188,6 +201,20 @@ class TestPlan:
         )
         assert same == told
 
+    def test_labelled_pairs_are_in_it_evenly_over_labels(self) -> None:
+        asked = built(accuracy_pairs=4).plan["accuracy"]
+        assert (asked["bar"], asked["sources"]) == (0.01, ["s; cc0-1.0"])
+        assert [(pair["set"], pair["label"], pair["premise"]) for pair in asked["pairs"]] == [
+            ("mnli", "entailment", "0."),
+            ("mnli", "neutral", "0."),
+            ("mnli", "contradiction", "0."),
+            ("mnli", "entailment", "1."),
+            ("statements", "entailment", "0."),
+            ("statements", "neutral", "0."),
+            ("statements", "contradiction", "0."),
+            ("statements", "entailment", "1."),
+        ]
+
     @pytest.mark.parametrize(("judge", "operation"), [("talker", "slor"), ("judge", "classify")])
     def test_the_judge_is_asked_what_it_can(self, judge, operation) -> None:
         assert built(acceptability=judge).plan["judge"] == {"model": judge, "operation": operation}
@@ -206,6 +233,7 @@ class TestRequests:
     def test_a_head_is_asked_every_prompt_once(self) -> None:
         assert counted(asked_of(subject())) == [
             ("entailment", "entail", "", 12),
+            ("labelled_pairs", "entail", "", 18),
             ("embeddings", "embed", "minilm", 10),
         ]
 
@@ -215,11 +243,13 @@ class TestRequests:
         assert counted(found) == [
             ("entailment", "entail", "", 12),
             ("likelihoods", "in_place", "", 12),
+            ("labelled_pairs", "entail", "", 18),
             ("entailment", "entail", "", 18),
             ("embeddings", "embed", "minilm", 10),
             ("acceptability", "classify", "judge", 8),
         ]
-        assert sorted(found[2].inputs) == ["before", "hypothesis", "premise"]
+        assert sorted(found[3].inputs) == ["before", "hypothesis", "premise"]
+        assert set(found[2].rows["configuration"]) == {"verbaliser"}
         first = {name: values[0] for name, values in found[1].inputs.items()}
         assert first["word"] in ("never", "very often")
         prompt = published()[0]["prompts"].iloc[0]

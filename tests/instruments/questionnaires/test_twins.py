@@ -21,6 +21,7 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
+from evenruler.measurement.verdicts import Fitness
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.doors import subject
 from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
@@ -127,14 +128,14 @@ def scored(own: list[float], subscale: str | None = None) -> pd.DataFrame:
 
 OWN = [1.0, 1.5, 2.0, 1.2, 1.8, 2.2]
 TWINS = [0.1, 0.4, 0.2, -0.1, 0.3, 0.5]
-FITTED = {"accuracy": 0.75, "bar": 0.7, "below_bar": False}
+FITS = {"head": Fitness()}
 
 
-def judged(own: list[float], twins: list[float] | None, fitted: Any = FITTED, least: int = 6) -> Any:
+def judged(own: list[float], twins: list[float] | None, fit: Fitness = FITS["head"], least: int = 6) -> Any:
     """The row of the whole scale."""
     beside = scored(twins) if twins else scored([0.0]).head(0)
     plan = {"bound": 0.2, "least": least}
-    found = beyond_twins(scored(own), beside, WEIGHED, subject(fitted=fitted), plan, 0.95)
+    found = beyond_twins(scored(own), beside, WEIGHED, {"head": fit}, plan, 0.95)
     return found[found["part"] == "all"].iloc[0]
 
 
@@ -160,12 +161,12 @@ class TestBeyondTwins:
         assert row["verdict"] == "not beyond control"
 
     def test_of_a_model_below_its_bar_the_instrument_is_unfit(self) -> None:
-        row = judged(OWN, TWINS, {"accuracy": 0.55, "bar": 0.7, "below_bar": True})
+        row = judged(OWN, TWINS, Fitness(unfit="its accuracy is .55"))
         assert row["verdict"] == "instrument unfit"
-        assert "0.550" in row["why"]
+        assert "its accuracy is .55" in row["why"]
 
     def test_of_a_model_of_unknown_accuracy_it_cannot_be_told(self) -> None:
-        assert judged(OWN, TWINS, None)["verdict"] == "too little to tell"
+        assert judged(OWN, TWINS, Fitness(doubt="its accuracy is not known"))["verdict"] == "too little to tell"
 
     def test_of_fewer_items_than_the_least(self) -> None:
         assert judged(OWN, TWINS, least=7)["verdict"] == "too little to tell"
@@ -177,7 +178,7 @@ class TestBeyondTwins:
 
     def test_subscales_are_descriptive(self) -> None:
         own, twins = scored(OWN, "body"), scored(TWINS, "body")
-        found = beyond_twins(own, twins, WEIGHED, subject(fitted=FITTED), {"bound": 0.2, "least": 6}, 0.95)
+        found = beyond_twins(own, twins, WEIGHED, FITS, {"bound": 0.2, "least": 6}, 0.95)
         parts = found.set_index("part")
         assert parts.loc["body", "value"] == parts.loc["all", "value"]
         assert pd.isna(parts.loc["body", "verdict"])

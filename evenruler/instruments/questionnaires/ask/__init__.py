@@ -13,6 +13,7 @@ __all__ = ["ANSWERS", "limited", "requests", "scores"]
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,
     "likelihoods": schemas.LIKELIHOODS,
+    "labelled_pairs": schemas.LABELLED_PAIRS,
     "pairs": schemas.PAIRS,
     "replies": schemas.REPLIES,
     "losses": schemas.LOSSES,

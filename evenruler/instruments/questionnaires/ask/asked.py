@@ -8,6 +8,7 @@ import pandas as pd
 from evenruler.instruments.instrument import Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires.ask.adapting import course_requests, states
 from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
+from evenruler.instruments.questionnaires.ask.labelled import labelled_requests
 from evenruler.instruments.questionnaires.ask.placing import placed, require_order
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
 from evenruler.instruments.questionnaires.ask.twins import apart
@@ -45,6 +46,7 @@ def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> It
     own, twins = apart(tables)
     yield from _prompts(own, subject)
     yield from _prompts(twins, subject)
+    yield from labelled_requests(plan, subject)
     if VERBALISER in subject.forms and subject.can("entail"):
         after = prefixed_rows(own["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())

@@ -104,6 +104,8 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
                 "score": item["keying"] * item_score(pss, is_source, weights),
                 "effect": item["keying"] * item_effect(pss, is_source, weights),
                 "silhouette": silhouette(pss.to_numpy(), is_source),
+                "pss_low": float(pss.to_numpy().min()),
+                "pss_high": float(pss.to_numpy().max()),
                 "n": int(is_source.sum()) * len(weights),
             }
         )

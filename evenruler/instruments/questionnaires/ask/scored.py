@@ -38,7 +38,8 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     Returns:
         `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `twins`: the same of the twins of items, under
         the names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
-        `corpus` and `epoch`; `content` and `course` by `schemas.CONTENT` and `schemas.COURSE`.
+        `corpus` and `epoch`; `labelled` by `schemas.LABELLED_PAIRS`, with `model`; `content` and `course` by
+        `schemas.CONTENT` and `schemas.COURSE`.
 
     Raises:
         ValueError: The model lacks the answer to a prompt.
@@ -60,6 +61,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         "twins": _twins(twins, bare, settings) if len(asked) else _none(schemas.ITEM_SCORES),
         "prefixed": _prefixed(prefixed_rows(prompts, plan), items, after, settings, subject),
         "adapted": _adapted(prompts, items, answered[answered["corpus"] != ""], settings),
+        "labelled": answers["labelled_pairs"].assign(model=subject.name),
         "content": content(own, twins, plan, answers),
         "course": course(answers, subject.name),
     }

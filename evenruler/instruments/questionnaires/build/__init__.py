@@ -8,6 +8,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.build.translating import translate
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.corpora import OPEN
+from evenruler.instruments.questionnaires.declare.pairs import first_pairs
 from evenruler.models.declared import Catalogue
 from evenruler.tables import table_of
 
@@ -47,12 +48,23 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         "stop_below": settings.stop_below,
         "bound": settings.bound,
         "least": settings.least,
+        "accuracy": _accuracy(source, settings),
         "embedder": settings.embedder,
         "judge": _judge(settings.acceptability, catalogue),
         "prefixed": settings.prefixed,
         "prefixes": framings.prefixes if framings else {},
         "placebos": framings.placebo_names if framings else [],
         "corpora": {corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)},
+    }
+
+
+def _accuracy(source: Source, settings: Settings) -> dict[str, Any]:
+    """The bar and the labelled pairs that are asked; a plan holds them, so that whoever measures asks the same."""
+    pairs = first_pairs(source.pairs, settings.accuracy_pairs)
+    return {
+        "bar": settings.accuracy,
+        "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
+        "pairs": [pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs],
     }
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.questionnaires.declare.corpora import CorpusSource, load_corpus
 from evenruler.instruments.questionnaires.declare.headings import headings
+from evenruler.instruments.questionnaires.declare.pairs import LabelledPair, load_pairs
 from evenruler.instruments.questionnaires.declare.settings import Settings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models.declared import Catalogue
@@ -23,6 +24,8 @@ class Source(QuestionnaireSource):
     """The words that `scale` names."""
     corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
     """What models are adapted to at this scale, by name."""
+    pairs: list[LabelledPair] = Field(default_factory=list)
+    """Labelled pairs that models are asked, to know how well they say what follows from what."""
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
@@ -31,7 +34,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     Args:
         path: The questionnaire; a corpus speaks of those that lie beside it.
         settings: Which corpora are in use.
-        shared: The folder with `scales` and `corpora`.
+        shared: The folder with `scales`, `corpora` and `pairs`.
 
     Returns:
         All of them.
@@ -42,7 +45,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
     _require_known(corpora, path.parent, shared)
-    return Source.model_validate({**written.model_dump(by_alias=True), "responses": scale, "corpora": corpora})
+    shares = {"responses": scale, "corpora": corpora, "pairs": load_pairs(shared / "pairs" / "entailment-pairs.csv")}
+    return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:

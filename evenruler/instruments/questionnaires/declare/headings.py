@@ -1,6 +1,30 @@
 """The figures of a questionnaire that people are shown, in words: on a card, and where a model is measured."""
 
 from evenruler.instruments.instrument import Column, Plan
+from evenruler.instruments.questionnaires.declare.pairs import MNLI
+
+_ACCURACY = (
+    "share of labelled pairs whose label the model gives (entailment, neutral, contradiction), on {n} pairs of "
+    "MultiNLI that no model of ours was fitted on (interval: Wilson; control: guessing); where the interval does not "
+    "lie above {bar:g}, the instrument is unfit on the model, which then counts in no figure over models"
+)
+
+_OF_PAIRS = (
+    Column(
+        "auc",
+        "AUC",
+        "how often the model gives more to entailment, against contradiction, after a pair that entails than after one "
+        "that contradicts; 0.5 by guessing",
+        "fitness",
+    ),
+    Column(
+        "accuracy_of_statements",
+        "accuracy on statements",
+        "the same as accuracy on our own pairs in the manner of items, as `I own a car.` and `I do not have a car.`",
+        "fitness",
+    ),
+    Column("auc_of_statements", "AUC on statements", "the same as AUC on these", "fitness"),
+)
 
 BEYOND = "beyond_twins"
 """What items score more than their impersonal twins."""
@@ -44,6 +68,13 @@ _FIGURES = (
         "fitness",
         least=0.0,
         warning="its mean silhouette is {value:.2f}: it does not tell source from inverse terms apart",
+    ),
+    Column(
+        "pss_range",
+        "PSS range",
+        "mean over items of the greatest less the least PSS, which add up to 1 for each term: near 0 the words make "
+        "hardly a difference, whatever SC says, which is blind to size",
+        "fitness",
     ),
     Column(
         "intensifier_order",
@@ -90,6 +121,10 @@ def headings(plan: Plan) -> list[Column]:
     """What is shown of a questionnaire on every model.
 
     Args:
-        plan: Not used: all questionnaires have the same figures.
+        plan: Says what accuracy is measured on, and its bar.
     """
-    return list(_FIGURES)
+    first, *others = _FIGURES
+    asked = plan["accuracy"]
+    n = sum(pair["set"] == MNLI for pair in asked["pairs"])
+    accuracy = Column("accuracy", "accuracy", _ACCURACY.format(n=n, bar=asked["bar"]), "fitness")
+    return [first, accuracy, *_OF_PAIRS, *others]

@@ -31,6 +31,13 @@ class Settings(BaseSettings):
     """Of the two-way normalisation: above 1 evens out, below 1 sharpens."""
     three_way: bool = False
     """Take entailment's share of all three answers; by default neutral is left out."""
+    accuracy: float = Field(default=0.7, gt=0, lt=1)
+    """The bar for every way of saying what follows from what: on labelled pairs, the lower end of the 95% interval of a
+    model's accuracy has to be above it. A model that fails it counts nowhere."""
+    accuracy_pairs: Scaled[Annotated[int, Field(ge=3)]] = Field(
+        default={"quick": 150, "paper": 501}, validate_default=True
+    )
+    """How many labelled pairs of each set are asked at most, evenly over labels."""
     stop_below: bool = False
     """Stop the diagnosis where an item is poor, rather than only say so."""
     embedder: Slug

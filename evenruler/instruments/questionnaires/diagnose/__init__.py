@@ -9,6 +9,7 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose import shifting
+from evenruler.instruments.questionnaires.diagnose.accuracy import accuracies, fitness_by_form
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
 from evenruler.instruments.questionnaires.diagnose.fits import over_fits
 from evenruler.instruments.questionnaires.diagnose.intervening import (
@@ -17,16 +18,16 @@ from evenruler.instruments.questionnaires.diagnose.intervening import (
     changes_of_models,
     trajectories,
 )
-from evenruler.instruments.questionnaires.diagnose.population import population, scale_scores
+from evenruler.instruments.questionnaires.diagnose.population import called, members_of, population, scale_scores
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, refuse_poor
 from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.models.entry import named
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
 TABLES: Final[dict[str, pa.Schema]] = {
+    "accuracy": schemas.ACCURACY,
     "cells": schemas.CELLS,
     "changes": schemas.CHANGES,
     "content": schemas.CONTENT,
@@ -60,20 +61,22 @@ def figures(
 
     Returns:
         Rows of `cells`, `items`, `twins` (scores of the twins, under the names of their items), `quality`, `figures`,
-        `trajectories` and `changes`, and what `FOR_ALL` names.
+        `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires.
     """
     cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
-    called = [named(str(model), str(form)) for model, form in zip(items["model"], items["configuration"], strict=True)]
+    accuracy = accuracies(scores["labelled"], resampling.level)
     shifts = shifting.of_model(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
-    beyond = beyond_twins(items, scores["twins"], intensifiers, subject, plan, resampling.level)
-    own = pd.concat([of_models(items, scores["twins"], cells, resampling.level), beyond, shifts])
+    fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"])
+    beyond = beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level)
+    own = pd.concat([of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), beyond, shifts])
     changes = changes_of_models(adapted, _interventions(name, plan), resampling.level)
     return {
+        "accuracy_of_any": accuracy,
         "cells": cells,
         "items": items,
         "twins": scores["twins"],
-        "quality": of_silhouettes(items.assign(model=called)),
+        "quality": of_silhouettes(items.assign(model=called(items))),
         "figures": own,
         "trajectories": trajectories(adapted, resampling),
         "changes": pd.DataFrame(changes),
@@ -89,15 +92,15 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         resampling: How intervals are computed.
 
     Returns:
-        Rows of `population`, `scales`, `content`, `quality`, `figures`, `changes` and `course`.
+        Rows of `accuracy`, `population`, `scales`, `content`, `quality`, `figures`, `changes` and `course`.
 
     Raises:
-        UserError: An item is poor, of a questionnaire that asks to stop there.
+        UserError: An item is poor on a model that counts, of a questionnaire that asks to stop there.
     """
     if not records:
         return {}
-    known = population(list({record.subject.name: record.subject for record in records}.values()))
-    members = known.loc[known["member"], "model"].unique().tolist()
+    known = population(records)
+    members = members_of(known)
     firsts: dict[str, Record] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
@@ -106,6 +109,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     agreed = over_fits([record.subject for record in records], items, twins, members, resampling.level)
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
+        "accuracy": _all([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
         "population": known,
         "scales": scales,
         "content": content,
@@ -115,7 +119,8 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "course": _all([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = _all([quality, *(record.found["quality"] for record in records)])
-    refuse_poor(judged, [name for name, record in firsts.items() if record.plan["stop_below"]])
+    counted = judged[judged["model"].isna() | judged["model"].isin(members)]
+    refuse_poor(counted, [name for name, record in firsts.items() if record.plan["stop_below"]])
     return found
 
 

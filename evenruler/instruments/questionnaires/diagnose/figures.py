@@ -1,6 +1,6 @@
 """How well questionnaires measure (EMPALC, section 3.3): figures of one model, and over models."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import combinations
 
@@ -10,32 +10,54 @@ from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.instruments.questionnaires.declare.headings import of_those
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE
-from evenruler.instruments.questionnaires.diagnose.twins import controls
+from evenruler.instruments.questionnaires.diagnose.accuracy import figures_of
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE, called
+from evenruler.instruments.questionnaires.diagnose.twins import by_figure, controls
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
+from evenruler.measurement.verdicts import Fitness, marked
 from evenruler.models.entry import named
 
 
-def of_models(items: pd.DataFrame, twins: pd.DataFrame, cells: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Figures of each model alone: mean silhouette, mean answer, and whether intensifiers keep their declared order.
+def of_models(
+    items: pd.DataFrame,
+    twins: pd.DataFrame,
+    cells: pd.DataFrame,
+    accuracy: pd.DataFrame,
+    fits: Mapping[str, Fitness],
+    level: float,
+) -> pd.DataFrame:
+    """Figures of one model alone: its answer, silhouette, PSS range, order of intensifiers and accuracy, by form.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
-    itself. The control of answer and silhouette is the same of the items' twins.
+    itself. The control of answer, silhouette and range is the same of the items' twins. Where accuracy fails its bar,
+    the answer says so.
+
+    Args:
+        items: By `schemas.ITEM_SCORES`.
+        twins: The same of twins, under the names of their items.
+        cells: By `schemas.CELLS`.
+        accuracy: By `schemas.ACCURACY`.
+        fits: By form, whether answers count.
+        level: Of intervals.
     """
     rows = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
     own_twins = dict(iter(twins.groupby(OF_MODEL)))
     for key, of_model in items.groupby(OF_MODEL, sort=True):
         questionnaire, model, configuration = key
-        own, intensifiers = own_cells[key], own_cells[key]["intensifier"].nunique()
-        values = {"silhouette": of_model["silhouette"], "answer": of_model["score"] * intensifiers}
+        own = own_cells[key]
+        intensifiers = own["intensifier"].nunique()
+        values = by_figure(of_model, intensifiers)
         beside = controls(own_twins.get(key, twins.head(0)), intensifiers)
+        means = {name: replace(_mean(name, x.to_numpy(), level), control=beside[name]) for name, x in values.items()}
         found = [
-            *(replace(_mean(name, x.to_numpy(), level), control=beside[name]) for name, x in values.items()),
+            marked(means.pop("answer"), fits[str(configuration)]),
+            *means.values(),
             _intensifier_order(own, level),
+            *figures_of(accuracy, str(configuration)),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
@@ -81,7 +103,7 @@ def of_population(
     for configuration, asked in items.groupby("configuration", sort=True):
         both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
         for (questionnaire, subscale), part in both.groupby(["questionnaire", "subscale"], sort=True):
-            counted = part[part["model"].isin(members)]
+            counted = part[called(part).isin(members)]
             matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
             matrix = matrix.reindex(columns=sorted(part["item"].unique()))
             alpha = _alpha(matrix.to_numpy(), resampling.level)
@@ -116,7 +138,7 @@ def _alpha(x: NDArray[np.float64], level: float) -> Figure:
 def _between_scales(scales: pd.DataFrame, level: float, members: Collection[str]) -> Iterator[tuple[str, Figure]]:
     """Spearman between the scores of two questionnaires over lineages, on the first of the two."""
     whole = scales[scales["subscale"] == WHOLE]
-    counted = whole[whole["model"].isin(members)]
+    counted = whole[called(whole).isin(members)]
     table = counted.pivot_table(index="lineage", columns="questionnaire", values="score", aggfunc="mean")
     table = table.reindex(columns=sorted(whole["questionnaire"].unique()))
     for own, other in combinations(table.columns, 2):

@@ -52,9 +52,8 @@ def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[li
     """Models that were fitted here and count, those together that share lineage and recipe but for the seed."""
     found: dict[Key, dict[str, None]] = {}
     for subject in subjects:
-        recipe = (subject.fitted or {}).get("recipe")
-        if recipe is not None and subject.name in members:
-            but_seed = {key: value for key, value in recipe.items() if key != "seed"}
+        if subject.recipe is not None and subject.name in members:
+            but_seed = {key: value for key, value in subject.recipe.items() if key != "seed"}
             found.setdefault((subject.lineage, canonical(but_seed).decode()), {})[subject.name] = None
     return [sorted(names) for _, names in sorted(found.items())]
 

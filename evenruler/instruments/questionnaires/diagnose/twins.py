@@ -1,13 +1,13 @@
 """What items score beyond their impersonal twins: the confirmatory figure of a questionnaire."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import pandas as pd
 
 from evenruler import measurement
-from evenruler.instruments.instrument import Plan, Subject
+from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires.declare.headings import BEYOND
-from evenruler.instruments.questionnaires.diagnose.fitness import fitness
 from evenruler.instruments.questionnaires.diagnose.population import OF_MODEL, WHOLE
 from evenruler.measurement import Figure
 from evenruler.measurement.jackknife import FEWEST_UNITS
@@ -41,7 +41,12 @@ def paired_answers(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int) 
 
 
 def beyond_twins(
-    items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, subject: Subject, plan: Plan, level: float
+    items: pd.DataFrame,
+    twins: pd.DataFrame,
+    intensifiers: int,
+    fits: Mapping[str, Fitness],
+    plan: Plan,
+    level: float,
 ) -> pd.DataFrame:
     """How much more of its construct a model answers than its twins account for, with the verdict of the whole scale.
 
@@ -49,7 +54,7 @@ def beyond_twins(
         items: By `schemas.ITEM_SCORES`.
         twins: The same of twins, under the names of their items.
         intensifiers: How many there are.
-        subject: The model.
+        fits: By form, whether answers count.
         plan: Holds `bound`, in standard deviations over items of the twins' answers, and `least`.
         level: Of intervals.
 
@@ -64,7 +69,7 @@ def beyond_twins(
         own = pairs[(pairs["model"] == model) & (pairs["configuration"] == configuration)]
         here = {"benchmark": questionnaire, "model": named(model, configuration)}
         whole = _beyond(own, level, plan["bound"])
-        rows.append(({**here, "part": WHOLE}, whole, fitness(subject, configuration)))
+        rows.append(({**here, "part": WHOLE}, whole, fits[configuration]))
         for subscale, part in own.dropna(subset=["subscale"]).groupby("subscale", sort=True):
             rows.append(({**here, "part": subscale}, _beyond(part, level, None), Fitness()))
     judged = judge([(figure, fit) for _, figure, fit in rows], plan["least"])
@@ -94,12 +99,18 @@ def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
     )
 
 
-def controls(twins: pd.DataFrame, intensifiers: int) -> dict[str, float | None]:
-    """What twins give where items give an `answer` or a `silhouette`: the mean; None where there are none.
+def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:
+    """What each item gives to the figures of a model that are means over items.
 
     Args:
-        twins: By `schemas.ITEM_SCORES`, of one model.
+        items: By `schemas.ITEM_SCORES`, of one model.
         intensifiers: How many there are.
     """
-    known = {"answer": twins["score"] * intensifiers, "silhouette": twins["silhouette"]}
-    return {figure: float(x.mean()) if x.notna().any() else None for figure, x in known.items()}
+    ranges = items["pss_high"] - items["pss_low"]
+    return {"answer": items["score"] * intensifiers, "silhouette": items["silhouette"], "pss_range": ranges}
+
+
+def controls(twins: pd.DataFrame, intensifiers: int) -> dict[str, float | None]:
+    """What twins give where items give a figure: the mean; None where there are none. Arguments as of `by_figure`."""
+    known = by_figure(twins, intensifiers).items()
+    return {figure: float(x.mean()) if x.notna().any() else None for figure, x in known}

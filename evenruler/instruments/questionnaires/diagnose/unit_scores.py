@@ -4,9 +4,8 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.declare.headings import BEYOND
-from evenruler.instruments.questionnaires.diagnose.population import WHOLE
+from evenruler.instruments.questionnaires.diagnose.population import WHOLE, called
 from evenruler.instruments.questionnaires.diagnose.twins import paired_answers
-from evenruler.models.entry import named
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
 
@@ -32,14 +31,17 @@ def units(record: Record) -> pd.DataFrame:
 
 def _units(items: pd.DataFrame, figure: str, values: "pd.Series[float]", prompts: pd.DataFrame) -> pd.DataFrame:
     """Values of one figure by item, with what of the published rows they rest on."""
-    found: pd.DataFrame = items.assign(
-        part=WHOLE,
-        model=[named(str(m), str(form)) for m, form in zip(items["model"], items["configuration"], strict=True)],
-        figure=figure,
-        statistic="mean",
-        unit=items["item"],
-        rows=items["item"].map(rows_of(prompts, ["item"])),
-        value=values,
-        beside=float("nan"),
-    )[UNITS.names]
-    return found
+    found: pd.DataFrame = pd.DataFrame(
+        {
+            "part": WHOLE,
+            "model": called(items),
+            "figure": figure,
+            "statistic": "mean",
+            "unit": items["item"],
+            "rows": items["item"].map(rows_of(prompts, ["item"])),
+            "value": values,
+            "beside": float("nan"),
+        }
+    )
+    told: pd.DataFrame = found[UNITS.names]
+    return told

@@ -1,6 +1,6 @@
 """Sections of the questionnaires family: the models, what they score, and how well every item works."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -8,6 +8,7 @@ import pandas as pd
 
 from evenruler.instruments.questionnaires.declare import Source
 from evenruler.instruments.questionnaires.declare.headings import BEYOND, CONFIGURATIONS, of_those
+from evenruler.instruments.questionnaires.declare.pairs import MNLI
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.instruments.questionnaires.report.lead import lead
 from evenruler.instruments.questionnaires.report.words import CONTENT, OF_A_MODEL, OF_ANY_MODEL, RHO
@@ -29,16 +30,18 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
 
     Args:
         declared: By questionnaire.
-        tables: `cells`, `scales`, `quality`, `population` and `figures` of
+        tables: `accuracy`, `cells`, `items`, `scales`, `quality`, `population` and `figures` of
             `evenruler.instruments.questionnaires.schemas`.
     """
     return [
         Section(
             "Questionnaires: the models",
             "A model answers a questionnaire by saying which premises entail which hypotheses. Models that share "
-            "weights share a lineage, and figures over models count lineages. A model that was fitted here and stays "
-            "below its bar is asked too, but counts in no figure over models.",
-            [_population(tables["population"])],
+            "weights share a lineage, and figures over models count lineages. Each is also asked labelled pairs in the "
+            "same way: one whose accuracy is not surely above the bar is shown, and counts in no figure over models. "
+            "MNLI: pairs that no model of ours was fitted on, which are judged by; statements: our own, in the manner "
+            "of items. AUC: how well entailment is told from contradiction; 0.5 by guessing.",
+            [_population(tables["population"], tables["accuracy"])],
         ),
         Section(
             "Questionnaires: scores",
@@ -56,22 +59,28 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     ]
 
 
-def _population(population: pd.DataFrame) -> Table:
+def _population(population: pd.DataFrame, accuracy: pd.DataFrame) -> Table:
+    known = {(row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")}
+    sets = {MNLI: "MNLI"} | {name: str(name) for name in sorted(set(accuracy["set"]) - {MNLI})}
     rows: list[list[str | Cell]] = [
         [
             *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
-            _accuracy(record),
+            "" if missing(record["bar"]) else f"{record['bar']:.2f}",
+            *(_accuracy(known.get((record["model"], record["configuration"], name))) for name in sets),
             Cell(str(record["standing"]), "good" if record["member"] else "poor"),
         ]
         for record in population.to_dict("records")
     ]
-    return Table(["model", "kind", "lineage", "answers by", "accuracy on held-out pairs", "standing"], rows)
+    measured = [f"accuracy, {name} pairs" for name in sets.values()]
+    return Table(["model", "kind", "lineage", "answers by", "bar", *measured, "standing"], rows)
 
 
-def _accuracy(record: Mapping[Any, Any]) -> str:
-    if missing(record["accuracy"]):
-        return "not fitted here"
-    return f"{record['accuracy']:.3f}, n = {record['n_held_out']:,.0f}; its bar is {record['bar']:.2f}"
+def _accuracy(record: Mapping[Any, Any] | None) -> str:
+    if record is None:
+        return "not asked"
+    ends = f"[{record['low']:.3f}, {record['high']:.3f}]"
+    auc = "" if missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
+    return f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}; guessing {record['chance']:.3f}{auc}"
 
 
 def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
@@ -188,14 +197,15 @@ def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
 
 def _items(tables: Tables) -> Table:
     """A row an item, those that need work first."""
-    quality, models = tables["quality"], _models(tables)
+    quality, models, ranges = tables["quality"], _models(tables), _ranges(tables["items"])
     counts = set(called(tables["population"][tables["population"]["member"]]))
     content = [column for column in dict.fromkeys(CONTENT.values()) if column in set(quality["measure"].map(CONTENT))]
     judged = [model for model in models if model in set(quality["model"].dropna())]
     rows = []
     for (questionnaire, item), of_item in quality.groupby(["questionnaire", "item"], sort=True):
         records = of_item.to_dict("records")
-        by_column = {_column(record): _judged(record) for record in records}
+        of_item_scores = ranges.get((questionnaire, item), {})
+        by_column = {_column(record): _judged(record, counts, of_item_scores) for record in records}
         counted = [record for record in records if record["model"] in counts or pd.isna(record["model"])]
         order = sorted(SEVERITY[record["verdict"]] for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
@@ -204,8 +214,9 @@ def _items(tables: Tables) -> Table:
     caption = (
         "SS: mean cosine between the original question and its source prompts, at least 0.5; to our paraphrase, where "
         "the original may not be held. SC: how well a model tells source from inverse terms, good from 0.6, poor from "
-        "0 down. A hollow mark is told only. Advice and order go by the models that count; items that need work stand "
-        "first."
+        "0 down; it is blind to size, so beside it stand the least and the greatest PSS, near 0.12 both where eight "
+        "intensifiers are all the same to a model. A hollow mark is told only, or of a model that does not count. "
+        "Advice and order go by the models that count; items that need work stand first."
     )
     return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], "Quality of the items", caption)
 
@@ -214,10 +225,22 @@ def _column(record: Mapping[Any, Any]) -> str:
     return CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"])
 
 
-def _judged(record: Mapping[Any, Any]) -> Cell:
-    """A figure of an item with its traffic light, in words as well."""
+def _ranges(items: pd.DataFrame) -> dict[tuple[Any, Any], dict[str, str]]:
+    """By questionnaire and item, and then by model: the least and the greatest PSS, in words."""
+    found: dict[tuple[Any, Any], dict[str, str]] = {}
+    for model, row in zip(called(items), items.to_dict("records"), strict=True):
+        own = found.setdefault((row["questionnaire"], row["item"]), {})
+        own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
+    return found
+
+
+def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:
+    """A figure of an item with its traffic light, in words as well; of a model, with the range of its PSS."""
     if missing(record["value"]):
         return Cell("none", "told")
+    if not pd.isna(record["model"]):
+        said = f"{record['value']:.2f} {record['verdict']}, {ranges[record['model']]}"
+        return Cell(said, record["verdict"] if record["model"] in counts else "told")
     if record["verdict"] != "told":
         return Cell(f"{record['value']:.2f} {record['verdict']}", record["verdict"])
     paraphrased = record["measure"] == "similarity_to_paraphrase"

@@ -14,6 +14,7 @@ OF_A_MODEL = {
     "answer": "answer (mean weight of the source terms); control: of the twins",
     BEYOND: "beyond twins (answer minus that of the twin)",
     "silhouette": "SC, source against inverse terms",
+    "pss_range": "PSS range (greatest less least, 0 where words make no difference); control: of the twins'",
     "intensifier_order": "order of the intensifiers (rho)",
     FIT_AGREEMENT: "agreement of fits, ICC(2,1); control: about the twins",
     FIT_MEAN: "order by the mean over fits, ICC(3,k)",
