@@ -111,7 +111,8 @@ def together(records: list[Record], resampling: Resampling) -> dict[str, pd.Data
     found = {}
     for table in TABLES:
         frames = [*(record.found[table] for record in records if table in record.found), of_many.get(table)]
-        filled = [frame for frame in frames if frame is not None and len(frame)]
+        there = [frame for frame in frames if frame is not None]
+        filled = [frame for frame in there if len(frame)] or there[:1]
         found[table] = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
     return found
 

@@ -59,8 +59,9 @@ def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.Da
     if by_text:
         measure = SLOR if len(answers[SLOR]) else ACCEPTABILITY
         found.append(acceptability(tables["prompts"], by_text, measure))
-        beside = acceptability(twins["prompts"], by_text, measure)
-        found.append(beside.assign(measure=f"{measure}{OF_TWINS}"))
+        if len(twins["prompts"]):
+            beside = acceptability(twins["prompts"], by_text, measure)
+            found.append(beside.assign(measure=f"{measure}{OF_TWINS}"))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 
