@@ -509,9 +509,12 @@ class TestTables:
             "reason": "a scale of one item has no internal consistency",
         }
         assert set(metrics["fear"]["all"]["m0"]) == {
+            "accuracy",
             "answer",
+            "auc",
             "intensifier_order",
             "level_shift",
+            "pss_range",
             "reordering",
             "silhouette",
         }
