@@ -514,10 +514,13 @@ class TestTables:
             "reason": "a scale of one item has no internal consistency",
         }
         assert set(metrics["fear"]["all"]["m0"]) == {
+            "accuracy",
             "answer",
             "beyond_twins",
+            "auc",
             "intensifier_order",
             "level_shift",
+            "pss_range",
             "reordering",
             "silhouette",
         }
