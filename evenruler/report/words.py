@@ -54,20 +54,3 @@ def called(models: pd.DataFrame) -> list[str]:
 def listed(names: list[str]) -> str:
     """`a`; `a and b`; `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def mark_of_change(verdict: str, expected: str) -> Mark:
-    """The traffic light of a row of `CHANGES` of `evenruler.instruments.questionnaires.schemas`.
-
-    Green for what was expected (a control that stays is), red for what was not, amber for what the data leave open;
-    none where nothing was expected or nothing can be said.
-    """
-    if expected == "open":
-        return "told"
-    if verdict == "moved as expected":
-        return "good"
-    if verdict in ("did not move", "unmoved"):
-        return "good" if expected == "none" else "poor"
-    if verdict.endswith((", was not to move", ", was to move", ", the other way")):
-        return "poor"
-    return "weak" if verdict == "undecided" else "told"

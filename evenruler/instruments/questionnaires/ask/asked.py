@@ -1,12 +1,11 @@
 """What a model is asked about a questionnaire, and what tools are."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Request, State, Subject, Tables
-from evenruler.instruments.questionnaires.ask.adapting import course_requests, states
+from evenruler.instruments.questionnaires.ask.adapting import STAGE, asked_then, course_requests, states
 from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
 from evenruler.instruments.questionnaires.ask.placing import placed, require_order
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
@@ -18,7 +17,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """What to ask next: everything whose table of answers is not there, of what the model can do.
 
     A model is asked every prompt in all its forms, also after prefixes where it reads a question; and again after
-    every measured epoch on every corpus, from the first corpus to the last, so that nothing is trained twice.
+    every measured epoch of every fit to every corpus, one after the other, so that nothing is trained twice.
 
     Args:
         tables: The published `prompts`, `items` and `terms`.
@@ -45,7 +44,8 @@ def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> It
         after = prefixed_rows(tables["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in states(plan, subject):
-        yield from _prompts(tables, subject, state)
+        if state.epoch:  # before, it is what it answers as it is
+            yield from _prompts(asked_then(tables, plan), subject, state)
         yield from course_requests(state, subject)
     yield embedding_request(tables, plan)
     if plan["judge"] is not None:
@@ -68,8 +68,8 @@ def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[
 
 
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
-    here: dict[str, Any] = {"corpus": state.corpus, "epoch": state.epoch} if state else {"corpus": "", "epoch": 0}
-    return prompts[["id"]].assign(configuration=form, **here)
+    at = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
+    return prompts[["id"]].assign(configuration=form, **dict(zip(STAGE, at, strict=True)))
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:

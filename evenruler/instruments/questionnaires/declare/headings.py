@@ -45,6 +45,20 @@ def headings(plan: Plan) -> list[Column]:
     """What is shown of a questionnaire on every model.
 
     Args:
-        plan: Not used: all questionnaires have the same figures.
+        plan: Says which corpora models are adapted to.
     """
-    return list(_FIGURES)
+    return [*_FIGURES, *(_of_corpus(name, own) for name, own in sorted(plan.get("corpora", {}).items()))]
+
+
+def _of_corpus(name: str, declared: Plan) -> Column:
+    """How far answers move with a corpus: an intervention beside its control, a control by itself."""
+    if declared["control_of"]:
+        what = f"how far a model's answers move when it is adapted to {name}, the control of {declared['control_of']}"
+        return Column(f"changed_with_{name}", f"moved with {name}", what)
+    expected = {"none": "; it should not", "open": ""}.get(declared["expected"], f"; {declared['expected']} is expected")
+    return Column(
+        f"moved_by_{name}",
+        f"moved by {name}",
+        f"how far the answers of a model that is adapted to {name} move, less how far they move when it is adapted to "
+        f"the control, on the scale itself (interval: t over fits){expected}",
+    )

@@ -1,25 +1,22 @@
 """How models answer questionnaires, and how well questionnaires measure."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.diagnose import shifting
+from evenruler.instruments.questionnaires.diagnose import intervening, shifting
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
-from evenruler.instruments.questionnaires.diagnose.intervening import (
-    Intervention,
-    changes_of_lineages,
-    changes_of_models,
-    trajectories,
-)
-from evenruler.instruments.questionnaires.diagnose.population import population, scale_scores
+from evenruler.instruments.questionnaires.diagnose.population import WHOLE, population, scale_scores
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, refuse_poor
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement import Resampling, as_metrics
+from evenruler.measurement.verdicts import judge
 from evenruler.models.entry import named
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
@@ -37,9 +34,9 @@ TABLES: Final[dict[str, pa.Schema]] = {
     "trajectories": schemas.TRAJECTORIES,
 }
 
-FOR_ALL = {"adapted": "adapted", "content_of_any": "content", "course_of_any": "course"}
+FOR_ALL = {"content_of_any": "content", "course_of_any": "course"}
 """What `figures` hands on to `across`, beside `TABLES`, and which scores it is: what is the same for all models or for
-all questionnaires stands in a table once, and lineages are compared by the items of several models."""
+all questionnaires stands in a table once."""
 
 
 def figures(
@@ -61,15 +58,17 @@ def figures(
     cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
     called = [named(str(model), str(form)) for model, form in zip(items["model"], items["configuration"], strict=True)]
     shifts = shifting.of_model(items, scores["prefixed"], plan["placebos"], resampling.level)
-    own = pd.concat([of_models(items, cells, resampling), shifts])
-    changes = changes_of_models(adapted, _interventions(name, plan), resampling.level)
+    trajectories = intervening.trajectories(items, adapted, cells["intensifier"].nunique())
+    changes = intervening.changes(trajectories, plan)
+    moved = _moved(name, trajectories, changes, scores, plan, resampling.level)
+    own = pd.concat([of_models(items, cells, resampling), shifts, moved])
     return {
         "cells": cells,
         "items": items,
         "quality": of_silhouettes(items.assign(model=called)),
         "figures": own,
-        "trajectories": trajectories(adapted, resampling),
-        "changes": pd.DataFrame(changes),
+        "trajectories": trajectories,
+        "changes": changes,
         **{table: scores[score] for table, score in FOR_ALL.items()},
     }
 
@@ -82,7 +81,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         resampling: How intervals are computed.
 
     Returns:
-        Rows of `population`, `scales`, `content`, `quality`, `figures`, `changes` and `course`.
+        Rows of `population`, `scales`, `content`, `quality`, `figures` and `course`.
 
     Raises:
         UserError: An item is poor, of a questionnaire that asks to stop there.
@@ -102,8 +101,9 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": of_population(items, scales, content, resampling, members),
-        "changes": _changes_of_lineages(records, resampling, members),
+        "figures": pd.concat(
+            [of_population(items, scales, content, resampling, members), _of_lineages(records, members, resampling)]
+        ),
         "course": _all([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = _all([quality, *(record.found["quality"] for record in records)])
@@ -116,18 +116,26 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
 
 
-def _interventions(name: str, plan: Plan) -> dict[str, Intervention]:
-    return {corpus: Intervention(own["role"], {name: own["expected"]}) for corpus, own in plan["corpora"].items()}
-
-
-def _changes_of_lineages(records: Sequence[Record], resampling: Resampling, members: Sequence[str]) -> pd.DataFrame:
-    rows: list[dict[str, object]] = []
-    for name in sorted({record.instrument for record in records}):
-        own = [record for record in records if record.instrument == name]
-        adapted = _all([record.found["adapted"] for record in own])
-        interventions = _interventions(name, own[0].plan)
-        rows += changes_of_lineages(adapted, interventions, resampling.level, members)
+def _moved(
+    name: str, trajectories: pd.DataFrame, changes: pd.DataFrame, scores: Tables, plan: Plan, level: float
+) -> pd.DataFrame:
+    """Figures of interventions, judged, by form."""
+    rows = []
+    for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
+        in_form = [frame[frame["configuration"] == form] for frame in (changes, scores["adapted"], scores["items"])]
+        asked = in_form[2][in_form[2]["item"].isin(in_form[1]["item"])]
+        spread = scores["cells"]["intensifier"].nunique() * float(np.nan_to_num(asked["score"].std(ddof=1)))
+        found = intervening.figures(own, in_form[0], scores["course"], spread, plan, level)
+        here = {"benchmark": name, "part": WHOLE, "model": named(str(model), str(form))}
+        rows += [{**here, **asdict(figure)} for figure in judge(list(found), intervening.FEWEST_FITS)]
     return pd.DataFrame(rows)
+
+
+def _of_lineages(records: Sequence[Record], members: Sequence[str], resampling: Resampling) -> pd.DataFrame:
+    """What interventions do over lineages of models that count, as they answer by head or verbaliser."""
+    lineages = {record.subject.name: record.subject.lineage for record in records if record.subject.name in members}
+    own = _all([record.found["figures"] for record in records])
+    return pd.DataFrame(intervening.of_lineages(own, lineages, resampling.level))
 
 
 def _all(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
