@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from evenruler.models.entry import named
-from evenruler.report.page import Mark
 from evenruler.text.numbers import figure_in_words
 
 SCORE_DECIMALS = 3
@@ -23,11 +22,6 @@ def figure(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 
 def number(value: float | None, decimals: int = 2) -> str:
     """A number, or nothing where there is none."""
     return "" if missing(value) else f"{value:.{decimals}f}"
-
-
-def mean_and_sd(mean: float | None, sd: float | None) -> str:
-    """Mean ± SD of scores, or nothing."""
-    return "" if missing(mean) else f"{number(mean, SCORE_DECIMALS)}\u00a0±\u00a0{number(sd, SCORE_DECIMALS)}"
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:

@@ -87,7 +87,9 @@ def course(answers: Tables, model: str) -> pd.DataFrame:
     """
     pairs = answers["pairs"]
     said = pairs[LOGITS].idxmax(axis=1) if len(pairs) else pairs["label"]
-    accuracies = pairs.assign(right=said == pairs["label"]).groupby(STAGE, as_index=False)["right"].agg(["mean", "size"])
+    accuracies = (
+        pairs.assign(right=said == pairs["label"]).groupby(STAGE, as_index=False)["right"].agg(["mean", "size"])
+    )
     replies, losses = answers["replies"], answers["losses"]
     untold = losses["loss"].isna().map({True: "no token of what is held out can be asked about"})
     found = pd.concat(

@@ -106,7 +106,9 @@ def _adapted(
         score_items(own, chosen, rows, settings).assign(**rows[STAGE].iloc[0])
         for _, rows in answered.groupby(STAGE, sort=True)
     ]
-    return pd.concat(found, ignore_index=True) if found else _none(schemas.ITEM_SCORES).assign(corpus="", fit=0, epoch=0)
+    return (
+        pd.concat(found, ignore_index=True) if found else _none(schemas.ITEM_SCORES).assign(corpus="", fit=0, epoch=0)
+    )
 
 
 def _none(schema: pa.Schema) -> pd.DataFrame:

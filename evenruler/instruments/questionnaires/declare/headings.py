@@ -55,7 +55,9 @@ def _of_corpus(name: str, declared: Plan) -> Column:
     if declared["control_of"]:
         what = f"how far a model's answers move when it is adapted to {name}, the control of {declared['control_of']}"
         return Column(f"changed_with_{name}", f"moved with {name}", what)
-    expected = {"none": "; it should not", "open": ""}.get(declared["expected"], f"; {declared['expected']} is expected")
+    expected = {"none": "; it should not", "open": ""}.get(
+        declared["expected"], f"; {declared['expected']} is expected"
+    )
     return Column(
         f"moved_by_{name}",
         f"moved by {name}",

@@ -19,7 +19,10 @@ class CorpusSettings(Strict):
     epochs: Scaled[Annotated[int, Field(ge=1, le=MOST)]] = Field(
         default={"quick": 3, "paper": 20}, validate_default=True
     )
-    learning_rate: float = Field(default=2e-5, gt=0, allow_inf_nan=False)
+    learning_rate: Scaled[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default={"quick": 2e-4, "paper": 2e-5}, validate_default=True
+    )
+    """That of the paper; so few epochs take a higher one."""
     batch: int = Field(default=8, ge=1)
 
 

@@ -34,7 +34,7 @@ FEWEST_FITS = FEWEST_UNITS
 """Below which nothing is said."""
 
 MOST_LOST = 0.1
-"""Of the labelled pairs: a model that answers a larger share less right after adaptation has forgotten how to entail."""
+"""Of the labelled pairs: a model that answers so many fewer right after adaptation has forgotten how to entail."""
 
 OF_FORM = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
@@ -172,6 +172,8 @@ def of_lineages(figures: pd.DataFrame, lineages: Mapping[str, str], level: float
     Yields:
         Rows by `schemas.FIGURES`, without a model.
     """
+    if figures.empty:
+        return
     chosen = figures["figure"].str.startswith(MOVED)
     for (questionnaire, name), own in figures[chosen].groupby(["benchmark", "figure"], sort=True):
         counted = own[own["model"].isin(lineages)].dropna(subset=["value"])

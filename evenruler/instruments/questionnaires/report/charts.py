@@ -151,7 +151,7 @@ def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> alt.VConcatC
 
     Args:
         lines: `model`, `questionnaire`, `intervention`, `role`, `corpus`, `fit`, `epoch`, `answer`.
-        differences: `model`, `questionnaire`, `intervention`, `value`, `low`, `high`, `n`; of those that have intervals.
+        differences: `model`, `questionnaire`, `intervention`, `value`, `low`, `high`, `n`; where there are intervals.
     """
     rows = []
     for (model, intervention), own in lines.groupby(["model", "intervention"], sort=True):

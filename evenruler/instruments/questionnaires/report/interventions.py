@@ -75,9 +75,7 @@ def _courses(
     )
     figures = tables["figures"]
     moved = figures[figures["figure"].str.startswith(MOVED) & figures["model"].notna()].dropna(subset=["low", "value"])
-    differences = moved.assign(
-        intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"]
-    )
+    differences = moved.assign(intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"])
     return Picture("On the way through a corpus", caption, charts.trajectories(lines, differences))
 
 
