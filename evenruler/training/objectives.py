@@ -112,7 +112,7 @@ class MaskedWords:
             drawn = torch.randint(len(labels), (HEAD_BATCH,)).to(labels.device)
             loss = torch.nn.functional.cross_entropy(self._logits(states[drawn]), labels[drawn])
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         for parameter in learning:
             parameter.requires_grad_(False)

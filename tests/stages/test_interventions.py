@@ -157,7 +157,7 @@ class TestIntervene:
         ends = {}
         for corpus, fit, epoch in sorted(STATES[model]):
             if epoch:
-                here = whole[(whole[STAGE] == (corpus, fit, epoch)).all(axis=1)].set_index("id")
+                here = whole[(whole[STAGE] == [corpus, fit, epoch]).all(axis=1)].set_index("id")
                 ends[corpus, fit, epoch] = here[list(LABELS)].loc[ids]
         for place, after in enumerate(ends.values()):
             for other in [as_it_is, *list(ends.values())[:place]]:
@@ -218,7 +218,7 @@ class TestDiagnosis:
         assert found[["corpus", "control", "expected"]].drop_duplicates().to_numpy().tolist() == [
             ["gloom", "dull", "up"]
         ]
-        assert found[["model", "fit"]].to_numpy().tolist() == [["head", 1], ["head", 2], ["talker", 1], ["talker", 2]]
+        assert found[["model", "fit"]].to_numpy().tolist() == [["talker", 1], ["talker", 2], ["head", 1], ["head", 2]]
         for row in found.to_dict("records"):
             stages = (("gloom", row["fit"], 0), ("gloom", row["fit"], 2), ("dull", row["fit"], 1))
             before, after, control = (ends[(row["model"], *stage)] for stage in stages)
