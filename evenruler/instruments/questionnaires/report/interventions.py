@@ -87,24 +87,32 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
     """One intervention, a row a questionnaire and model; by questionnaire, lineages after the models."""
     corpus = corpora[name]
     chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"], na_position="last")
-    rows = []
-    for record in chosen.to_dict("records"):
-        same = (figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])
-        own = {row["figure"]: row for row in figures[same].to_dict("records")}
-        rows.append(
-            [
-                str(record["benchmark"]),
-                "over lineages" if pd.isna(record["model"]) else str(record["model"]),
-                *(figure(own.get(f"{CHANGED}{each}"), 3) for each in (name, control)),
-                figure(record, 3),
-                {"none": "stays", OPEN: "nothing"}.get(way := corpus.expect.get(record["benchmark"], OPEN), way),
-                _verdict(record),
-                "" if pd.isna(record["why"]) else str(record["why"]),
-            ]
-        )
+    changed = [f"{CHANGED}{each}" for each in (name, control)]
+    rows = [
+        _row(record, _records(figures, record), changed, corpus.expect.get(str(record["benchmark"]), OPEN))
+        for record in chosen.to_dict("records")
+    ]
     beside = f" Control: {corpora[control].about}." if control else ""
     caption = f"{corpus.about[0].upper()}{corpus.about[1:]}.{beside} Mean [95% interval] over n fits."
     return Table(COLUMNS, rows, f"Moved by {name}", caption)
+
+
+def _records(figures: pd.DataFrame, other: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The figures of the same questionnaire on the same model, by name."""
+    same = (figures["benchmark"] == other["benchmark"]) & (figures["model"] == other["model"])
+    return {record["figure"]: record for record in figures[same].to_dict("records")}
+
+
+def _row(record: Mapping[Any, Any], beside: Mapping[Any, Any], changed: list[str], expected: str) -> list[str | Cell]:
+    return [
+        str(record["benchmark"]),
+        "over lineages" if pd.isna(record["model"]) else str(record["model"]),
+        *(figure(beside.get(name), 3) for name in changed),
+        figure(record, 3),
+        {"none": "stays", OPEN: "nothing"}.get(expected, expected),
+        _verdict(record),
+        "" if pd.isna(record["why"]) else str(record["why"]),
+    ]
 
 
 def _verdict(record: Mapping[Any, Any]) -> str | Cell:
