@@ -1,6 +1,7 @@
 """The states of a model that is adapted to corpora: which there are, and what is asked in each beside the prompts."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -103,8 +104,8 @@ def course(answers: Tables, model: str) -> pd.DataFrame:
     return found.assign(model=model).sort_values(STAGE, kind="stable")
 
 
-def _measured(stages: pd.DataFrame, measure: str, **columns: object) -> pd.DataFrame:
+def _measured(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:
     """Rows of one measure; what is not given is null."""
-    empty = {"value": float("nan"), "text": None, "reason": None}
+    empty: dict[str, Any] = {"value": float("nan"), "text": None, "reason": None}
     rows: pd.DataFrame = stages[STAGE].assign(measure=measure, **{**empty, **columns})
     return rows

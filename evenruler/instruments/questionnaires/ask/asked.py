@@ -1,6 +1,7 @@
 """What a model is asked about a questionnaire, and what tools are."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -69,7 +70,8 @@ def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[
 
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
     at = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
-    return prompts[["id"]].assign(configuration=form, **dict(zip(STAGE, at, strict=True)))
+    here: dict[str, Any] = dict(zip(STAGE, at, strict=True))
+    return prompts[["id"]].assign(configuration=form, **here)
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
