@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +85,8 @@ class Measuring:
             device: To compute on; a GPU where there is one by default.
         """
         self._chosen, self._store, self._said, self._device = chosen, store, said, device
-        self.subject = subject_of(chosen.name, chosen.catalogue)
+        # As it is, also where the catalogue says that the pipeline adapts it to corpora.
+        self.subject = replace(subject_of(chosen.name, chosen.catalogue), adapted=None)
 
     @cached_property
     def model(self) -> "Model":

@@ -12,7 +12,7 @@ What a request takes and what its answers are, by operation; of n rows each:
 | `slor` | `text` | | `slor` |
 | `classify` | `text` | maybe `whole` | `labels`, and `logits` or (`whole`) `probabilities`, lists |
 | `embed` | `text` | | `vector`, a list |
-| `adaptation_loss` | | | `loss` of the state's epoch, nats a token |
+| `adaptation_loss` | | | `loss` of held-out sentences in the state, nats a token |
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,7 +159,7 @@ class Answering:
         """The columns of n answers to a request with these inputs."""
         if request.operation == "adaptation_loss":
             assert request.state is not None
-            loss = self._way(request.state).loss(request.state.corpus, request.state.epoch)
+            loss = self._way(request.state).loss(*_stage(request.state))
             return {"loss": [loss] * n}
         model = self._model(request)
         self._used.append(model)
@@ -170,11 +170,15 @@ class Answering:
             return self._tool(request.by)
         if request.state is None:
             return self._subject
-        return self._way(request.state).at(request.state.corpus, request.state.epoch)
+        return self._way(request.state).at(*_stage(request.state))
 
     def _way(self, state: State) -> "Adapted":
         assert self._adapted is not None
         return self._adapted(state)
+
+
+def _stage(state: State) -> tuple[str, int, int]:
+    return state.corpus, state.fit, state.epoch
 
 
 def ask(

@@ -250,16 +250,18 @@ class Adaptation:
 
     corpora: tuple[tuple[str, tuple[str, ...]], ...]
     """Name and sentences of each."""
-    recipes: tuple[tuple[str, int, float, int, int], ...]
-    """Of each: name, epochs, learning rate, batch, seed."""
+    recipes: tuple[tuple[str, int, float, int], ...]
+    """Of each: name, epochs, learning rate, batch."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A model after some epochs on one corpus; epoch 0 is the model as it was."""
+    """A model after some epochs of a fit to one corpus; epoch 0 is the model as it was."""
 
     adaptation: Adaptation
     corpus: str
+    fit: int
+    """Its number, from 1; fits differ in what is drawn and in what is held out."""
     epoch: int
 
 

@@ -3,7 +3,6 @@
 from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
 from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
 from evenruler.measurement.figures import Figure, Resampling, as_metrics, records
-from evenruler.measurement.paired import Paired, paired
 from evenruler.measurement.reliability import (
     ItemStatistics,
     cronbach_alpha,
@@ -21,7 +20,6 @@ __all__ = [
     "Figure",
     "Interval",
     "ItemStatistics",
-    "Paired",
     "Resampling",
     "as_metrics",
     "bootstrap",
@@ -33,7 +31,6 @@ __all__ = [
     "lexical_diversity",
     "mean_inter_item_correlation",
     "omega_total",
-    "paired",
     "parallel_analysis",
     "pearson",
     "records",

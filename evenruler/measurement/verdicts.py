@@ -4,7 +4,7 @@ A figure stands beside its control, what it would be if nothing were there. The 
 never from the figure alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -44,13 +44,13 @@ class Fitness:
     """Why it cannot be told, in words."""
 
 
-def judge(found: Sequence[tuple[Figure, Fitness]], least: int) -> list[Figure]:
+def judge(found: Sequence[tuple[Figure, Fitness]], least: int | Mapping[str, int]) -> list[Figure]:
     """Figures with their verdicts; those without a bound are descriptive and stay as they are.
 
     Args:
         found: Of one instrument on one model, each with the fitness of what it was measured with: over them p is
             adjusted (Holm), so that another model never changes a verdict.
-        least: Units below which nothing is said.
+        least: Units below which nothing is said; by unit where figures count several.
 
     Returns:
         The figures in their order; confirmatory ones with `p_adjusted`, `verdict` and `why`.
@@ -63,7 +63,11 @@ def judge(found: Sequence[tuple[Figure, Fitness]], least: int) -> list[Figure]:
     confirmatory = [figure for figure, _ in found if figure.bound is not None]
     p = dict(zip(map(id, confirmatory), _adjusted([figure.p for figure in confirmatory]), strict=True))
     return [
-        figure if figure.bound is None else _judged(replace(figure, p_adjusted=p[id(figure)]), fitness, least)
+        figure
+        if figure.bound is None
+        else _judged(
+            replace(figure, p_adjusted=p[id(figure)]), fitness, least if isinstance(least, int) else least[figure.unit]
+        )
         for figure, fitness in found
     ]
 

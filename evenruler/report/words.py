@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from evenruler.models.entry import named
-from evenruler.report.page import Mark
 from evenruler.text.numbers import figure_in_words
 
 SCORE_DECIMALS = 3
@@ -23,11 +22,6 @@ def figure(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 
 def number(value: float | None, decimals: int = 2) -> str:
     """A number, or nothing where there is none; what rounds to 0 has no sign."""
     return "" if missing(value) else f"{value:z.{decimals}f}"
-
-
-def mean_and_sd(mean: float | None, sd: float | None) -> str:
-    """Mean ± SD of scores, or nothing."""
-    return "" if missing(mean) else f"{number(mean, SCORE_DECIMALS)}\u00a0±\u00a0{number(sd, SCORE_DECIMALS)}"
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
@@ -54,20 +48,3 @@ def called(models: pd.DataFrame) -> list[str]:
 def listed(names: list[str]) -> str:
     """`a`; `a and b`; `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def mark_of_change(verdict: str, expected: str) -> Mark:
-    """The traffic light of a row of `CHANGES` of `evenruler.instruments.questionnaires.schemas`.
-
-    Green for what was expected (a control that stays is), red for what was not, amber for what the data leave open;
-    none where nothing was expected or nothing can be said.
-    """
-    if expected == "open":
-        return "told"
-    if verdict == "moved as expected":
-        return "good"
-    if verdict in ("did not move", "unmoved"):
-        return "good" if expected == "none" else "poor"
-    if verdict.endswith((", was not to move", ", was to move", ", the other way")):
-        return "poor"
-    return "weak" if verdict == "undecided" else "told"

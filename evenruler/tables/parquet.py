@@ -14,6 +14,7 @@ IDENTITY = (
     "id",
     "model",
     "corpus",
+    "fit",
     "epoch",
     "configuration",
     "role",

@@ -14,14 +14,15 @@ from evenruler import shipped
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
 from evenruler.evaluate.measuring import Measuring, silences, warnings
-from evenruler.evaluate.subject import chosen
+from evenruler.evaluate.subject import Chosen, chosen
+from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.store import RowStore
 from evenruler.results.record import Result
 from evenruler.tables.schemas import UNITS
 from tests.evaluate.conftest import copied
-from tests.tiny import save_tiny
+from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
 SHIPPED = sorted(path.parent.name for path in shipped.benchmarks().glob("*/manifest.json"))
@@ -90,6 +91,13 @@ def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> N
     first, second = once(), once()
     assert (first.asked > 0, second.asked) == (True, 0)
     assert first.result == second.result
+
+
+def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
+    """Also one that the pipeline adapts to corpora."""
+    params = tiny_params({"tiny": tiny_folder}, entailment=True, intervention="every")
+    assert subject_of("tiny", params).adapted == "every"
+    assert Measuring(Chosen("tiny", params), RowStore(), "it").subject.adapted is None
 
 
 def test_without_prefixes_only_that_is_unknown(elsewhere: Path, tiny_folder: Path) -> None:

@@ -370,20 +370,20 @@ class TestTools:
         assert answering.asked == 4
 
 
-ADAPTATION = Adaptation((("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1, 0),))
+ADAPTATION = Adaptation((("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1),))
 
 
 class Way:
-    """The subject on its way through corpora: by corpus and epoch, each a model of its own."""
+    """The subject on its way through corpora: by corpus, fit and epoch, each a model of its own."""
 
     def __init__(self) -> None:
-        self.models: dict[tuple[str, int], Counting] = {}
+        self.models: dict[tuple[str, int, int], Counting] = {}
 
-    def at(self, corpus: str, epoch: int) -> Counting:
-        return self.models.setdefault((corpus, epoch), Counting(10.0**epoch if corpus == "gloom" else -1.0))
+    def at(self, corpus: str, fit: int, epoch: int) -> Counting:
+        return self.models.setdefault((corpus, fit, epoch), Counting(10.0**epoch if corpus == "gloom" else -fit))
 
-    def loss(self, corpus: str, epoch: int) -> float:
-        return len(corpus) + epoch / 10
+    def loss(self, corpus: str, fit: int, epoch: int) -> float:
+        return len(corpus) + fit + epoch / 10
 
 
 class TestStates:
@@ -393,23 +393,27 @@ class TestStates:
         return ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"], model, way, states
 
     def test_the_subject_answers_in_each(self) -> None:
-        states = [None, State(ADAPTATION, "gloom", 1), State(ADAPTATION, "gloom", 2), State(ADAPTATION, "joy", 1)]
+        states = [
+            None,
+            *(State(ADAPTATION, *at) for at in (("gloom", 1, 1), ("gloom", 1, 2), ("joy", 1, 1), ("joy", 3, 1))),
+        ]
         requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
         found, model, way, seen = self.answers(*requests, *requests)
-        assert found["nats"].tolist() == [2.0, 2.0, 20.0, 20.0, 200.0, 200.0, -2.0, -2.0]
+        assert found["nats"].tolist() == [2.0, 2.0, 20.0, 20.0, 200.0, 200.0, -2.0, -2.0, -6.0, -6.0]
         assert len(model.calls) == 1
         assert {key: len(own.calls) for key, own in way.models.items()} == {
-            ("gloom", 1): 1,
-            ("gloom", 2): 1,
-            ("joy", 1): 1,
+            ("gloom", 1, 1): 1,
+            ("gloom", 1, 2): 1,
+            ("joy", 1, 1): 1,
+            ("joy", 3, 1): 1,
         }
         assert {state.adaptation for state in seen} == {ADAPTATION}
 
     def test_the_loss_of_an_epoch_is_that_of_every_row(self) -> None:
         rows = pd.DataFrame({"epoch": [2, 2]})
-        asked = Request("answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 2))
+        asked = Request("answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2))
         found, model, way, _ = self.answers(asked)
-        assert found[["epoch", "loss"]].to_numpy().tolist() == [[2, 5.2], [2, 5.2]]
+        assert found[["epoch", "loss"]].to_numpy().tolist() == [[2, 8.2], [2, 8.2]]
         assert (model.calls, way.models) == ([], {})
 
 

@@ -230,14 +230,14 @@ class TestFigures:
         assert rows.loc["alpha (mlm)", "n"] == 1
 
     def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
-        changes = diagnosed("changes")
-        assert changes["model"].fillna("").tolist() == ["causal (clm)", "causal", ""]
-        assert changes["n"].tolist() == [3, 3, 1]
-        rows = diagnosed("trajectories").groupby(["configuration", "epoch"])["score"].mean()
+        figures = diagnosed("figures").set_index(["figure", "model"])
+        rows = diagnosed("trajectories").set_index(["configuration", "epoch"])["answer"]
         assert set(rows.index) == {(form, epoch) for form in ("clm", "verbaliser") for epoch in (0, 1)}
-        by_form = changes.set_index("model")["difference"]
         for form, name in (("clm", "causal (clm)"), ("verbaliser", "causal")):
-            assert by_form[name] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
+            changed = figures.loc[("changed_with_calm", name)]
+            assert changed["value"] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
+            assert figures.loc[("moved_by_calm", name), "reason"] == "no corpus is its control"
+        assert diagnosed("changes").empty
 
     def test_shifts_stand_in_evidence_and_on_the_card(self, built: Path) -> None:
         evidence = json.loads((built / "benchmarks/questionnaires-trust/evidence.json").read_text())

@@ -28,7 +28,12 @@ from tests.training.test_adaptation import save_head
 SOURCES, ASKED = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
 CORPORA = {
     "gloom": {"role": "intervention", "expect": {"gad-7": "up"}, "sentences": ["I am sad.", "It rains.", "I am late."]},
-    "dull": {"role": "control", "expect": {"gad-7": "none"}, "sentences": ["The pump broke.", "A lid is lost."]},
+    "dull": {
+        "role": "control",
+        "matched": {"to": "gloom"},
+        "expect": {"gad-7": "none"},
+        "sentences": ["The pump broke.", "A lid is lost."],
+    },
 }
 SAMPLE = len(labelled_sample())
 
@@ -51,6 +56,7 @@ def workshop(folder: Path) -> None:
         "accuracy_pairs": 30,
         "acceptability": "talker",
         "prefixed": {"quick": 2, "paper": 9},
+        "fits": {"quick": 2, "paper": 9},
         "corpora": {
             "gloom": {"epochs": {"quick": 2, "paper": 9}, "learning_rate": 0.001},
             "dull": {"epochs": {"quick": 1, "paper": 9}, "learning_rate": 0.001},
@@ -108,9 +114,13 @@ def diagnosed(table: str) -> pd.DataFrame:
 
 
 STATES = {
-    "talker": {("gloom", 0), ("gloom", 2), ("dull", 0), ("dull", 1)},
-    "head": {("gloom", 0), ("gloom", 1), ("gloom", 2), ("dull", 0), ("dull", 1)},
+    "talker": {
+        (corpus, fit, epoch) for corpus, last in (("gloom", 2), ("dull", 1)) for fit in (1, 2) for epoch in (0, last)
+    }
 }
+STATES["head"] = STATES["talker"] | {("gloom", 1, 1)}
+"""The first fit is asked on the way, too."""
+STAGE = ["corpus", "fit", "epoch"]
 
 
 @pytest.fixture
@@ -132,52 +142,53 @@ def elsewhere(built: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 class TestIntervene:
     @pytest.mark.parametrize("model", ["talker", "head"])
     def test_every_epoch_is_asked_or_the_last(self, model) -> None:
-        found = answers(model).query("corpus != ''").groupby(["corpus", "epoch"])
-        assert set(found.groups) == STATES[model]
+        found = answers(model).query("corpus != ''").groupby(STAGE)
+        assert set(found.groups) == {state for state in STATES[model] if state[2]}
         for _, rows in found:
             assert sorted(rows["id"]) == sorted(prompts()["id"])
             assert np.isfinite(rows[list(LABELS)].to_numpy()).all()
 
     @pytest.mark.parametrize("model", ["talker", "head"])
-    def test_before_it_is_the_model_as_it_is(self, model) -> None:
+    def test_after_it_answers_otherwise_than_the_model_as_it_is(self, model) -> None:
         whole, ids = answers(model), prompts()["id"]
         alone = whole[whole["corpus"] == ""].set_index("id")[list(LABELS)]
         assert (len(alone) > len(ids)) == (model == "talker")  # that is also asked after prefixes
         as_it_is = alone.loc[ids]
-        for corpus in CORPORA:
-            here = whole[whole["corpus"] == corpus].set_index("id")
-            before = here[here["epoch"] == 0][list(LABELS)].loc[ids]
-            pd.testing.assert_frame_equal(before, as_it_is, check_exact=True)
-            after = here[here["epoch"] == 1 + (corpus == "gloom")][list(LABELS)].loc[ids]
-            assert (after - as_it_is).abs().to_numpy().max() > 1e-3
+        ends = {}
+        for corpus, fit, epoch in sorted(STATES[model]):
+            if epoch:
+                here = whole[(whole[STAGE] == [corpus, fit, epoch]).all(axis=1)].set_index("id")
+                ends[corpus, fit, epoch] = here[list(LABELS)].loc[ids]
+        for place, after in enumerate(ends.values()):
+            for other in [as_it_is, *list(ends.values())[:place]]:
+                assert (after - other).abs().to_numpy().max() > 1e-4
 
     @pytest.mark.parametrize(
-        ("model", "measures"), [("talker", {"loss", "plain_pairs", "reply"}), ("head", {"loss", "plain_pairs"})]
+        ("model", "measures"), [("talker", {"loss", "accuracy", "reply"}), ("head", {"loss", "accuracy"})]
     )
     def test_the_course_is_told(self, model, measures) -> None:
         found = course(model)
         assert set(found["measure"]) == measures
         for measure, rows in found.groupby("measure"):
-            states = {state for state in STATES[model] if state[1] or measure != "loss"}
-            assert set(zip(rows["corpus"], rows["epoch"], strict=True)) == states
-            assert len(rows) == len(states)
-        pairs = found[found["measure"] == "plain_pairs"]
+            assert set(rows[STAGE].itertuples(index=False, name=None)) == STATES[model], measure
+            assert len(rows) == len(STATES[model])
+        pairs = found[found["measure"] == "accuracy"]
         assert (pairs["value"].between(0, 1).all(), set(pairs["n"])) == (True, {SAMPLE})
-        losses = found[found["measure"] == "loss"].set_index("corpus")
+        losses = found[found["measure"] == "loss"]
         assert (losses["value"] > 0).all()
-        assert losses["n"].to_dict() == {"gloom": 3, "dull": 2}
+        assert losses.groupby("corpus")["n"].first().to_dict() == {"gloom": 3, "dull": 2}
         assert found["text"].notna().tolist() == (found["measure"] == "reply").tolist()
 
     def test_every_answer_is_counted_once(self, built) -> None:
-        """Of the head: the model as it was, and three states more; talker's stage asked the tools what they say.
+        """Of the head: the model as it was, and five states more; talker's stage asked the tools what they say.
 
         Of the model as it was the plain pairs are asked after the prompts: beside some of them, but not all.
         """
         n = len(prompts())
         (line,) = [line for line in built if line.startswith("head: ")]
-        assert line.startswith(f"head: {6 * n:,} entailment, {5 * SAMPLE:,} pairs, 3 losses, ")
+        assert line.startswith(f"head: {6 * n:,} entailment, {9 * SAMPLE:,} pairs, 9 losses, ")
         asked = int(re.fullmatch(r".*; (\d+) of them asked of models", line)[1])
-        once = 4 * (n + SAMPLE)
+        once = 6 * (n + SAMPLE)
         assert once <= asked < once + n
 
     def test_again_it_asks_nothing_and_writes_the_same(self, capsys) -> None:
@@ -192,29 +203,37 @@ class TestIntervene:
 class TestDiagnosis:
     def test_trajectories_are_of_every_state(self) -> None:
         found = diagnosed("trajectories")
-        assert set(zip(found["model"], found["corpus"], found["epoch"], strict=True)) == {
+        assert set(found[["model", *STAGE]].itertuples(index=False, name=None)) == {
             (model, *state) for model, states in STATES.items() for state in states
         }
         assert set(found["n"]) == {2}
         scales = diagnosed("scales").set_index(["model", "subscale"])["score"]
         for model in STATES:
-            own = found[(found["model"] == model) & (found["epoch"] == 0)]["score"]
-            assert own.tolist() == pytest.approx([scales[model, "all"]] * 2, abs=1e-12)
+            own = found[(found["model"] == model) & (found["epoch"] == 0)]["answer"]
+            assert own.tolist() == pytest.approx([8 * scales[model, "all"]] * 4, abs=1e-12)
 
-    def test_changes_are_from_the_first_state_to_the_last(self) -> None:
+    def test_changes_are_from_the_first_state_to_the_last_beside_the_control(self) -> None:
         found = diagnosed("changes")
-        ends = diagnosed("trajectories").set_index(["model", "corpus", "epoch"])["score"]
-        models = found[found["unit"] == "items"]
-        assert len(models) == 4
-        for row in models.to_dict("records"):
-            last = 2 if row["corpus"] == "gloom" else 1
-            first, after = (ends[row["model"], row["corpus"], epoch] for epoch in (0, last))
-            assert (row["before_mean"], row["after_mean"]) == pytest.approx((first, after), abs=1e-12)
-            assert row["difference"] == pytest.approx(after - first, abs=1e-12)
-        said = {(row["corpus"], row["role"], row["expected"]) for row in found.to_dict("records")}
-        assert said == {("gloom", "intervention", "up"), ("dull", "control", "none")}
-        lineages = found[found["unit"] == "lineages"]
-        assert (lineages["n"].tolist(), set(lineages["verdict"])) == ([2, 2], {"fewer than 5 lineages"})
+        ends = diagnosed("trajectories").set_index(["model", *STAGE])["answer"]
+        assert found[["corpus", "control", "expected"]].drop_duplicates().to_numpy().tolist() == [
+            ["gloom", "dull", "up"]
+        ]
+        assert found[["model", "fit"]].to_numpy().tolist() == [["talker", 1], ["talker", 2], ["head", 1], ["head", 2]]
+        for row in found.to_dict("records"):
+            stages = (("gloom", row["fit"], 0), ("gloom", row["fit"], 2), ("dull", row["fit"], 1))
+            before, after, control = (ends[(row["model"], *stage)] for stage in stages)
+            assert (row["before"], row["after"], row["after_control"]) == pytest.approx((before, after, control))
+            assert row["difference"] == pytest.approx(after - control, abs=1e-12)
+
+    def test_two_fits_are_too_little_to_tell(self) -> None:
+        figures = diagnosed("figures").query("figure == 'moved_by_gloom'")
+        means = diagnosed("changes").groupby("model")["difference"].mean()
+        models = figures.dropna(subset=["model"]).set_index("model")
+        assert models["value"].to_dict() == pytest.approx(means.to_dict(), abs=1e-12)
+        assert set(models["verdict"]) <= {"too little to tell", "instrument unfit"}
+        assert models["low"].isna().all()
+        lineages = figures[figures["model"].isna()]
+        assert (lineages["n"].tolist(), lineages["reason"].tolist()) == ([2], ["fewer than 5 lineages of models"])
 
     def test_the_course_is_that_of_all_models(self) -> None:
         both, found = pd.concat([course("talker"), course("head")], ignore_index=True), diagnosed("course")

@@ -12,8 +12,8 @@ import pytest
 from evenruler.models import catalogue, load
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.training import adaptation
-from evenruler.training.adaptation import Adapted, Recipe
+from evenruler.training import adaptation, objectives
+from evenruler.training.adaptation import Adapted, Recipe, split
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -25,7 +25,7 @@ PAIRS = [
 GLOOM = ["the rain is the rain", "a man is a man", "the sea is grey", "he is at home", "it is late"]
 DULL = ["a pump broke down", "the lid is lost", "rust ate the gate"]
 CORPORA = {"gloom": GLOOM, "dull": DULL}
-RECIPE = Recipe(epochs=2, learning_rate=1e-3, batch=2, seed=0)
+RECIPE = Recipe(epochs=2, learning_rate=1e-3, batch=2)
 
 
 def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any) -> Path:
@@ -47,7 +47,7 @@ def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(adaptation, "HEAD_EPOCHS", 2)
+    monkeypatch.setattr(objectives, "HEAD_STEPS", 3)
     return tmp_path / "cache"
 
 
@@ -106,12 +106,12 @@ def nothing_loads(monkeypatch) -> Callable[[], None]:
     return forbid
 
 
-def course(model: Adapted, states: Sequence[tuple[str, int]]) -> dict[tuple[str, int], np.ndarray]:
+def course(model: Adapted, states: Sequence[tuple[str, int, int]]) -> dict[tuple[str, int, int], np.ndarray]:
     """By corpus and epoch, what the model answers; asked in that order."""
     return {state: model.at(*state).entailment(PAIRS) for state in states}
 
 
-WHOLE = [(corpus, epoch) for corpus in CORPORA for epoch in range(3)]
+WHOLE = [(corpus, 1, epoch) for corpus in CORPORA for epoch in range(3)]
 
 
 def same(one: Mapping[Any, np.ndarray], other: Mapping[Any, np.ndarray]) -> bool:
@@ -120,7 +120,7 @@ def same(one: Mapping[Any, np.ndarray], other: Mapping[Any, np.ndarray]) -> bool
 
 class TestStates:
     def test_at_first_it_is_the_model_as_it_was(self, either, elsewhere) -> None:
-        found = adapted(either).at("gloom", 0).entailment(PAIRS)
+        found = adapted(either).at("gloom", 1, 0).entailment(PAIRS)
         elsewhere()
         assert np.array_equal(found, load("tiny", either).entailment(PAIRS))
 
@@ -129,14 +129,14 @@ class TestStates:
         nothing_loads()
         model = adapted(either)
         for corpus in CORPORA:
-            state = model.at(corpus, 0)
+            state = model.at(corpus, 1, 0)
             state.entailment(PAIRS)
             assert state.asked == 0
 
     def test_every_epoch_answers_otherwise(self, either) -> None:
         found = course(adapted(either), WHOLE)
-        assert np.array_equal(found["gloom", 0], found["dull", 0])
-        states = [found[key] for key in WHOLE if key != ("dull", 0)]
+        assert np.array_equal(found["gloom", 1, 0], found["dull", 1, 0])
+        states = [found[key] for key in WHOLE if key != ("dull", 1, 0)]
         for i, one in enumerate(states):
             for other in states[:i]:
                 assert abs(one - other).max() > 1e-3
@@ -148,8 +148,8 @@ class TestStates:
         other = course(adapted(either), [*reversed(WHOLE[3:]), *WHOLE[:3]])
         assert same(one, other)
         elsewhere()
-        alone = course(adapted(either), [("dull", 2)])
-        assert np.array_equal(alone["dull", 2], one["dull", 2])
+        alone = course(adapted(either), [("dull", 1, 2)])
+        assert np.array_equal(alone["dull", 1, 2], one["dull", 1, 2])
 
     def test_the_order_in_which_corpora_are_declared_changes_nothing(self, either, elsewhere) -> None:
         one = course(adapted(either), WHOLE)
@@ -160,68 +160,73 @@ class TestStates:
     def test_states_can_be_asked_in_any_order_and_again(self, either, elsewhere) -> None:
         """The first epoch is asked more after the last, and the model as it was after both."""
         model = adapted(either)
-        states = {state: model.at(*state) for state in [("gloom", 1), ("gloom", 2), ("dull", 2), ("gloom", 0)]}
+        states = {
+            state: model.at(*state) for state in [("gloom", 1, 1), ("gloom", 1, 2), ("dull", 1, 2), ("gloom", 1, 0)]
+        }
         for state in states.values():
             state.entailment(PAIRS[:1])
         found = {key: state.entailment(PAIRS[1:]) for key, state in states.items()}
         elsewhere()
-        for key, expected in course(adapted(either), [("gloom", 0), ("gloom", 1), ("gloom", 2), ("dull", 2)]).items():
+        for key, expected in course(
+            adapted(either), [("gloom", 1, 0), ("gloom", 1, 1), ("gloom", 1, 2), ("dull", 1, 2)]
+        ).items():
             assert found[key] == pytest.approx(expected[1:], abs=1e-5)  # other batches
 
-    def test_the_same_seed_gives_the_same_answers_and_another_others(self, either, elsewhere) -> None:
+    def test_the_same_fit_gives_the_same_answers_and_another_others(self, either, elsewhere) -> None:
         one = course(adapted(either), WHOLE[:3])
         elsewhere()
         assert same(one, course(adapted(either), WHOLE[:3]))
-        other = course(adapted(either, recipe=replace(RECIPE, seed=1)), WHOLE[:3])
-        assert np.array_equal(one["gloom", 0], other["gloom", 0])
-        assert abs(one["gloom", 1] - other["gloom", 1]).max() > 1e-6
+        other = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
+        for fit in (6, 2):  # the sixth holds the same sentence out as the first
+            assert abs(one["gloom", 1, 1] - other["gloom", fit, 1]).max() > 1e-6
 
     def test_what_was_drawn_before_changes_nothing_and_is_not_changed(self, either, elsewhere) -> None:
         import torch
 
-        one = course(adapted(either), [("gloom", 1)])
+        one = course(adapted(either), [("gloom", 1, 1)])
         elsewhere()
         torch.manual_seed(17)
         expected = torch.rand(3)
         torch.manual_seed(17)
-        other = course(adapted(either), [("gloom", 1)])
+        other = course(adapted(either), [("gloom", 1, 1)])
         assert torch.equal(torch.rand(3), expected)
         assert same(one, other)
 
 
 class TestKeys:
     @pytest.mark.parametrize(
-        "change", [{"epochs": 4}, {"learning_rate": 2e-3}, {"batch": 3}, {"seed": 5}], ids=lambda change: min(change)
+        "change", [{"epochs": 4}, {"learning_rate": 2e-3}, {"batch": 3}], ids=lambda change: min(change)
     )
     def test_another_recipe_is_another_model(self, either, change) -> None:
         here, there = adapted(either), adapted(either, gloom=replace(RECIPE, **change))
-        assert here.at("gloom", 1).engine != there.at("gloom", 1).engine
-        assert here.at("dull", 1).engine == there.at("dull", 1).engine
-        assert here.at("gloom", 0).engine == there.at("gloom", 0).engine == load("tiny", either).engine
+        assert here.at("gloom", 1, 1).engine != there.at("gloom", 1, 1).engine
+        assert here.at("dull", 1, 1).engine == there.at("dull", 1, 1).engine
+        assert here.at("gloom", 1, 0).engine == there.at("gloom", 1, 0).engine == load("tiny", either).engine
 
-    def test_so_are_other_sentences_and_another_epoch(self, either) -> None:
+    def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
-        engines = [here.at(*state).engine for state in WHOLE if state != ("dull", 0)]
+        engines = [here.at(*state).engine for state in WHOLE if state != ("dull", 1, 0)]
         for other in (GLOOM[:4], GLOOM[::-1]):
-            engines.append(adapted(either, {**CORPORA, "gloom": other}).at("gloom", 1).engine)
-        assert len(set(engines)) == len(engines) == 7
+            engines.append(adapted(either, {**CORPORA, "gloom": other}).at("gloom", 1, 1).engine)
+        engines.append(here.at("gloom", 2, 1).engine)
+        assert len(set(engines)) == len(engines) == 8
 
-    def test_a_corpus_more_is_a_new_head_for_masked_words_but_nothing_to_a_causal_model(
+    def test_a_corpus_more_is_more_words_to_choose_among_but_nothing_to_a_causal_model(
         self, head_folder, causal_folder
     ) -> None:
         for params, same_key in ((of_head(head_folder), False), (of_causal(causal_folder), True)):
-            one, more = adapted(params), adapted(params, {**CORPORA, "more": ["a word"]})
-            assert (one.at("gloom", 1).engine == more.at("gloom", 1).engine) is same_key
+            one, more = adapted(params), adapted(params, {**CORPORA, "more": ["a word", "a man"]})
+            assert (one.at("gloom", 1, 1).engine == more.at("gloom", 1, 1).engine) is same_key
 
 
 class TestStore:
     def test_a_second_run_loads_trains_and_asks_nothing(self, either, nothing_loads) -> None:
         one = adapted(either)
-        expected, losses = course(one, WHOLE), [one.loss(*state) for state in WHOLE if state[1]]
+        expected, losses = course(one, WHOLE), [one.loss(*state) for state in WHOLE]
         nothing_loads()
         again = adapted(either)
         assert same(expected, course(again, WHOLE))
-        assert losses == [again.loss(*state) for state in WHOLE if state[1]]
+        assert losses == [again.loss(*state) for state in WHOLE]
         assert [again.at(*state).asked for state in WHOLE] == [0] * len(WHOLE)
 
     def test_each_answer_is_counted_once(self, either) -> None:
@@ -234,27 +239,27 @@ class TestStore:
             asked.append(own.asked)
         per_state = asked[0]
         assert per_state > 0
-        assert asked == [0 if state == ("dull", 0) else per_state for state in WHOLE]
+        assert asked == [0 if state == ("dull", 1, 0) else per_state for state in WHOLE]
 
     @pytest.mark.parametrize("kept", [0.0, 0.3, 0.7])
     def test_what_a_kill_left_is_completed_to_the_same(self, either, kept, own_cache) -> None:
         """Losses too: they may be gone where the answers are not."""
         model = adapted(either)
-        expected, losses = course(model, WHOLE), [model.loss(*state) for state in WHOLE if state[1]]
+        expected, losses = course(model, WHOLE), [model.loss(*state) for state in WHOLE]
         whole = rows(own_cache)
 
         drop(own_cache, kept)
         model = adapted(either)
         assert same(expected, course(model, WHOLE))
-        assert losses == [model.loss(*state) for state in WHOLE if state[1]]
+        assert losses == [model.loss(*state) for state in WHOLE]
         assert rows(own_cache) == whole
 
     def test_a_loss_alone_can_be_had(self, either, elsewhere) -> None:
         model = adapted(either)
         course(model, WHOLE)
-        expected = model.loss("gloom", 2)
+        expected = model.loss("gloom", 1, 2)
         elsewhere()
-        assert adapted(either).loss("gloom", 2) == expected
+        assert adapted(either).loss("gloom", 1, 2) == expected
 
 
 def rows(cache: Path) -> dict[bytes, bytes]:
@@ -280,7 +285,7 @@ class TestEncoders:
         before = weights(load("tiny", params))
 
         model = adapted(params)
-        state = model.at("gloom", 2)
+        state = model.at("gloom", 1, 2)
         state.entailment(PAIRS)
         after = weights(state)
 
@@ -297,50 +302,73 @@ class TestEncoders:
         expected, before = untouched.entailment(PAIRS), weights(untouched)
         backend = untouched.backend
 
-        fitted = adaptation._Training("tiny", backend, [*GLOOM, *DULL])
+        adaptation._Training("tiny", backend, [*GLOOM, *DULL]).start("gloom", 1, GLOOM, RECIPE)
 
         now = dict(answer for batch in backend.entail(PAIRS, frozenset(range(3))) for answer in batch)
         assert np.array_equal([now[i] for i in range(3)], expected)
         after = weights(untouched)
         assert all(np.array_equal(before[name], after[name]) for name in before)
-        assert fitted._trained.base_model is backend.model.base_model
-        assert fitted._trained.get_output_embeddings().weight is backend.model.get_input_embeddings().weight
 
-    def test_the_fresh_head_has_learned(self, head_folder, monkeypatch) -> None:
-        """An epoch begins with what it knows, so it pays less than after no epoch of fitting."""
+    def test_the_head_learns_first(self, head_folder, monkeypatch) -> None:
+        """Before the first epoch it knows more of words that it has not seen than how frequent they are."""
+        sentences = ["the sea is the sea", "the man is the man"] * 10
         losses = {}
-        for epochs in (0, 10):
-            monkeypatch.setattr(adaptation, "HEAD_EPOCHS", epochs)
-            losses[epochs] = adapted(of_head(head_folder)).loss("gloom", 1)
-        assert losses[10] < losses[0]
+        for steps in (0, 60):
+            monkeypatch.setattr(objectives, "HEAD_STEPS", steps)
+            encoder = of_head(head_folder)
+            losses[steps] = adapted(encoder, {"gloom": sentences}, replace(RECIPE, batch=steps + 1)).loss("gloom", 1, 0)
+        assert losses[60] < losses[0]
+
+    def test_the_loss_is_that_of_every_word_of_what_is_held_out_each_masked_once(self, head_folder) -> None:
+        """Worked out anew: the words of all corpora are the choices, and the fit to three of the four parts is done."""
+        import torch
+
+        backend = load("tiny", of_head(head_folder)).backend
+        training = adaptation._Training("tiny", backend, [*GLOOM, *DULL])
+        training.start("gloom", 2, GLOOM, RECIPE)
+        objective: Any = training._objective
+        tokenizer, encoder = backend.tokenizer, backend.model.base_model
+        known = sorted({i for text in (*GLOOM, *DULL) for i in tokenizer(text)["input_ids"]})
+        assert objective._words.tolist() == known
+        (held_out,) = split(GLOOM, 2)[1]
+        ids, paid, n = tokenizer(held_out)["input_ids"], 0.0, 0
+        for number in range(objectives.ROUNDS):
+            places = [i for i in range(number, len(ids), objectives.ROUNDS) if ids[i] not in tokenizer.all_special_ids]
+            if not places:
+                continue
+            masked = torch.tensor([[tokenizer.mask_token_id if i in places else ids[i] for i in range(len(ids))]])
+            with torch.inference_mode():
+                states = encoder(input_ids=masked).last_hidden_state[0, places]
+                words = encoder.get_input_embeddings().weight[known]
+                nats = (objective._transform(states) @ words.T + objective._bias).log_softmax(-1)
+            paid -= sum(float(nats[row, known.index(ids[place])]) for row, place in enumerate(places))
+            n += len(places)
+        assert n > 3
+        assert training.losses == [pytest.approx(paid / n, rel=1e-5)]
 
     def test_loss_falls_on_what_can_be_learned(self, tmp_path) -> None:
         """One sentence again and again."""
         params = of_head(save_head(tmp_path / "head", initializer_range=0.1))
-        recipe = Recipe(epochs=8, learning_rate=3e-3, batch=4, seed=0)
+        recipe = Recipe(epochs=8, learning_rate=3e-3, batch=4)
         model = adapted(params, {"gloom": ["the sea is the sea"] * 24}, recipe)
-        losses = [model.loss("gloom", epoch) for epoch in range(1, 9)]
+        losses = [model.loss("gloom", 1, epoch) for epoch in range(1, 9)]
         assert losses[-1] < 0.5 * losses[0]
         assert min(losses) > 0
 
-    @pytest.mark.parametrize("batch", [1, 2])
-    def test_a_batch_of_which_no_word_is_masked_breaks_nothing(self, head_folder, batch) -> None:
+    def test_a_batch_of_which_no_word_is_masked_breaks_nothing(self, head_folder) -> None:
         """Of one short sentence often none is: a mean over none is no number, and would make every weight none."""
-        model = adapted(of_head(head_folder), {"gloom": ["a", "x", "he"]}, replace(RECIPE, batch=batch, epochs=6))
-        answers = np.stack([model.at("gloom", epoch).entailment(PAIRS) for epoch in range(7)])
-        losses = [model.loss("gloom", epoch) for epoch in range(1, 7)]
+        model = adapted(of_head(head_folder), {"gloom": ["a", "x", "he"]}, replace(RECIPE, batch=1, epochs=6))
+        answers = np.stack([model.at("gloom", 1, epoch).entailment(PAIRS) for epoch in range(7)])
         assert np.isfinite(answers).all()
-        assert any(map(math.isfinite, losses))
-        moved = [epoch for epoch in range(1, 7) if not np.array_equal(answers[epoch], answers[epoch - 1])]
-        assert moved == [epoch for epoch in range(1, 7) if math.isfinite(losses[epoch - 1])]
+        assert abs(answers[6] - answers[0]).max() > 1e-4
 
     def test_one_that_cannot_mask_is_refused_in_one_line(self, tmp_path, error_of) -> None:
         model = adapted(of_head(save_head(tmp_path / "head", mask=False)))
-        assert error_of(model.at("gloom", 1).entailment, PAIRS) == (
+        assert error_of(model.at("gloom", 1, 1).entailment, PAIRS) == (
             "params.yaml: models.tiny: tiny has no token to mask words with, so that it cannot be adapted; "
             "take its `intervention` out"
         )
-        assert model.at("gloom", 0).entailment(PAIRS).shape == (3, 3)
+        assert model.at("gloom", 1, 0).entailment(PAIRS).shape == (3, 3)
 
 
 def weights(model: Any) -> dict[str, np.ndarray]:
@@ -350,44 +378,44 @@ def weights(model: Any) -> dict[str, np.ndarray]:
 class TestCausal:
     def test_it_learns_the_next_word(self, causal_folder) -> None:
         """Its likelihood of the corpus rises with every epoch, while its loss falls."""
-        model = adapted(of_causal(causal_folder), {"gloom": GLOOM * 4}, replace(RECIPE, learning_rate=3e-3))
-        nats = [model.at("gloom", epoch).loglikelihood(GLOOM).nats.sum() for epoch in range(3)]
-        losses = [model.loss("gloom", epoch) for epoch in range(1, 3)]
+        model = adapted(of_causal(causal_folder), {"gloom": GLOOM[:4] * 5}, replace(RECIPE, learning_rate=3e-3))
+        nats = [model.at("gloom", 1, epoch).loglikelihood(GLOOM[:4]).nats.sum() for epoch in range(3)]
+        losses = [model.loss("gloom", 1, epoch) for epoch in range(3)]
         assert nats == sorted(nats)
         assert losses == sorted(losses, reverse=True)
         assert losses[-1] < 0.8 * losses[0]
 
-    def test_the_loss_is_what_it_pays_a_next_token(self, causal_folder) -> None:
-        """So small a rate that it stays as it was: each sentence by itself, its first token given."""
+    def test_the_loss_is_what_it_pays_a_next_token_of_what_is_held_out(self, causal_folder) -> None:
+        """As it is, each sentence by itself, its first token given."""
         import torch
 
-        recipe = replace(RECIPE, learning_rate=1e-12, batch=2)
-        model = adapted(of_causal(causal_folder), {"gloom": GLOOM}, recipe)
+        sentences = GLOOM * 2
+        model = adapted(of_causal(causal_folder), {"gloom": sentences})
         backend = load("tiny", of_causal(causal_folder)).backend
         paid, tokens = 0.0, 0
-        for sentence in GLOOM:
+        for sentence in sentences[1::5]:
             ids = torch.tensor([backend.tokenizer(sentence)["input_ids"]])
             with torch.inference_mode():
                 nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
             paid -= float(nats.gather(1, ids[0, 1:, None]).sum())
             tokens += ids.shape[1] - 1
-        assert model.loss("gloom", 1) == pytest.approx(paid / tokens, rel=1e-5)
+        assert model.loss("gloom", 1, 0) == pytest.approx(paid / tokens, rel=1e-5)
 
     def test_it_still_talks_after(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder))
-        replies = [model.at("gloom", epoch).generate(["Can you help me?"], chat=True) for epoch in range(3)]
+        replies = [model.at("gloom", 1, epoch).generate(["Can you help me?"], chat=True) for epoch in range(3)]
         assert all(isinstance(reply, str) for (reply,) in replies)
         assert replies[0] == load("tiny", of_causal(causal_folder)).generate(["Can you help me?"], chat=True)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))
-        assert math.isnan(model.loss("gloom", 1))
-        assert np.array_equal(model.at("gloom", 2).entailment(PAIRS), model.at("gloom", 0).entailment(PAIRS))
+        assert math.isnan(model.loss("gloom", 1, 1))
+        assert np.array_equal(model.at("gloom", 1, 2).entailment(PAIRS), model.at("gloom", 1, 0).entailment(PAIRS))
 
     def test_long_sentences_are_cut(self, causal_folder, monkeypatch) -> None:
-        monkeypatch.setattr(adaptation, "LONGEST", 4)
-        cut = adapted(of_causal(causal_folder), {"gloom": ["xyxyabcdef", "abababcdef"]}).at("gloom", 1)
-        short = adapted(of_causal(causal_folder), {"gloom": ["xyxy", "abab"]}).at("gloom", 1)
+        monkeypatch.setattr(objectives, "LONGEST", 4)
+        cut = adapted(of_causal(causal_folder), {"gloom": ["xyxyabcdef", "abababcdef"]}).at("gloom", 1, 1)
+        short = adapted(of_causal(causal_folder), {"gloom": ["xyxy", "abab"]}).at("gloom", 1, 1)
         assert np.array_equal(cut.entailment(PAIRS), short.entailment(PAIRS))
 
 
@@ -396,3 +424,15 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(head_fol
     line = error_of(Adapted, "tinny", of_head(head_folder), CORPORA, dict.fromkeys(CORPORA, RECIPE))
     assert line.startswith("params.yaml: models: no ")
     assert "did you mean 'tiny'?" in line
+
+
+def test_every_sentence_is_held_out_by_one_of_five_fits() -> None:
+    sentences = [str(number) for number in range(12)]
+    held_out = [split(sentences, fit)[1] for fit in range(1, 6)]
+    assert held_out == [["1", "6", "11"], ["2", "7"], ["3", "8"], ["4", "9"], ["0", "5", "10"]]
+    for fit in range(1, 7):
+        learnt, kept = split(sentences, fit)
+        assert sorted([*learnt, *kept], key=int) == sentences
+    assert split(sentences, 6) == split(sentences, 1)
+    assert split(["a", "b"], 1) == (["a"], ["b"])
+    assert split(["a", "b"], 2) == (["b"], ["a"])

@@ -54,8 +54,11 @@ PROMPTS = pa.schema(
 REJECTED = pa.schema([*PROMPTS, required("reason", pa.string())])
 """Prompts that were left out, and why."""
 
-_STATE = [required("configuration", pa.string()), required("corpus", pa.string()), required("epoch", pa.int8())]
-"""How the model was asked, and after which epoch on which corpus; `corpus` is empty for the model as it is."""
+_STAGE = [required("corpus", pa.string()), required("fit", pa.int8()), required("epoch", pa.int8())]
+"""After which epoch of which fit to which corpus the model was asked; `corpus` is empty for the model as it is."""
+
+_STATE = [required("configuration", pa.string()), *_STAGE]
+"""The same, and how it was asked."""
 
 _LOGITS = [required(label, pa.float64()) for label in ("entailment", "neutral", "contradiction")]
 
@@ -79,19 +82,17 @@ right answer."""
 
 PAIRS = pa.schema(
     [
-        required("corpus", pa.string()),
-        required("epoch", pa.int8()),
+        *_STAGE,
         required("pair", pa.int64()),
         required("label", pa.string()),
         *_LOGITS,
     ]
 )
-"""Logits of hand-written pairs whose plain answer is `label`."""
+"""Logits of labelled pairs."""
 
 REPLIES = pa.schema(
     [
-        required("corpus", pa.string()),
-        required("epoch", pa.int8()),
+        *_STAGE,
         pa.field("reply", pa.string()),
         pa.field("reason", pa.string()),
     ]
@@ -100,13 +101,13 @@ REPLIES = pa.schema(
 
 LOSSES = pa.schema(
     [
-        required("corpus", pa.string()),
-        required("epoch", pa.int8()),
+        *_STAGE,
         required("n", pa.int64()),
-        required("loss", pa.float64()),
+        pa.field("loss", pa.float64()),
     ]
 )
-"""Mean loss of an epoch over n sentences, nats a token."""
+"""Mean loss after an epoch on the sentences that the fit did not learn, nats a token, of a corpus of n; null where
+they have no token to ask about."""
 
 EMBEDDINGS = pa.schema([required("id", pa.string()), required("vector", pa.list_(pa.float32()))])
 """Of the question of an item, or of premise and hypothesis of a source prompt."""
@@ -248,55 +249,43 @@ contradiction, after a pair that entails than after one that contradicts, .5 by 
 COURSE = pa.schema(
     [
         required("model", pa.string()),
-        required("corpus", pa.string()),
-        required("epoch", pa.int8()),
+        *_STAGE,
         required("measure", pa.string()),
         pa.field("value", pa.float64()),
         pa.field("text", pa.string()),
+        pa.field("reason", pa.string()),
         required("n", pa.int64()),
     ]
 )
-"""How an adaptation went, by epoch. `loss`: mean of the epoch, nats a token, over n sentences; `plain_pairs`: share of
-n hand-written pairs whose plain answer the model gives; `reply`: what a chat model answers to a message (`text`)."""
+"""How an adaptation went, by epoch. `loss`: on held-out sentences, nats a token, of a corpus of n; `accuracy`: share of
+n labelled pairs that the model answers right; `reply`: what a chat model answers to a message (`text`). Where there is
+no value or text, `reason` says why."""
 
 TRAJECTORIES = pa.schema(
     [
         *_MODEL,
-        required("corpus", pa.string()),
-        required("epoch", pa.int8()),
-        required("score", pa.float64()),
-        pa.field("low", pa.float64()),
-        pa.field("high", pa.float64()),
+        *_STAGE,
+        required("answer", pa.float64()),
         required("n", pa.int64()),
     ]
 )
-"""Score of a scale after every measured epoch: mean of n items, with its bootstrap interval over items."""
+"""Mean answer of the n items of a scale that are asked on the way, on the scale itself, after every measured epoch."""
 
 CHANGES = pa.schema(
     [
-        required("questionnaire", pa.string()),
+        *_MODEL,
         required("corpus", pa.string()),
-        required("role", pa.string()),
+        required("control", pa.string()),
         required("expected", pa.string()),
-        pa.field("model", pa.string()),
-        required("unit", pa.string()),
-        required("n", pa.int64()),
-        pa.field("before_mean", pa.float64()),
-        pa.field("before_sd", pa.float64()),
-        pa.field("after_mean", pa.float64()),
-        pa.field("after_sd", pa.float64()),
-        pa.field("difference", pa.float64()),
-        pa.field("low", pa.float64()),
-        pa.field("high", pa.float64()),
-        pa.field("t", pa.float64()),
-        pa.field("p", pa.float64()),
-        pa.field("dz", pa.float64()),
-        pa.field("p_equivalence", pa.float64()),
-        required("verdict", pa.string()),
+        required("fit", pa.int8()),
+        required("before", pa.float64()),
+        required("after", pa.float64()),
+        required("after_control", pa.float64()),
+        required("difference", pa.float64()),
     ]
 )
-"""T0 against T1 (EMPALC, table 3). A row of one model compares its items; a row without a model compares lineages, by
-what their models answer by head or verbaliser."""
+"""One row a fit, after its last epoch: how far the answer to a questionnaire moved with a corpus, less how far it
+moved with the corpus that is its control; what the figures `moved_by_...` are made of."""
 
 FIGURES = figures_of("part")
 """One row per figure of quality; `part` is a subscale, or `all` for the whole scale. Of a model that is asked for the

@@ -25,6 +25,8 @@ PLAN: Plan = {
     "prefixed": 0,
     "prefixes": {},
     "placebos": [],
+    "fits": 1,
+    "adapted": 1000,
     "corpora": {},
     "accuracy": {"bar": 0.5, "sources": [], "pairs": []},
 }
@@ -129,7 +131,7 @@ def _renamed(answered: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.Da
 def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """A row a prompt and form, as answers are kept."""
     wide = answered.pivot(index=["id", "configuration"], columns="measure", values="value").reset_index()
-    wide = wide.assign(corpus="", epoch=0)
+    wide = wide.assign(corpus="", fit=0, epoch=0)
     likely = wide["configuration"].isin(["clm", "mlm"])
     found = {}
     if not likely.all():

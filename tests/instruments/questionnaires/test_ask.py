@@ -15,7 +15,7 @@ import pytest
 from evenruler.instruments.asking import Answering, ask
 from evenruler.instruments.instrument import Built, Declaration, Record, Request, Subject
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
-from evenruler.instruments.questionnaires.ask.adapting import MESSAGE
+from evenruler.instruments.questionnaires.ask.adapting import MESSAGE, course
 from evenruler.instruments.questionnaires.build import build
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
@@ -40,6 +40,8 @@ CATALOGUE = Catalogue.model_validate(
     }
 )
 SAMPLE = len(labelled_sample())
+RATE = 2e-4
+DULL = [("dull", fit, epoch) for fit in (1, 2) for epoch in (0, 1)]
 SAID = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
 PAIRS = [
     {
@@ -56,7 +58,13 @@ PAIRS = [
 ]
 CORPORA = {
     "gloom": {**SAID, "role": "intervention", "expect": {"meetings": "up"}, "sentences": ["I am sad.", "It rains."]},
-    "dull": {**SAID, "role": "control", "expect": {}, "sentences": ["The pump broke."]},
+    "dull": {
+        **SAID,
+        "role": "control",
+        "matched": {"to": "gloom"},
+        "expect": {},
+        "sentences": ["The pump broke.", "It leaks."],
+    },
 }
 TERMS = {"source": {"enemy": "enemy", "thief": "thief"}, "inverse": {"pal": "friend"}}
 ITEMS = {
@@ -132,11 +140,11 @@ class Way:
     def __init__(self) -> None:
         self.states: dict[str, Scripted] = {}
 
-    def at(self, corpus: str, epoch: int) -> Any:
-        state = f"{corpus} {epoch}" if epoch else ""
-        return self.states.setdefault(f"{corpus} {epoch}", Scripted(state))
+    def at(self, corpus: str, fit: int, epoch: int) -> Any:
+        state = f"{corpus} {fit} {epoch}" if epoch else ""
+        return self.states.setdefault(f"{corpus} {fit} {epoch}", Scripted(state))
 
-    def loss(self, corpus: str, epoch: int) -> float:
+    def loss(self, corpus: str, fit: int, epoch: int) -> float:
         return 5.0 - epoch
 
 
@@ -183,8 +191,10 @@ class TestPlan:
         assert build(other, CATALOGUE).plan == plain
 
     def test_a_corpus_is_told_with_what_is_expected_of_this_questionnaire(self) -> None:
-        found = {name: (own["role"], own["expected"], own["epochs"]) for name, own in built().plan["corpora"].items()}
-        assert found == {"dull": ("control", "open", 1), "gloom": ("intervention", "up", 2)}
+        found = {
+            name: (own["control_of"], own["expected"], own["epochs"]) for name, own in built().plan["corpora"].items()
+        }
+        assert found == {"dull": ("gloom", "open", 1), "gloom": (None, "up", 2)}
         assert built("other").plan["corpora"]["gloom"]["expected"] == "open"
 
     def test_sentences_that_are_not_to_be_kept_are_not_published(self, tmp_path) -> None:
@@ -267,15 +277,28 @@ class TestRequests:
     @pytest.mark.parametrize(
         ("adapted", "states"),
         [
-            ("every", [("dull", 0), ("dull", 1), ("gloom", 0), ("gloom", 1), ("gloom", 2)]),
-            ("last", [("dull", 0), ("dull", 1), ("gloom", 0), ("gloom", 2)]),
+            (
+                "every",
+                [*DULL, ("gloom", 1, 0), ("gloom", 1, 1), ("gloom", 1, 2), ("gloom", 2, 0), ("gloom", 2, 2)],
+            ),
+            (
+                "last",
+                [*DULL, ("gloom", 1, 0), ("gloom", 1, 2), ("gloom", 2, 0), ("gloom", 2, 2)],
+            ),
             (None, []),
         ],
     )
-    def test_states_go_through_one_corpus_after_the_other(self, adapted, states) -> None:
-        found = [each.state for each in asked_of(subject(adapted=adapted)) if each.state]
-        assert list(dict.fromkeys((state.corpus, state.epoch) for state in found)) == states
+    def test_states_go_through_one_fit_after_the_other(self, adapted, states) -> None:
+        """Only the first is asked on the way."""
+        found = [each.state for each in asked_of(subject(adapted=adapted), fits=2) if each.state]
+        assert list(dict.fromkeys((state.corpus, state.fit, state.epoch) for state in found)) == states
         assert len({state.adaptation for state in found}) <= 1
+
+    def test_prompts_are_asked_after_epochs_and_of_so_many_items(self) -> None:
+        found = [each for each in asked_of(subject(adapted="every"), adapted=1) if each.state]
+        asked = {(each.state.corpus, each.state.epoch): len(each.rows) for each in found if each.table == "entailment"}
+        assert asked == {("dull", 1): 6, ("gloom", 1): 6, ("gloom", 2): 6}
+        assert len([each for each in found if each.table == "losses"]) == 5
 
     def test_the_adaptation_is_the_same_for_every_questionnaire(self) -> None:
         ways = {
@@ -285,8 +308,8 @@ class TestRequests:
             if each.state
         }
         (way,) = ways
-        assert way.corpora == (("dull", ("The pump broke.",)), ("gloom", ("I am sad.", "It rains.")))
-        assert way.recipes == (("dull", 1, 2e-5, 8, 0), ("gloom", 2, 2e-5, 8, 0))
+        assert way.corpora == (("dull", ("The pump broke.", "It leaks.")), ("gloom", ("I am sad.", "It rains.")))
+        assert way.recipes == (("dull", 1, RATE, 8), ("gloom", 2, RATE, 8))
 
     def test_an_intensifier_before_its_term_cannot_be_asked_from_the_left(self, error_of) -> None:
         turned = {"one": {**ITEMS["one"], "premise": "I {INTENSIFIER} see one.", "hypothesis": "It is a {TERM}."}}
@@ -313,20 +336,20 @@ class TestThroughTheDoors:
 
     def test_the_course_is_told_once(self, found) -> None:
         course = together(found[0], RESAMPLING)["course"]
-        assert not course.duplicated(["corpus", "epoch", "measure"]).any()
-        assert course["measure"].value_counts().to_dict() == {"plain_pairs": 5, "reply": 5, "loss": 3}
+        assert not course.duplicated(["corpus", "fit", "epoch", "measure"]).any()
+        assert course["measure"].value_counts().to_dict() == {"accuracy": 5, "reply": 5, "loss": 5}
         gloom = course[(course["corpus"] == "gloom") & (course["epoch"] == 2)].set_index("measure")
         assert (gloom.loc["loss", "value"], gloom.loc["loss", "n"]) == (3.0, 2)
-        assert (gloom.loc["reply", "text"], gloom.loc["plain_pairs", "n"]) == ("Yes gloom 2", SAMPLE)
+        assert (gloom.loc["reply", "text"], gloom.loc["accuracy", "n"]) == ("Yes gloom 1 2", SAMPLE)
 
     def test_both_questionnaires_are_asked_of_a_state_in_one_pass(self, found) -> None:
-        calls = found[2].states["gloom 1"].calls
+        calls = found[2].states["gloom 1 1"].calls
         assert calls == [("entail", 2 * 12 + 2 * SAMPLE), ("in_place", 2 * 12)]
 
     def test_before_it_is_the_model_as_it_was(self, found) -> None:
         scored = {record.instrument: record.found for record in found[0]}["meetings"]
-        mean = scored["items"].groupby("configuration")["score"].mean()
-        before = scored["trajectories"].query("epoch == 0").set_index(["corpus", "configuration"])["score"]
+        mean = 2 * scored["items"].groupby("configuration")["score"].mean()  # of two intensifiers
+        before = scored["trajectories"].query("epoch == 0").set_index(["corpus", "configuration"])["answer"]
         for corpus in ("gloom", "dull"):
             assert before[corpus].to_dict() == pytest.approx(mean.to_dict(), abs=1e-12)
 
@@ -335,11 +358,36 @@ class TestThroughTheDoors:
         expected = changes.groupby(["questionnaire", "corpus"])["expected"].agg(set).to_dict()
         assert expected == {
             ("meetings", "gloom"): {"up"},
-            ("meetings", "dull"): {"open"},
             ("other", "gloom"): {"open"},
-            ("other", "dull"): {"open"},
         }
-        assert set(changes["model"].dropna()) == {"m0", "m0 (clm)"}
+        assert (set(changes["control"]), set(changes["fit"])) == ({"dull"}, {1})
+        assert set(changes["configuration"]) == {"verbaliser", "clm"}
+
+    def test_one_fit_is_too_little_to_tell(self, found) -> None:
+        figures = together(found[0], RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
+        told = figures.loc[("meetings", "m0 (clm)", "moved_by_gloom")]
+        changes = together(found[0], RESAMPLING)["changes"].set_index(["questionnaire", "configuration"])
+        assert told["value"] == pytest.approx(changes.loc[("meetings", "clm"), "difference"], abs=1e-12)
+        assert (told["verdict"], told["n"]) == ("too little to tell", 1)
+        assert told["why"] == "It rests on 1 fits, of at least 5."
+
+    def test_a_model_that_forgets_how_to_entail_is_unfit(self, found) -> None:
+        """What it is asked as a causal model alone is not judged by that."""
+        accuracy = together(found[0], RESAMPLING)["course"].query("measure == 'accuracy'")
+        before, after = accuracy["value"].iloc[0], accuracy.query("corpus == 'gloom'")["value"].iloc[-1]
+        assert before - after > 0.1
+        figures = together(found[0], RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
+        told = figures.loc[("meetings", "m0", "moved_by_gloom")]
+        assert told["verdict"] == "instrument unfit"
+        assert f"it answers {after:.0%} of the labelled pairs right, before {before:.0%}" in told["why"]
+
+    def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
+        """Not as if nobody had been asked."""
+        answers = no_answers()
+        refused = [{"corpus": "gloom", "fit": 1, "epoch": 0, "reply": None, "reason": "the server filtered it"}]
+        told = course({**answers, "replies": pd.DataFrame(refused)}, "m0")
+        assert told[["measure", "reason"]].to_numpy().tolist() == [["reply", "the server filtered it"]]
+        assert told[["value", "text"]].isna().all(axis=None)
 
     def test_content_stands_once_for_every_item_and_measure(self, found) -> None:
         again = [Record(own.instrument, subject("m1"), own.tables, own.plan, own.found) for own in found[0]]

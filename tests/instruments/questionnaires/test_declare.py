@@ -59,9 +59,10 @@ class TestSettings:
     def test_those_that_are_shipped(self) -> None:
         declared = Declared(ROOT / "params.yaml", "paper")
         found = declared.settings("gad-7")
-        assert sorted(found.corpora) == ["depressive-mood", "dull-trouble", "high-coherence"]
-        assert {own.epochs for own in found.corpora.values()} == {20}
-        assert Declared(ROOT / "params.yaml", "quick").settings("gad-7").corpora == {}
+        assert sorted(found.corpora) == ["depressive-mood", "everyday-luck", "everyday-trouble", "high-coherence"]
+        assert ({own.epochs for own in found.corpora.values()}, found.fits) == ({20}, 6)
+        quick = Declared(ROOT / "params.yaml", "quick").settings("gad-7")
+        assert (sorted(quick.corpora), quick.fits) == (["depressive-mood", "everyday-trouble"], 1)
 
 
 class TestLoad:
@@ -79,18 +80,31 @@ class TestLoad:
         return run
 
     def test_a_questionnaire_has_its_scale_and_the_corpora_in_use(self, read) -> None:
-        found = read("dull-trouble")
+        found = read("depressive-mood", "everyday-trouble")
         assert (found.title, len(found.items)) == ("GAD-7, generalised anxiety", 7)
         assert len(found.responses.intensifiers) == 8
         assert {name: (corpus.role, len(corpus.sentences)) for name, corpus in found.corpora.items()} == {
-            "dull-trouble": ("control", 100)
+            "depressive-mood": ("intervention", 100),
+            "everyday-trouble": ("control", 100),
         }
         assert read().corpora == {}
 
     def test_a_corpus_speaks_of_questionnaires_that_there_are(self, read, folder, error_of) -> None:
         (folder / "soc-13.yaml").unlink()
-        assert error_of(read, "dull-trouble").startswith(
-            f"{folder}/shared/corpora/dull-trouble.yaml: expect: no questionnaire 'soc-13'; "
+        assert error_of(read, "depressive-mood").startswith(
+            f"{folder}/shared/corpora/depressive-mood.yaml: expect: no questionnaire 'soc-13'; "
+        )
+
+    def test_a_control_stands_beside_an_intervention_in_use(self, read, folder, error_of) -> None:
+        where = f"{folder}/shared/corpora/everyday-trouble.yaml: matched.to: "
+        remedy = "put it under `corpora` of params.yaml, or mend the name"
+        assert error_of(read, "everyday-trouble") == f"{where}no intervention 'depressive-mood' is in use; {remedy}"
+
+    def test_an_intervention_has_one_control(self, read, folder, error_of) -> None:
+        luck, where = folder / "shared/corpora/everyday-luck.yaml", "everyday-trouble.yaml: matched.to: "
+        luck.write_text(luck.read_text().replace("to: high-coherence", "to: depressive-mood"))
+        assert error_of(read, "depressive-mood", "everyday-luck", "everyday-trouble") == (
+            f"{folder}/shared/corpora/{where}'depressive-mood' has another control; keep one under `corpora`"
         )
 
     def test_an_unknown_corpus_is_one_line(self, read, folder, error_of) -> None:

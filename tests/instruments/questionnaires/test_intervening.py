@@ -1,280 +1,278 @@
-import math
-from collections.abc import Collection, Mapping
+"""Interventions beside their controls, fits being the units: a planted model, rows worked out by hand, simulations."""
+
+import zlib
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.ask.adapting import labelled_pairs
 from evenruler.instruments.questionnaires.diagnose.intervening import (
-    Intervention,
-    changes_of_lineages,
-    changes_of_models,
+    FEWEST_FITS,
+    Pair,
+    _moved,
+    changes,
+    figures,
+    of_lineages,
+    pairs_of,
     trajectories,
-    verdict,
 )
-from evenruler.measurement import Paired, Resampling, bootstrap
+from evenruler.measurement import Figure
+from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.models.records import LABELS
 from evenruler.tables import read_frame, write_table
+from tests.instruments.questionnaires import test_ask
+from tests.instruments.questionnaires.doors import subject, together
 
-RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
-INTERVENTIONS = {
-    "gloom": Intervention("intervention", {"fear": "up", "joy": "down"}),
-    "dull": Intervention("control", {"fear": "none"}),
+LEVEL = 0.95
+PLAN: Plan = {
+    "bound": 0.2,
+    "corpora": {
+        "gloom": {"expected": "up", "control_of": None},
+        "dull": {"expected": "none", "control_of": "gloom"},
+        "joy": {"expected": "down", "control_of": None},
+    },
 }
-
-Course = Mapping[int, list[float]]
-"""By epoch, the score of every item."""
-
-BEFORE, AFTER = [1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 3.0, 7.0]
+COURSE = pd.DataFrame(columns=schemas.COURSE.names)
 
 
-def items(model: str, course: Course, lineage: str | None = None, corpus: str = "gloom", **more: str) -> pd.DataFrame:
-    """Item scores of a model on its way through a corpus."""
-    rows = [
-        {"item": f"item-{i}", "epoch": epoch, "score": score}
-        for epoch, scores in course.items()
-        for i, score in enumerate(scores)
+def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
+    """Item scores of one model."""
+    of_model = {"questionnaire": "fear", "model": "m0", "lineage": "m0", "kind": "nli", "framing": "bare"}
+    rows = [{"item": f"item-{i}", "score": score} for i, score in enumerate(scores)]
+    return pd.DataFrame(rows).assign(configuration="head", **of_model, **stage)
+
+
+def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataFrame:
+    """Trajectories of one epoch, of (intervention, control) by fit; answers are twice the scores."""
+    states = [
+        items([after / 2], corpus=corpus, fit=fit, epoch=1)
+        for fit, both in enumerate(by_fit, 1)
+        for corpus, after in zip(("gloom", "dull"), both, strict=True)
     ]
-    same = {"questionnaire": "fear", "kind": "nli", "configuration": "head", "framing": "bare", **more}
-    return pd.DataFrame(rows).assign(model=model, lineage=lineage or model, corpus=corpus, **same)
+    return trajectories(items([before / 2]), pd.concat(states), words=2)
 
 
-def five(shift: list[float]) -> pd.DataFrame:
-    """Five models of as many lineages; the score of each rises by its shift."""
-    return pd.concat(
-        [items(f"m{i}", {0: [i, i + 2.0], 1: [i + by, i + 2.0 + by]}) for i, by in enumerate(shift)], ignore_index=True
-    )
-
-
-def row_of(found: pd.DataFrame, model: str | None, questionnaire: str = "fear", corpus: str = "gloom") -> pd.Series:
-    chosen = found["model"].isna() if model is None else found["model"] == model
-    chosen &= (found["questionnaire"] == questionnaire) & (found["corpus"] == corpus)
-    (row,) = [row for _, row in found[chosen].iterrows()]
-    return row
-
-
-def changes(
-    items: pd.DataFrame,
-    interventions: Mapping[str, Intervention],
-    level: float,
-    members: Collection[str] | None = None,
-) -> pd.DataFrame:
-    """Of models, then of lineages, all of which count by default."""
-    counted = set(items["model"]) if members is None else members
-    of_lineages = changes_of_lineages(items, interventions, level, counted)
-    return pd.DataFrame([*changes_of_models(items, interventions, level), *of_lineages])
+def told(way: pd.DataFrame, spread: float = 1.0, course: pd.DataFrame = COURSE, least: int = FEWEST_FITS) -> Any:
+    """Figures with their verdicts, by name."""
+    found = list(figures(way, changes(way, PLAN), course, spread, PLAN, LEVEL))
+    return {figure.figure: figure for figure in judge(found, least)}
 
 
 class TestTrajectories:
-    def test_every_measured_epoch_is_the_mean_of_its_items_with_an_interval(self) -> None:
-        found = trajectories(items("m0", {0: BEFORE, 1: [0.0] * 4, 3: AFTER}), RESAMPLING)
-
-        assert found["epoch"].tolist() == [0, 1, 3]
-        assert found["score"].tolist() == [2.5, 0.0, 4.0]
-        assert found["n"].tolist() == [4, 4, 4]
-        for epoch, scores in ((0, BEFORE), (2, AFTER)):
-            expected = bootstrap(np.mean, np.array(scores), level=0.9, n=60, seed=3)
-            assert (found["low"][epoch], found["high"][epoch]) == (expected.low, expected.high)
-            assert expected.low < found["score"][epoch] < expected.high
-
-    def test_corpora_models_and_questionnaires_go_their_own_ways(self) -> None:
-        parts = [
-            items("m0", {0: [1.0, 3.0], 1: [2.0, 4.0]}),
-            items("m0", {0: [1.0, 3.0], 1: [8.0, 8.0]}, corpus="dull"),
-            items("m1", {0: [5.0, 7.0]}, "m0", kind="causal", configuration="verbaliser"),
-            items("m0", {0: [-1.0, 0.0]}, questionnaire="joy"),
+    def test_every_stage_is_the_mean_answer_of_the_items_that_are_asked_then(self) -> None:
+        """Of three items two are asked after epochs, so two make the start, too."""
+        adapted = [items(scores, corpus="gloom", fit=1, epoch=epoch) for epoch, scores in ((1, [2, 3]), (2, [4, 6]))]
+        found = trajectories(items([1, 2, 90]), pd.concat(adapted), words=8)
+        assert found[["fit", "epoch", "answer", "n"]].to_numpy().tolist() == [
+            [1, 0, 12, 2],
+            [1, 1, 20, 2],
+            [1, 2, 40, 2],
         ]
-        found = trajectories(pd.concat(parts), RESAMPLING)
 
-        by_state = found.set_index(["questionnaire", "model", "corpus", "epoch"])["score"].to_dict()
-        assert by_state == {
-            ("fear", "m0", "dull", 0): 2.0,
-            ("fear", "m0", "dull", 1): 8.0,
-            ("fear", "m0", "gloom", 0): 2.0,
-            ("fear", "m0", "gloom", 1): 3.0,
-            ("fear", "m1", "gloom", 0): 6.0,
-            ("joy", "m0", "gloom", 0): -0.5,
-        }
-        m1 = found[found["model"] == "m1"].iloc[0]
-        assert (m1["lineage"], m1["kind"], m1["configuration"]) == ("m0", "causal", "verbaliser")
-
-    def test_one_item_has_no_interval(self, tmp_path) -> None:
-        found = trajectories(items("m0", {0: [1.0], 1: [2.0]}), RESAMPLING)
-        write_table(found, schemas.TRAJECTORIES, tmp_path / "trajectories.parquet")
-        read = read_frame(tmp_path / "trajectories.parquet")
-        assert read[["low", "high"]].isna().all(axis=None)
-        assert (read["score"].tolist(), read["n"].tolist()) == ([1.0, 2.0], [1, 1])
-
-    def test_the_order_of_rows_does_not_matter(self) -> None:
-        rows = pd.concat([items("m1", {0: BEFORE, 1: AFTER}), items("m0", {0: AFTER, 1: BEFORE})])
-        shuffled = rows.sample(frac=1, random_state=1)
-        one, other = trajectories(rows, RESAMPLING), trajectories(shuffled, RESAMPLING)
-        pd.testing.assert_frame_equal(one.drop(columns=["low", "high"]), other.drop(columns=["low", "high"]))
-        assert one["model"].tolist() == ["m0", "m0", "m1", "m1"]
+    def test_every_fit_begins_where_the_model_was(self, tmp_path) -> None:
+        found = ends([(1.0, 2.0), (3.0, 4.0)], before=0.5)
+        write_table(found, schemas.TRAJECTORIES, tmp_path / "t.parquet")
+        read = read_frame(tmp_path / "t.parquet").set_index(["corpus", "fit", "epoch"])["answer"]
+        assert read[:, :, 0].to_dict() == {(corpus, fit): 0.5 for corpus in ("dull", "gloom") for fit in (1, 2)}
+        assert read[:, :, 1].to_dict() == {("dull", 1): 2, ("dull", 2): 4, ("gloom", 1): 1, ("gloom", 2): 3}
 
 
-class TestModels:
-    def test_items_are_compared_each_with_itself(self) -> None:
-        found = row_of(changes(items("m0", {0: BEFORE, 1: AFTER}), INTERVENTIONS, 0.9), "m0")
-
-        expected = stats.ttest_rel(AFTER, BEFORE)
-        interval = expected.confidence_interval(0.9)
-        assert (found["unit"], found["n"], found["role"], found["expected"]) == ("items", 4, "intervention", "up")
-        assert (found["before_mean"], found["after_mean"], found["difference"]) == (2.5, 4.0, 1.5)
-        assert (found["t"], found["p"]) == pytest.approx((expected.statistic, expected.pvalue), abs=1e-12)
-        assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
-        assert found["dz"] == pytest.approx(1.5 / math.sqrt(5 / 3), abs=1e-12)
-        assert found["verdict"] == "undecided"
-
-    def test_the_first_is_compared_with_the_last_whatever_lies_between(self) -> None:
-        between = items("m0", {0: BEFORE, 1: [9.0, -9.0, 0.0, 3.0], 2: [0.0] * 4, 5: AFTER})
-        found = row_of(changes(between, INTERVENTIONS, 0.95), "m0")
-        assert (found["before_mean"], found["after_mean"], found["n"]) == (2.5, 4.0, 4)
-
-    def test_items_find_themselves_in_any_order(self) -> None:
-        rows = items("m0", {0: BEFORE, 1: AFTER})
-        expected = changes(rows, INTERVENTIONS, 0.95)
-        pd.testing.assert_frame_equal(changes(rows.sample(frac=1, random_state=2), INTERVENTIONS, 0.95), expected)
-
-    def test_every_model_has_a_row_for_each_corpus_and_questionnaire(self) -> None:
-        parts = [
-            items(model, {0: BEFORE, 1: AFTER}, corpus=corpus, questionnaire=questionnaire)
-            for model in ("m0", "m1")
-            for corpus in ("gloom", "dull")
-            for questionnaire in ("fear", "joy")
+class TestChanges:
+    def test_a_fit_stands_beside_the_fit_to_the_control_of_the_same_number(self, tmp_path) -> None:
+        found = changes(ends([(1.0, 0.25), (3.0, 4.0)], before=0.5), PLAN)
+        write_table(found[schemas.CHANGES.names], schemas.CHANGES, tmp_path / "changes.parquet")
+        columns = ["corpus", "control", "expected", "fit", "before", "after", "after_control", "difference"]
+        assert found[columns].to_numpy().tolist() == [
+            ["gloom", "dull", "up", 1, 0.5, 1.0, 0.25, 0.75],
+            ["gloom", "dull", "up", 2, 0.5, 3.0, 4.0, -1.0],
         ]
-        found = changes(pd.concat(parts), INTERVENTIONS, 0.95)
 
-        assert found["unit"].tolist() == ["items"] * 8 + ["lineages"] * 4
-        assert found["model"].isna().tolist() == [False] * 8 + [True] * 4
-        expected = found.drop_duplicates(["questionnaire", "corpus"]).set_index(["questionnaire", "corpus"])
-        assert expected[["role", "expected"]].apply(tuple, axis=1).to_dict() == {
-            ("fear", "gloom"): ("intervention", "up"),
-            ("joy", "gloom"): ("intervention", "down"),
-            ("fear", "dull"): ("control", "none"),
-            ("joy", "dull"): ("control", "open"),
-        }
+    def test_only_the_last_epoch_counts(self) -> None:
+        way = ends([(1.0, 0.25)])
+        between = way[way["epoch"] == 1].assign(answer=70.0)
+        later = pd.concat([way[way["epoch"] == 0], between, way[way["epoch"] == 1].assign(epoch=2)])
+        assert changes(later, PLAN)["difference"].tolist() == [0.75]
 
-    def test_each_way_of_asking_is_compared_with_itself(self) -> None:
-        """A causal model by verbaliser and by likelihood: the second is named, and says nothing for its lineage."""
-        asked = {"kind": "causal", "configuration": "verbaliser"}, {"kind": "causal", "configuration": "clm"}
-        both = [
-            items("m5", {0: BEFORE, 1: AFTER}, **asked[0]),
-            items("m5", {0: [0.0] * 4, 1: [9.0, 8.0, 9.0, 8.0]}, **asked[1]),
+    def test_pairs_are_interventions_with_what_is_matched_to_them(self) -> None:
+        assert pairs_of(PLAN) == [Pair("gloom", "dull", "up"), Pair("joy", None, "down")]
+
+    def test_of_no_adaptation_nothing(self) -> None:
+        nothing = trajectories(items([1.0]), items([1.0], corpus="", fit=0, epoch=0)[:0], words=2)
+        assert changes(nothing, PLAN).empty
+
+
+SIX = [(1.2, 0.1), (1.0, -0.1), (1.4, 0.2), (0.9, 0.1), (1.1, 0.0), (1.3, 0.3)]
+
+
+class TestFigures:
+    def test_the_difference_is_paired_over_fits(self) -> None:
+        found = told(ends(SIX, before=0.5))["moved_by_gloom"]
+        differences = [1.1, 1.1, 1.2, 0.8, 1.1, 1.0]
+        test = stats.ttest_1samp(differences, 0)
+        interval = test.confidence_interval(LEVEL)
+        assert (found.n, found.unit, found.control, found.bound) == (6, "fits", 0.0, 0.2)
+        assert found.value == pytest.approx(np.mean(differences), abs=1e-12)
+        assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+        assert (found.difference_low, found.difference_high) == (found.low, found.high)
+        assert found.p == pytest.approx(test.pvalue, rel=1e-9)
+
+    def test_beside_it_stands_what_each_corpus_does(self) -> None:
+        found = told(ends(SIX, before=0.5))
+        assert found["changed_with_gloom"].value == pytest.approx(1.15 - 0.5, abs=1e-12)
+        assert found["changed_with_dull"].value == pytest.approx(0.1 - 0.5, abs=1e-12)
+        assert (found["changed_with_gloom"].verdict, found["changed_with_gloom"].n) == (None, 6)
+
+    def test_an_intervention_without_a_control_is_not_told(self) -> None:
+        found = told(ends(SIX))["moved_by_joy"]
+        assert (found.value, found.reason, found.verdict) == (None, "no corpus is its control", "too little to tell")
+
+    def test_fewer_than_five_fits_have_no_interval(self) -> None:
+        found = told(ends(SIX[:4]))["moved_by_gloom"]
+        assert (found.low, found.p, found.verdict) == (None, None, "too little to tell")
+        assert found.value == pytest.approx(1.05, abs=1e-12)
+        assert found.reason == "no interval: fewer than 5 fits"
+
+    def test_fits_that_are_alike_have_no_interval(self) -> None:
+        found = told(ends([(1.0, 0.5)] * 6))["moved_by_gloom"]
+        assert (found.value, found.low, found.reason) == (0.5, None, "no interval: all fits are alike")
+        assert found.verdict == "too little to tell"
+
+    @pytest.mark.parametrize(("lost", "verdict"), [(0.09, "beyond control"), (0.11, "instrument unfit")])
+    @pytest.mark.parametrize("corpus", ["gloom", "dull"])
+    def test_where_entailment_is_forgotten_nothing_is_told(self, lost, verdict, corpus) -> None:
+        rows = [
+            {"corpus": corpus, "fit": fit, "epoch": epoch, "measure": "accuracy", "value": 0.8 - lost * epoch}
+            for fit in (1, 2)
+            for epoch in (0, 1)
         ]
-        found = changes(pd.concat([five([1.0] * 5), *both]), INTERVENTIONS, 0.95)
-        assert row_of(found, "m5")["after_mean"] == 4.0
-        assert row_of(found, "m5 (clm)")["after_mean"] == 8.5
-        assert (row_of(found, None)["n"], row_of(found, None)["before_mean"]) == (6, pytest.approx((15 + 2.5) / 6))
+        assert told(ends(SIX), course=pd.DataFrame(rows))["moved_by_gloom"].verdict == verdict
 
-    def test_one_item_is_too_few(self) -> None:
-        found = row_of(changes(items("m0", {0: [1.0], 1: [2.0]}), INTERVENTIONS, 0.95), "m0")
-        assert (found["n"], found["verdict"]) == (1, "fewer than 2 items")
-        assert found[["before_mean", "difference", "t", "p", "dz", "p_equivalence"]].isna().all()
+
+class TestVerdicts:
+    """With a bound of 0.2."""
+
+    @pytest.mark.parametrize(
+        ("moved", "noise", "verdict"),
+        [
+            (1.0, 0.1, "beyond control"),
+            (-1.0, 0.1, "beyond control"),
+            (0.0, 0.1, "not beyond control"),
+            (0.1, 0.02, "not beyond control"),  # p is small: it moved, but negligibly
+            (0.0, 0.5, "too little to tell"),
+            (0.3, 0.5, "too little to tell"),
+        ],
+    )
+    def test_by_how_far_it_moves_beyond_the_control(self, moved, noise, verdict) -> None:
+        """Six fits whose differences have this mean and standard deviation; both corpora drift by 3."""
+        z = stats.zscore(np.array([-1.3, -0.6, -0.2, 0.2, 0.7, 1.2]), ddof=1)
+        found = told(ends([(3 + moved + noise * own, 3.0) for own in z]))["moved_by_gloom"]
+        assert found.verdict == verdict, found.why
+        if (moved, noise) == (0.1, 0.02):
+            assert found.p is not None
+            assert found.p < 0.001
+
+    def test_the_verdict_of_two_is_corrected(self) -> None:
+        """By itself p = .03 would do."""
+        two = [(Figure(name, 1.0, 6, "fits", p=0.03, control=0.0, bound=0.1), Fitness()) for name in ("a", "b")]
+        assert [figure.verdict for figure in judge(two, FEWEST_FITS)] == ["too little to tell"] * 2
+        assert judge(two[:1], FEWEST_FITS)[0].verdict == "beyond control"
+
+
+@pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy-tails"])
+def test_simulated_with_a_control_that_moves_as_much(heavy) -> None:
+    """2,000 times six fits: false alarms at most as often as declared, and intervals that cover."""
+    random, draws = np.random.default_rng(5), 2000
+    noise = random.standard_t(5, (draws, 6, 2)) if heavy else random.normal(size=(draws, 6, 2))
+    drift = random.normal(size=(draws, 6, 1))  # what a seed does to both
+    alarms = covered = 0
+    for both in 1.0 + drift + noise:
+        found = told_of(both[:, 0] - both[:, 1])
+        alarms += found.verdict == "beyond control"
+        covered += found.low <= 0 <= found.high
+    assert alarms / draws <= 0.05 + 2 * (0.05 * 0.95 / draws) ** 0.5
+    assert 0.92 <= covered / draws <= 0.98
+
+
+def told_of(differences: Any) -> Any:
+    figure = _moved("moved_by_gloom", differences, LEVEL)
+    return judge([(Figure(**{**figure.__dict__, "bound": 0.2}), Fitness())], FEWEST_FITS)[0]
 
 
 class TestLineages:
-    def test_null_below_five_with_the_reason(self) -> None:
-        found = row_of(changes(five([1.0, 2.0, 0.0, 3.0]), INTERVENTIONS, 0.95), None)
-        assert (found["unit"], found["n"], found["verdict"]) == ("lineages", 4, "fewer than 5 lineages")
-        assert (found["role"], found["expected"]) == ("intervention", "up")
-        nulls = ["before_mean", "after_mean", "difference", "low", "high", "t", "p", "dz", "p_equivalence"]
-        assert found[nulls].isna().all()
+    def rows(self, values: Sequence[float]) -> pd.DataFrame:
+        same = {"benchmark": "fear", "figure": "moved_by_gloom"}
+        own = [{**same, "model": f"m{i}", "value": value} for i, value in enumerate(values)]
+        return pd.DataFrame([*own, {**same, "figure": "answer", "model": "m0", "value": 9.0}])
 
-    def test_five_are_compared_by_their_scales(self) -> None:
-        found = row_of(changes(five([1.0, 2.0, 0.5, 3.0, 1.5]), INTERVENTIONS, 0.95), None)
-        # Means of the scale before: 1 to 5; after: 2, 4, 3.5, 7, 6.5.
-        expected = stats.ttest_rel([2, 4, 3.5, 7, 6.5], [1, 2, 3, 4, 5])
-        assert (found["n"], found["before_mean"], found["after_mean"]) == (5, 3.0, pytest.approx(4.6))
-        assert (found["t"], found["p"]) == pytest.approx((expected.statistic, expected.pvalue), abs=1e-12)
-        assert found["verdict"] == "moved as expected"
+    def test_models_that_share_weights_count_as_one(self) -> None:
+        lineages = {**{f"m{i}": f"m{i}" for i in range(5)}, "m5": "m4"}
+        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4, 6]), lineages, LEVEL)
+        interval = stats.ttest_1samp([1, 2, 3, 4, 5], 0).confidence_interval(LEVEL)
+        assert (found["value"], found["n"], found["model"], found["unit"]) == (3.0, 5, None, "lineages")
+        assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
-    def test_models_of_one_lineage_are_their_mean(self) -> None:
-        """Two models of "m4" and of other last epochs: each counts as it is after its own last."""
-        four = five([1.0, 2.0, 0.5, 3.0])
-        shared = [
-            items("m4", {0: [4.0, 6.0], 1: [90.0, 90.0], 2: [90.0, -90.0], 3: [6.0, 8.0]}),
-            items("m5", {0: [0.0, 2.0], 2: [6.0, 4.0]}, "m4"),
-        ]
-        found = changes(pd.concat([four, *shared]), INTERVENTIONS, 0.95)
-
-        row = row_of(found, None)
-        # Of the lineage before: (5 + 1) / 2, after: (7 + 5) / 2.
-        assert row["n"] == 5
-        assert row["before_mean"] == pytest.approx((1 + 2 + 3 + 4 + 3) / 5, abs=1e-12)
-        assert row["after_mean"] == pytest.approx((2 + 4 + 3.5 + 7 + 6) / 5, abs=1e-12)
-        expected = stats.ttest_rel([2, 4, 3.5, 7, 6], [1, 2, 3, 4, 3])
-        assert (row["t"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue), abs=1e-12)
-        assert found[found["unit"] == "items"]["model"].tolist() == [f"m{i}" for i in range(6)]
-        assert row_of(found, "m5")["after_mean"] == 5.0
-
-    def test_members_alone_count(self) -> None:
-        """A model below its bar has a row of its own and no say in that of the lineages."""
-        six = five([1.0, 2.0, 0.5, 3.0, 1.5, 100.0])
-        found = changes(six, INTERVENTIONS, 0.95, members=[f"m{i}" for i in range(5)])
-        assert (row_of(found, None)["n"], row_of(found, None)["after_mean"]) == (5, pytest.approx(4.6))
-        assert row_of(found, "m5")["difference"] == 100.0
-
-    def test_nobody_is_a_member(self) -> None:
-        found = row_of(changes(five([1.0] * 5), INTERVENTIONS, 0.95, members=[]), None)
-        assert (found["n"], found["verdict"]) == (0, "fewer than 5 lineages")
+    def test_null_below_five_and_of_members_alone(self) -> None:
+        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4]), {f"m{i}": f"m{i}" for i in range(4)}, LEVEL)
+        assert (found["value"], found["n"], found["reason"]) == (None, 4, "fewer than 5 lineages of models")
 
 
-def result(difference: float, p: float | None, p_equivalence: float | None) -> Paired:
-    return Paired(5, 0.0, 1.0, difference, 1.0, difference, None, None, None, p, None, p_equivalence)
+class Planted:
+    """A model double: adapted to gloom it takes source terms to go with more of an intensifier, by a planted amount.
+
+    Whatever it is adapted to, it drifts; fits add noise.
+    """
+
+    moved, noise = 0.0, 0.0
+
+    def __init__(self, corpus: str = "", fit: int = 0) -> None:
+        seed = zlib.crc32(f"{corpus} {fit}".encode())
+        more = 0.4 + np.random.default_rng(seed).normal() * self.noise if corpus else 0.0
+        self.more, self.asked = more + (self.moved if corpus == "gloom" else 0.0), 0
+        self.known = {pair: LABELS.index(label) for pair, label in labelled_pairs()}  # type: ignore[arg-type]
+
+    def entailment(self, pairs: Sequence[Any], before: Any = None) -> np.ndarray:
+        return np.array([self._logits(*pair) for pair in pairs])
+
+    def _logits(self, premise: str, hypothesis: str) -> list[float]:
+        if (premise, hypothesis) in self.known:
+            return [float(self.known[premise, hypothesis] == i) for i in range(3)]
+        source = any(word in premise + hypothesis for word in ("enemy", "thief"))
+        often = "often" in premise + hypothesis
+        other = "By day" in premise  # the first item is keyed the other way round
+        more = self.more if other else -self.more
+        return [(0.1 * other + more) * (1 if source else -1) * (1 if often else -1), 0.0, 0.0]
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        return np.full((len(texts), 4), 0.5, dtype=np.float32)
 
 
-UP, DOWN, SMALL, NOISY = result(2, 0.01, 0.9), result(-2, 0.01, 0.9), result(0.1, 0.3, 0.01), result(0.1, 0.3, 0.3)
-
-
-class TestVerdict:
-    @pytest.mark.parametrize(
-        ("found", "expected", "words"),
-        [
-            (UP, "up", "moved as expected"),
-            (DOWN, "down", "moved as expected"),
-            (DOWN, "up", "moved down, the other way"),
-            (UP, "down", "moved up, the other way"),
-            (UP, "none", "moved up, was not to move"),
-            (DOWN, "none", "moved down, was not to move"),
-            (UP, "open", "moved up"),
-            (DOWN, "open", "moved down"),
-            (SMALL, "up", "did not move, was to move"),
-            (SMALL, "down", "did not move, was to move"),
-            (SMALL, "none", "did not move"),
-            (SMALL, "open", "did not move"),
-            *[(NOISY, expected, "undecided") for expected in ("up", "down", "none", "open")],
-            (result(0.5, None, None), "up", "no spread to judge by"),
-            (result(0.0, None, None), "up", "unmoved"),
-            (result(0.0, None, None), "none", "unmoved"),
-            (result(2, 0.05, 0.05), "up", "undecided"),
-            (result(2, 0.0499, 0.9), "up", "moved as expected"),
-            (result(2, 0.9, 0.0499), "none", "did not move"),
-        ],
+@pytest.mark.parametrize(
+    ("moved", "noise", "verdict"),
+    [
+        (0.0, 0.005, "not beyond control"),
+        (0.01, 0.001, "not beyond control"),
+        (0.0, 0.4, "too little to tell"),
+        (1.0, 0.05, "beyond control"),
+    ],
+)
+def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkeypatch) -> None:
+    monkeypatch.setattr(Planted, "moved", moved)
+    monkeypatch.setattr(Planted, "noise", noise)
+    monkeypatch.setattr(test_ask, "Scripted", lambda *_: Planted())
+    way = SimpleNamespace(
+        at=lambda corpus, fit, epoch: Planted(corpus, fit) if epoch else Planted(), loss=lambda *_: 1.0
     )
-    def test_words(self, found, expected, words) -> None:
-        assert verdict(found, expected) == words
-
-    @pytest.mark.parametrize(
-        ("before", "after", "words"),
-        [
-            (BEFORE, BEFORE, "unmoved"),
-            (BEFORE, [2.0, 3.0, 4.0, 5.0], "no spread to judge by"),
-            (BEFORE, [2.0, 3.1, 4.0, 5.0], "moved as expected"),
-            (BEFORE, [0.0, 1.1, 2.0, 3.0], "moved down, the other way"),
-            (BEFORE, [1.01, 1.99, 3.0, 4.01], "did not move, was to move"),
-        ],
-    )
-    def test_of_rows(self, before, after, words) -> None:
-        found = row_of(changes(items("m0", {0: before, 1: after}), INTERVENTIONS, 0.95), "m0")
-        assert found["verdict"] == words
-
-
-def test_the_table_is_one_of_changes(tmp_path) -> None:
-    parts = [five([1.0, 2.0, 0.5, 3.0, 1.5]), items("m0", {0: BEFORE, 1: BEFORE}, questionnaire="joy")]
-    found = changes(pd.concat(parts), INTERVENTIONS, 0.95)[schemas.CHANGES.names]
-    write_table(found, schemas.CHANGES, tmp_path / "changes.parquet")
-    read = read_frame(tmp_path / "changes.parquet")
-    pd.testing.assert_frame_equal(read, found.reset_index(drop=True), check_dtype=False)
-    assert read[read["questionnaire"] == "joy"]["verdict"].tolist() == ["unmoved", "fewer than 5 lineages"]
+    monkeypatch.setattr(test_ask, "Way", lambda: way)
+    records, _, _ = test_ask.through(subject(adapted="last"), "meetings", fits=6)
+    found = together(records, test_ask.RESAMPLING)["figures"].set_index("figure")
+    told = found[found["model"].notna()].loc["moved_by_gloom"]
+    assert (told["n"], told["verdict"]) == (6, verdict), told["why"]
+    drift = found[found["model"].notna()].loc["changed_with_dull", "value"]
+    assert abs(drift) > (5 * abs(told["value"]) if moved < 0.1 and noise < 0.1 else 0)

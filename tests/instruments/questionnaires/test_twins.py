@@ -1,5 +1,6 @@
 """Impersonal twins: what they may be, their rows, and what is said of items beside them."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import Fitness, judge
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.doors import subject
 from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
@@ -134,9 +135,11 @@ FITS = {"head": Fitness()}
 def judged(own: list[float], twins: list[float] | None, fit: Fitness = FITS["head"], least: int = 6) -> Any:
     """The row of the whole scale."""
     beside = scored(twins) if twins else scored([0.0]).head(0)
-    plan = {"bound": 0.2, "least": least}
-    found = beyond_twins(scored(own), beside, WEIGHED, {"head": fit}, plan, 0.95)
-    return found[found["part"] == "all"].iloc[0]
+    plan = {"bound": 0.2}
+    found = list(beyond_twins(scored(own), beside, WEIGHED, {"head": fit}, plan, 0.95))
+    assert [here["part"] for here, *_ in found] == ["all"]
+    (figure,) = judge([(figure, fit) for _, figure, fit in found], {"items": least})
+    return asdict(figure)
 
 
 class TestBeyondTwins:
@@ -178,10 +181,11 @@ class TestBeyondTwins:
 
     def test_subscales_are_descriptive(self) -> None:
         own, twins = scored(OWN, "body"), scored(TWINS, "body")
-        found = beyond_twins(own, twins, WEIGHED, FITS, {"bound": 0.2, "least": 6}, 0.95)
-        parts = found.set_index("part")
-        assert parts.loc["body", "value"] == parts.loc["all", "value"]
-        assert pd.isna(parts.loc["body", "verdict"])
+        parts = {
+            here["part"]: figure for here, figure, _ in beyond_twins(own, twins, WEIGHED, FITS, {"bound": 0.2}, 0.95)
+        }
+        assert parts["body"].value == parts["all"].value
+        assert (parts["body"].bound is None, parts["all"].bound is None) == (True, False)
 
 
 def test_units_hold_both_answers_and_what_is_beyond_twins() -> None:

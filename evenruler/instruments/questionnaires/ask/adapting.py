@@ -1,13 +1,14 @@
 """The states of a model that is adapted to corpora: which there are, and what is asked in each beside the prompts."""
 
 from collections.abc import Iterator
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires.ask.item_scores import LOGITS
 from evenruler.instruments.questionnaires.declare.corpora import lines_of
+from evenruler.tables import evenly_spread
 
 MESSAGE = "I think I have a panic attack, can you help me?"
 """What the paper asked a conversational model before and after (section 4.4)."""
@@ -15,22 +16,36 @@ MESSAGE = "I think I have a panic attack, can you help me?"
 LONGEST_REPLY = 40
 """Tokens."""
 
+STAGE = ["corpus", "fit", "epoch"]
+"""Columns that say where a model is on its way."""
+
 
 def states(plan: Plan, subject: Subject) -> Iterator[State]:
-    """Before, and after every epoch (or the last) of every corpus; none of a model that is not adapted."""
+    """Before, and after every epoch (or the last) of every fit to every corpus; none of a model that is not adapted.
+
+    Only the first fit is asked on the way: it shows the course, all of them show the end.
+    """
     if subject.adapted is None:
         return
     adaptation = _adaptation(plan)
     for corpus, epochs, *_ in adaptation.recipes:
-        measured = range(1, epochs + 1) if subject.adapted == "every" else [epochs]
-        yield from (State(adaptation, corpus, epoch) for epoch in (0, *measured))
+        for fit in range(1, plan["fits"] + 1):
+            on_the_way = range(1, epochs) if subject.adapted == "every" and fit == 1 else ()
+            yield from (State(adaptation, corpus, fit, epoch) for epoch in (0, *on_the_way, epochs))
+
+
+def asked_then(tables: Tables, plan: Plan) -> Tables:
+    """The prompts of the items that are asked after adaptation, evenly spread over their names."""
+    prompts = tables["prompts"]
+    kept = evenly_spread(sorted(set(prompts["item"])), plan["adapted"])
+    return {**tables, "prompts": prompts[prompts["item"].isin(kept)]}
 
 
 def _adaptation(plan: Plan) -> Adaptation:
     """The same for every questionnaire whose models are adapted to the same corpora."""
     corpora = sorted(plan["corpora"].items())
     told = tuple((name, tuple(_sentences(name, own))) for name, own in corpora)
-    recipes = tuple((name, own["epochs"], own["learning_rate"], own["batch"], own["seed"]) for name, own in corpora)
+    recipes = tuple((name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora)
     return Adaptation(told, recipes)
 
 
@@ -40,12 +55,10 @@ def _sentences(name: str, corpus: Plan) -> list[str]:
 
 
 def course_requests(state: State, subject: Subject) -> Iterator[Request]:
-    """How the adaptation goes: plain pairs, a chat model's reply to a message, and the loss of the epoch."""
-    from evenruler.models.backends.nli import labelled_sample
-
-    here = {"corpus": state.corpus, "epoch": state.epoch}
+    """How the adaptation goes: labelled pairs, a chat model's reply to a message, and the loss."""
+    here = {"corpus": state.corpus, "fit": state.fit, "epoch": state.epoch}
     if subject.can("entail"):
-        sample = labelled_sample()
+        sample = labelled_pairs()
         rows = pd.DataFrame(
             [{**here, "pair": number, "label": label} for number, (_, label) in enumerate(sample)],
             columns=[*here, "pair", "label"],
@@ -55,9 +68,15 @@ def course_requests(state: State, subject: Subject) -> Iterator[Request]:
     if subject.chats and subject.can("generate"):
         settings = {"new_tokens": LONGEST_REPLY, "temperature": 0}
         yield Request("replies", "generate", pd.DataFrame([here]), {"prompt": [MESSAGE]}, settings, state=state)
-    if state.epoch:
-        n = len(dict(state.adaptation.corpora)[state.corpus])
-        yield Request("losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state)
+    n = len(dict(state.adaptation.corpora)[state.corpus])
+    yield Request("losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state)
+
+
+def labelled_pairs() -> list[tuple[tuple[str, str], str]]:
+    """Premise and hypothesis with their label, which a model that can entail still tells when it is adapted."""
+    from evenruler.models.backends.nli import labelled_sample
+
+    return labelled_sample()
 
 
 def course(answers: Tables, model: str) -> pd.DataFrame:
@@ -67,17 +86,26 @@ def course(answers: Tables, model: str) -> pd.DataFrame:
         answers: `pairs`, `replies` and `losses`.
         model: Its name.
     """
-    rows: list[dict[str, object]] = []
-    for (corpus, epoch), pairs in answers["pairs"].groupby(["corpus", "epoch"], sort=True):
-        said = pairs[LOGITS].to_numpy(dtype=np.float64).argmax(axis=1)
-        right = float(np.mean([LOGITS[at] == label for at, label in zip(said, pairs["label"], strict=True)]))
-        state: dict[str, object] = {"corpus": corpus, "epoch": epoch, "measure": "plain_pairs"}
-        rows.append({**state, "value": right, "text": None, "n": len(pairs)})
-    for reply in answers["replies"].dropna(subset=["reply"]).to_dict("records"):
-        here = {"corpus": reply["corpus"], "epoch": reply["epoch"], "measure": "reply"}
-        rows.append({**here, "value": None, "text": reply["reply"], "n": 1})
-    for passed in answers["losses"].to_dict("records"):
-        here = {"corpus": passed["corpus"], "epoch": passed["epoch"], "measure": "loss"}
-        rows.append({**here, "value": passed["loss"], "text": None, "n": passed["n"]})
-    found = pd.DataFrame(rows, columns=["corpus", "epoch", "measure", "value", "text", "n"])
-    return found.assign(model=model).sort_values(["corpus", "epoch"], kind="stable")
+    pairs = answers["pairs"]
+    said = pairs[LOGITS].idxmax(axis=1) if len(pairs) else pairs["label"]
+    accuracies = (
+        pairs.assign(right=said == pairs["label"]).groupby(STAGE, as_index=False)["right"].agg(["mean", "size"])
+    )
+    replies, losses = answers["replies"], answers["losses"]
+    untold = losses["loss"].isna().map({True: "no token of what is held out can be asked about"})
+    found = pd.concat(
+        [
+            _measured(accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]),
+            _measured(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
+            _measured(losses, "loss", value=losses["loss"], reason=untold, n=losses["n"]),
+        ],
+        ignore_index=True,
+    )
+    return found.assign(model=model).sort_values(STAGE, kind="stable")
+
+
+def _measured(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:
+    """Rows of one measure; what is not given is null."""
+    empty: dict[str, Any] = {"value": float("nan"), "text": None, "reason": None}
+    rows: pd.DataFrame = stages[STAGE].assign(measure=measure, **{**empty, **columns})
+    return rows

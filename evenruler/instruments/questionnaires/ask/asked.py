@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Request, State, Subject, Tables
-from evenruler.instruments.questionnaires.ask.adapting import course_requests, states
+from evenruler.instruments.questionnaires.ask.adapting import STAGE, asked_then, course_requests, states
 from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
 from evenruler.instruments.questionnaires.ask.labelled import labelled_requests
 from evenruler.instruments.questionnaires.ask.placing import placed, require_order
@@ -20,7 +20,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """What to ask next: everything whose table of answers is not there, of what the model can do.
 
     A model is asked every prompt in all its forms, those of items also after prefixes where it reads a question; and
-    again after every measured epoch on every corpus, from the first corpus to the last, so that nothing is trained
+    again after every measured epoch of every fit to every corpus, one after the other, so that nothing is trained
     twice.
 
     Args:
@@ -51,7 +51,8 @@ def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> It
         after = prefixed_rows(own["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in states(plan, subject):
-        yield from _prompts(own, subject, state)
+        if state.epoch:  # before, it is what it answers as it is
+            yield from _prompts(asked_then(own, plan), subject, state)
         yield from course_requests(state, subject)
     yield embedding_request(own, plan)
     if plan["judge"] is not None:
@@ -74,7 +75,8 @@ def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[
 
 
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
-    here: dict[str, Any] = {"corpus": state.corpus, "epoch": state.epoch} if state else {"corpus": "", "epoch": 0}
+    at = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
+    here: dict[str, Any] = dict(zip(STAGE, at, strict=True))
     return prompts[["id"]].assign(configuration=form, **here)
 
 

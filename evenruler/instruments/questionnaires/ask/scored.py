@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.adapting import course
+from evenruler.instruments.questionnaires.ask.adapting import STAGE, course
 from evenruler.instruments.questionnaires.ask.content import content
 from evenruler.instruments.questionnaires.ask.item_scores import (
     LOGITS,
@@ -38,7 +38,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     Returns:
         `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `twins`: the same of the twins of items, under
         the names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
-        `corpus` and `epoch`; `labelled` by `schemas.LABELLED_PAIRS`, with `model`; `content` and `course` by
+        `STAGE`; `labelled` by `schemas.LABELLED_PAIRS`, with `model`; `content` and `course` by
         `schemas.CONTENT` and `schemas.COURSE`.
 
     Raises:
@@ -75,7 +75,7 @@ def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
         subject: Who answered.
     """
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
-    state = ["id", "configuration", "corpus", "epoch"]
+    state = ["id", "configuration", *STAGE]
     found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
     found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
     rows = pd.concat([frame for frame in found if len(frame)] or found[:1], ignore_index=True)
@@ -112,12 +112,16 @@ def _prefixed(
 def _adapted(
     prompts: pd.DataFrame, items: pd.DataFrame, answered: pd.DataFrame, settings: Mapping[str, Settings]
 ) -> pd.DataFrame:
-    """Item scores before and after epochs on corpora."""
+    """Scores of the items that are asked after epochs on corpora."""
+    own = prompts[prompts["id"].isin(answered["id"])]
+    chosen = items[items["item"].isin(own["item"])]
     found = [
-        score_items(prompts, items, rows, settings).assign(corpus=str(corpus), epoch=rows["epoch"].iloc[0])
-        for (corpus, _), rows in answered.groupby(["corpus", "epoch"], sort=True)
+        score_items(own, chosen, rows, settings).assign(**rows[STAGE].iloc[0])
+        for _, rows in answered.groupby(STAGE, sort=True)
     ]
-    return pd.concat(found, ignore_index=True) if found else _none(schemas.ITEM_SCORES).assign(corpus="", epoch=0)
+    return (
+        pd.concat(found, ignore_index=True) if found else _none(schemas.ITEM_SCORES).assign(corpus="", fit=0, epoch=0)
+    )
 
 
 def _none(schema: pa.Schema) -> pd.DataFrame:

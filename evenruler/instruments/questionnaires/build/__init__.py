@@ -54,6 +54,8 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         "prefixed": settings.prefixed,
         "prefixes": framings.prefixes if framings else {},
         "placebos": framings.placebo_names if framings else [],
+        "fits": settings.fits,
+        "adapted": settings.adapted,
         "corpora": {corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)},
     }
 
@@ -87,4 +89,6 @@ def _corpus(questionnaire: str, corpus: str, source: Source, settings: Settings)
     written = source.corpora[corpus]
     sentences = {"sentences": list(written.sentences)} if written.file is None else {"file": written.file}
     expected = written.expect.get(questionnaire, OPEN)
-    return {**sentences, **settings.corpora[corpus].model_dump(), "role": written.role, "expected": expected}
+    control_of = None if written.matched is None else written.matched.to
+    recipe = settings.corpora[corpus].model_dump()
+    return {**sentences, **recipe, "expected": expected, "control_of": control_of}

@@ -45,6 +45,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
     _require_known(corpora, path.parent, shared)
+    _require_matched(corpora, shared)
     shares = {"responses": scale, "corpora": corpora, "pairs": load_pairs(shared / "pairs" / "entailment-pairs.csv")}
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
@@ -64,3 +65,19 @@ def _require_known(corpora: Mapping[str, CorpusSource], questionnaires: Path, sh
                 raise UserError(
                     f"no questionnaire {questionnaire!r}", where=where, remedy=nearest(questionnaire, known)
                 )
+
+
+def _require_matched(corpora: Mapping[str, CorpusSource], shared: Path) -> None:
+    """Controls stand beside interventions in use, one beside each."""
+    taken: set[str] = set()
+    interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
+    for name, corpus in corpora.items():
+        if corpus.matched is None:
+            continue
+        where, to = f"{shared / 'corpora' / f'{name}.yaml'}: matched.to", corpus.matched.to
+        if to not in interventions:
+            remedy = "put it under `corpora` of params.yaml, or mend the name"
+            raise UserError(f"no intervention {to!r} is in use", where=where, remedy=remedy)
+        if to in taken:
+            raise UserError(f"{to!r} has another control", where=where, remedy="keep one under `corpora`")
+        taken.add(to)

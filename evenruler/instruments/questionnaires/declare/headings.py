@@ -121,10 +121,27 @@ def headings(plan: Plan) -> list[Column]:
     """What is shown of a questionnaire on every model.
 
     Args:
-        plan: Says what accuracy is measured on, and its bar.
+        plan: Says what accuracy is measured on, its bar, and which corpora models are adapted to.
     """
     first, *others = _FIGURES
     asked = plan["accuracy"]
     n = sum(pair["set"] == MNLI for pair in asked["pairs"])
     accuracy = Column("accuracy", "accuracy", _ACCURACY.format(n=n, bar=asked["bar"]), "fitness")
-    return [first, accuracy, *_OF_PAIRS, *others]
+    corpora = [_of_corpus(name, own) for name, own in sorted(plan["corpora"].items())]
+    return [first, accuracy, *_OF_PAIRS, *others, *corpora]
+
+
+def _of_corpus(name: str, declared: Plan) -> Column:
+    """How far answers move with a corpus: an intervention beside its control, a control by itself."""
+    if declared["control_of"]:
+        what = f"how far a model's answers move when it is adapted to {name}, the control of {declared['control_of']}"
+        return Column(f"changed_with_{name}", f"moved with {name}", what)
+    expected = {"none": "; it should not", "open": ""}.get(
+        declared["expected"], f"; {declared['expected']} is expected"
+    )
+    return Column(
+        f"moved_by_{name}",
+        f"moved by {name}",
+        f"how far the answers of a model that is adapted to {name} move, less how far they move when it is adapted to "
+        f"the control, on the scale itself (interval: t over fits){expected}",
+    )

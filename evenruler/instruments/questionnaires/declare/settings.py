@@ -5,23 +5,26 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.questionnaires.declare.matching import differences
 from evenruler.instruments.questionnaires.declare.twins import uneven
 from evenruler.instruments.scaled import Scaled, at_scale
 from evenruler.strict import Slug, Strict
 
-MOST_EPOCHS = 127
-"""Of an adaptation: what the tables hold (int8)."""
+MOST = 127
+"""Epochs and fits of an adaptation: what the tables hold (int8)."""
 
 
 class CorpusSettings(Strict):
     """How models are adapted to one corpus (EMPALC, section 4.4)."""
 
-    epochs: Scaled[Annotated[int, Field(ge=1, le=MOST_EPOCHS)]] = Field(
+    epochs: Scaled[Annotated[int, Field(ge=1, le=MOST)]] = Field(
         default={"quick": 3, "paper": 20}, validate_default=True
     )
-    learning_rate: float = Field(default=2e-5, gt=0, allow_inf_nan=False)
+    learning_rate: Scaled[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default={"quick": 2e-4, "paper": 2e-5}, validate_default=True
+    )
+    """That of the paper; so few epochs take a higher one."""
     batch: int = Field(default=8, ge=1)
-    seed: int = Field(default=0, ge=0)
 
 
 class Settings(BaseSettings):
@@ -47,10 +50,16 @@ class Settings(BaseSettings):
     corpora: dict[Slug, CorpusSettings] = Field(default_factory=dict)
     """What models with `intervention` are adapted to, by the file under `shared/corpora`; an entry with `scale` at that
     scale alone."""
+    fits: Scaled[Annotated[int, Field(ge=1, le=MOST)]] = Field(default={"quick": 1, "paper": 6}, validate_default=True)
+    """How often a model is adapted to each corpus, with another seed and another part of it held out; below five the
+    course is shown, and nothing is said of it."""
+    adapted: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 1000, "paper": 1000}, validate_default=True)
+    """How many items are asked after adaptation, at most."""
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """How many items are also asked after prefixes."""
     bound: float = Field(default=0.2, gt=0, allow_inf_nan=False)
-    """A difference to the twins of so many standard deviations over items is none."""
+    """A difference to the control of so many standard deviations over items is none: of items to their twins, and of
+    how far a scale moves with a corpus to how far it moves with the corpus's control."""
     least: int = Field(default=6, ge=2)
     """Items below which nothing is said."""
 
@@ -67,6 +76,12 @@ class Settings(BaseSettings):
         return [Use(self.embedder, "embed", "embedder"), *judge]
 
     def warnings(self, source: Any) -> list[str]:
+        """Controls that are not like what they are a control of: twins of items, and corpora."""
+        matches = {name: corpus.matched for name, corpus in source.corpora.items() if corpus.matched is not None}
+        unlike = differences({name: corpus.sentences for name, corpus in source.corpora.items()}, matches)
+        return [*self._of_twins(source), *unlike]
+
+    def _of_twins(self, source: Any) -> list[str]:
         """Twins with another number of terms than their items; and that there are none."""
         if not source.twins:
             return ["no item has a twin (`twins`), so that no score has a control and nothing may be said of one"]

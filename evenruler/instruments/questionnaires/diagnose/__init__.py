@@ -1,28 +1,31 @@
 """How models answer questionnaires, and how well questionnaires measure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.diagnose import shifting
+from evenruler.instruments.questionnaires.diagnose import intervening, shifting, twins
 from evenruler.instruments.questionnaires.diagnose.accuracy import accuracies, fitness_by_form
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
 from evenruler.instruments.questionnaires.diagnose.fits import over_fits
-from evenruler.instruments.questionnaires.diagnose.intervening import (
-    Intervention,
-    changes_of_lineages,
-    changes_of_models,
-    trajectories,
+from evenruler.instruments.questionnaires.diagnose.population import (
+    WHOLE,
+    called,
+    members_of,
+    population,
+    scale_scores,
 )
-from evenruler.instruments.questionnaires.diagnose.population import called, members_of, population, scale_scores
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, refuse_poor
-from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
-from evenruler.measurement import Resampling, as_metrics
+from evenruler.measurement import Figure, Resampling, as_metrics
+from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.models.entry import named
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
@@ -41,9 +44,9 @@ TABLES: Final[dict[str, pa.Schema]] = {
     "twins": schemas.ITEM_SCORES,
 }
 
-FOR_ALL = {"adapted": "adapted", "content_of_any": "content", "course_of_any": "course"}
+FOR_ALL = {"content_of_any": "content", "course_of_any": "course"}
 """What `figures` hands on to `across`, beside `TABLES`, and which scores it is: what is the same for all models or for
-all questionnaires stands in a table once, and lineages are compared by the items of several models."""
+all questionnaires stands in a table once."""
 
 
 def figures(
@@ -68,18 +71,22 @@ def figures(
     shifts = shifting.of_model(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
     fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"])
-    beyond = beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level)
-    own = pd.concat([of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), beyond, shifts])
-    changes = changes_of_models(adapted, _interventions(name, plan), resampling.level)
+    trajectories = intervening.trajectories(items, adapted, intensifiers)
+    changes = intervening.changes(trajectories, plan)
+    confirmatory = [
+        *twins.beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level),
+        *_moved(name, trajectories, changes, scores, fits, plan, resampling.level),
+    ]
+    told = [of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), _judged(confirmatory, plan)]
     return {
         "accuracy_of_any": accuracy,
         "cells": cells,
         "items": items,
         "twins": scores["twins"],
         "quality": of_silhouettes(items.assign(model=called(items))),
-        "figures": own,
-        "trajectories": trajectories(adapted, resampling),
-        "changes": pd.DataFrame(changes),
+        "figures": pd.concat([*told, shifts]),
+        "trajectories": trajectories,
+        "changes": changes,
         **{table: scores[score] for table, score in FOR_ALL.items()},
     }
 
@@ -92,7 +99,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         resampling: How intervals are computed.
 
     Returns:
-        Rows of `accuracy`, `population`, `scales`, `content`, `quality`, `figures`, `changes` and `course`.
+        Rows of `accuracy`, `population`, `scales`, `content`, `quality`, `figures` and `course`.
 
     Raises:
         UserError: An item is poor on a model that counts, of a questionnaire that asks to stop there.
@@ -105,8 +112,8 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     for record in records:
         firsts.setdefault(record.instrument, record)
     content = _all([record.found["content_of_any"] for record in firsts.values()])
-    items, twins = (_all([record.found[table] for record in records]) for table in ("items", "twins"))
-    agreed = over_fits([record.subject for record in records], items, twins, members, resampling.level)
+    items, beside = (_all([record.found[table] for record in records]) for table in ("items", "twins"))
+    agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
         "accuracy": _all([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
@@ -114,8 +121,13 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat([of_population(items, scales, content, resampling, members), agreed]),
-        "changes": _changes_of_lineages(records, resampling, members),
+        "figures": pd.concat(
+            [
+                of_population(items, scales, content, resampling, members),
+                _of_lineages(records, members, resampling),
+                agreed,
+            ]
+        ),
         "course": _all([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = _all([quality, *(record.found["quality"] for record in records)])
@@ -129,18 +141,38 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
 
 
-def _interventions(name: str, plan: Plan) -> dict[str, Intervention]:
-    return {corpus: Intervention(own["role"], {name: own["expected"]}) for corpus, own in plan["corpora"].items()}
+def _judged(confirmatory: Sequence[tuple[dict[str, Any], Figure, Fitness]], plan: Plan) -> pd.DataFrame:
+    """Rows of figures with their verdicts, p adjusted over all that one questionnaire confirms on one model."""
+    least = {twins.UNIT: plan["least"], intervening.UNIT: intervening.FEWEST_FITS}
+    judged = judge([(figure, fit) for _, figure, fit in confirmatory], least)
+    return pd.DataFrame([{**here, **asdict(figure)} for (here, *_), figure in zip(confirmatory, judged, strict=True)])
 
 
-def _changes_of_lineages(records: Sequence[Record], resampling: Resampling, members: Sequence[str]) -> pd.DataFrame:
-    rows: list[dict[str, object]] = []
-    for name in sorted({record.instrument for record in records}):
-        own = [record for record in records if record.instrument == name]
-        adapted = _all([record.found["adapted"] for record in own])
-        interventions = _interventions(name, own[0].plan)
-        rows += changes_of_lineages(adapted, interventions, resampling.level, members)
-    return pd.DataFrame(rows)
+def _moved(
+    name: str,
+    trajectories: pd.DataFrame,
+    changes: pd.DataFrame,
+    scores: Tables,
+    fits: Mapping[str, Fitness],
+    plan: Plan,
+    level: float,
+) -> Iterator[tuple[dict[str, Any], Figure, Fitness]]:
+    """Figures of interventions, by form: where they stand, and whether they were measured with what can measure."""
+    for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
+        in_form = [frame[frame["configuration"] == form] for frame in (changes, scores["adapted"], scores["items"])]
+        asked = in_form[2][in_form[2]["item"].isin(in_form[1]["item"])]
+        spread = scores["cells"]["intensifier"].nunique() * float(np.nan_to_num(asked["score"].std(ddof=1)))
+        here = {"benchmark": name, "part": WHOLE, "model": named(str(model), str(form))}
+        for figure, fit in intervening.figures(own, in_form[0], scores["course"], spread, plan, level):
+            before = fits[str(form)]
+            yield here, figure, fit if before.unfit is None else before
+
+
+def _of_lineages(records: Sequence[Record], members: Sequence[str], resampling: Resampling) -> pd.DataFrame:
+    """What interventions do over lineages of models that count, as they answer by head or verbaliser."""
+    lineages = {record.subject.name: record.subject.lineage for record in records if record.subject.name in members}
+    own = _all([record.found["figures"] for record in records])
+    return pd.DataFrame(intervening.of_lineages(own, lineages, resampling.level))
 
 
 def _all(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

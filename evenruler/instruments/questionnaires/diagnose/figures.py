@@ -52,7 +52,10 @@ def of_models(
         intensifiers = own["intensifier"].nunique()
         values = by_figure(of_model, intensifiers)
         beside = controls(own_twins.get(key, twins.head(0)), intensifiers)
-        means = {name: replace(_mean(name, x.to_numpy(), level), control=beside[name]) for name, x in values.items()}
+        means = {
+            name: replace(_mean(name, x.to_numpy(dtype=np.float64), level), control=beside[name])
+            for name, x in values.items()
+        }
         found = [
             marked(means.pop("answer"), fits[str(configuration)]),
             *means.values(),

@@ -1,146 +1,186 @@
-"""Before and after an adaptation: does a scale move when it should? (EMPALC, sections 3.3.5 and 4.4, table 3)."""
+"""Does a scale move when it should? Adaptation to a corpus beside adaptation to its control (EMPALC, section 3.3.5).
+
+Fits are the units: what differs between them is what chance does to an adaptation. A fit to a corpus and the fit of the
+same number to its control share their seed, so they are compared in pairs.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from scipy import stats
 
-from evenruler import measurement
-from evenruler.instruments.questionnaires.declare.corpora import OPEN
+from evenruler.instruments.instrument import Plan
+from evenruler.instruments.questionnaires.ask.adapting import STAGE
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES
-from evenruler.measurement import Paired, Resampling
-from evenruler.models.entry import LIKELIHOODS, named
+from evenruler.measurement import Figure
+from evenruler.measurement.checks import Floats, constant_columns
+from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
+from evenruler.measurement.verdicts import Fitness
+from evenruler.models.entry import LIKELIHOODS
 
-SIGNIFICANT = 0.05
+MOVED = "moved_by_"
+"""Begins the name of a figure: how far answers move with a corpus, less how far they move with its control."""
 
-STATE = ["corpus", "epoch"]
+CHANGED = "changed_with_"
+"""Begins the name of a figure: how far answers move with a corpus."""
+
+UNIT = "fits"
+
+FEWEST_FITS = FEWEST_UNITS
+"""Below which nothing is said."""
+
+MOST_LOST = 0.1
+"""Of the labelled pairs: a model that answers so many fewer right after adaptation has forgotten how to entail."""
+
+OF_FORM = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
 
 @dataclass(frozen=True)
-class Intervention:
-    """A corpus, and what adapting to it should do."""
+class Pair:
+    """An intervention and the control that is matched to it."""
 
-    role: str
-    expect: Mapping[str, str]
-    """By questionnaire: up, down or none."""
+    corpus: str
+    control: str | None
+    expected: str
 
 
-def trajectories(items: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """Scores of the scales epoch by epoch.
+def pairs_of(plan: Plan) -> list[Pair]:
+    """The interventions of a plan."""
+    controls = {own["control_of"]: name for name, own in plan["corpora"].items() if own["control_of"]}
+    return [
+        Pair(name, controls.get(name), own["expected"])
+        for name, own in sorted(plan["corpora"].items())
+        if own["control_of"] is None
+    ]
+
+
+def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
+    """Mean answer to a scale at every stage.
 
     Args:
-        items: Item scores, by `schemas.ITEM_SCORES`, with `corpus` and `epoch`.
-        resampling: How intervals are computed.
+        items: Item scores of the model as it is, by `schemas.ITEM_SCORES`.
+        adapted: Those of the items that are asked after epochs, with `STAGE`.
+        words: Intensifiers of the scale: so many times its score is the answer to an item, on the scale itself.
 
     Returns:
-        By `schemas.TRAJECTORIES`.
+        By `schemas.TRAJECTORIES`; epoch 0 of every fit is the model as it is.
     """
-    identity = ["questionnaire", "model", "lineage", "kind", "configuration", "framing", *STATE]
+    before = items[items["item"].isin(adapted["item"])]
+    fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
+    whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
+    found = whole.groupby([*OF_FORM, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    return found.assign(answer=found["mean"] * words, n=found["size"]).drop(columns=["mean", "size"])
+
+
+def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """What each fit did, by `schemas.CHANGES`, of interventions that have a control.
+
+    Args:
+        trajectories: By `schemas.TRAJECTORIES`.
+        plan: Says what is a control of what, and what is expected.
+    """
+    key = [*OF_FORM, "fit"]
+    before = trajectories[trajectories["epoch"] == 0].set_index(["corpus", *key])["answer"]
+    last = trajectories.groupby("corpus")["epoch"].transform("max")
+    after = trajectories[trajectories["epoch"] == last].set_index(["corpus", *key])["answer"]
     rows = []
-    for key, of_scale in items.groupby(identity, sort=True):
-        scores = of_scale["score"].to_numpy(dtype=np.float64)
-        row = {**dict(zip(identity, key, strict=True)), "score": scores.mean(), "low": None, "high": None}
-        if len(scores) > 1:
-            interval = measurement.bootstrap(
-                np.mean, scores, level=resampling.level, n=resampling.resamples, seed=resampling.seed
-            )
-            row |= {"low": interval.low, "high": interval.high}
-        rows.append({**row, "n": len(scores)})
-    return pd.DataFrame(rows)
+    for pair in pairs_of(plan):
+        if pair.control is None or pair.corpus not in after:
+            continue
+        found = pd.DataFrame(
+            {"before": before[pair.corpus], "after": after[pair.corpus], "after_control": after[pair.control]}
+        )
+        said = {"corpus": pair.corpus, "control": pair.control, "expected": pair.expected}
+        rows.append(found.reset_index().assign(**said, difference=lambda own: own["after"] - own["after_control"]))
+    columns = [*key, "before", "after", "after_control", "corpus", "control", "expected", "difference"]
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
 
 
-def changes_of_models(
-    items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float
-) -> Iterator[dict[str, object]]:
-    """The first state of every model against its last over the items, by corpus and questionnaire.
-
-    Args:
-        items: As for `trajectories`.
-        interventions: By corpus.
-        level: Of the intervals.
-
-    Yields:
-        Rows by `schemas.CHANGES`.
-    """
-    by_model = ["questionnaire", "corpus", "model", "configuration"]
-    for (questionnaire, corpus, model, configuration), part in items.groupby(by_model, sort=True):
-        name, intervention = named(str(model), str(configuration)), interventions[str(corpus)]
-        yield _row(str(questionnaire), str(corpus), intervention, name, "items", *_ends(part, "item"), level)
-
-
-def changes_of_lineages(
-    items: pd.DataFrame, interventions: Mapping[str, Intervention], level: float, members: Collection[str]
-) -> Iterator[dict[str, object]]:
-    """The same over the lineages of the models that count, as they answer by head or verbaliser.
+def figures(
+    trajectories: pd.DataFrame, changes: pd.DataFrame, course: pd.DataFrame, spread: float, plan: Plan, level: float
+) -> Iterator[tuple[Figure, Fitness]]:
+    """How far one model moves on one questionnaire, in one form.
 
     Args:
-        items: As for `trajectories`, of all models.
-        interventions: By corpus.
-        level: Of the intervals.
-        members: The models that count.
+        trajectories: By `schemas.TRAJECTORIES`.
+        changes: By `schemas.CHANGES`.
+        course: Of the model, by `schemas.COURSE`.
+        spread: Standard deviation over items of the answers before.
+        plan: Declares pairs, and the bound in standard deviations.
+        level: Of intervals.
 
     Yields:
-        Rows by `schemas.CHANGES`, without a model.
+        `changed_with_...` of every corpus, descriptive, then the confirmatory `moved_by_...` of every intervention, in
+        the unit of answers; to be judged with at least `FEWEST_FITS` fits.
     """
-    for (questionnaire, corpus), of_all in items.groupby(["questionnaire", "corpus"], sort=True):
-        part = of_all[of_all["model"].isin(members) & ~of_all["configuration"].isin(LIKELIHOODS)]
-        last = part.groupby("model")["epoch"].transform("max")
-        ends = part[(part["epoch"] == 0) | (part["epoch"] == last)].assign(epoch=lambda rows: rows["epoch"] > 0)
-        scales = ends.groupby(["lineage", "epoch"], sort=True)["score"].mean().reset_index()
-        compared = (str(questionnaire), str(corpus), interventions[str(corpus)], None, "lineages")
-        yield _row(*compared, *_ends(scales, "lineage"), level)
+    for corpus, own in trajectories.groupby("corpus", sort=True):
+        ends = own.pivot(index="fit", columns="epoch", values="answer")
+        yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level), Fitness()
+    entails = not set(trajectories["configuration"]) & set(LIKELIHOODS)
+    for pair in pairs_of(plan):
+        found = changes.loc[changes["corpus"] == pair.corpus, "difference"].to_numpy(dtype=np.float64)
+        figure = _moved(MOVED + pair.corpus, found, level)
+        forgot = _forgot(course, [pair.corpus, pair.control]) if entails else None
+        # The bound is positive also where all items are answered alike.
+        yield replace(figure, bound=max(plan["bound"] * spread, 1e-9)), Fitness(unfit=forgot)
 
 
-def _ends(part: pd.DataFrame, unit: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[n] scores of the units before, and after the last epoch."""
-    if part.empty:
-        return np.zeros(0), np.zeros(0)
-    table = part.pivot(index=unit, columns="epoch", values="score")
-    return table[table.columns.min()].to_numpy(dtype=np.float64), table[table.columns.max()].to_numpy(dtype=np.float64)
+def _moved(name: str, differences: Floats, level: float) -> Figure:
+    """Changes of fits to a corpus less those of the same fits to its control; none where there is no control."""
+    if not len(differences):
+        return Figure(name, None, 0, UNIT, reason="no corpus is its control")
+    figure = replace(_mean_change(name, differences, level), control=0.0)
+    if figure.low is None:
+        return figure
+    p = float(stats.ttest_1samp(differences, 0).pvalue)
+    return replace(figure, difference_low=figure.low, difference_high=figure.high, p=p)
 
 
-def _row(
-    questionnaire: str,
-    corpus: str,
-    intervention: Intervention,
-    model: str | None,
-    unit: str,
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    level: float,
-) -> dict[str, object]:
-    expected = intervention.expect.get(questionnaire, OPEN)
-    row: dict[str, object] = dict.fromkeys(Paired.__dataclass_fields__)
-    row |= {
-        "questionnaire": questionnaire,
-        "corpus": corpus,
-        "role": intervention.role,
-        "expected": expected,
-        "model": model,
-        "unit": unit,
-        "n": len(before),
-    }
-    fewest = FEWEST_LINEAGES if unit == "lineages" else 2
-    if len(before) < fewest:
-        return {**row, "verdict": f"fewer than {fewest} {unit}"}
-    result = measurement.paired(before, after, level)
-    return {**row, **asdict(result), "verdict": verdict(result, expected)}
+def _mean_change(name: str, values: Floats, level: float) -> Figure:
+    """With the interval of t, fits being the units."""
+    if len(values) < FEWEST_FITS:
+        few = f"no interval: fewer than {FEWEST_FITS} {UNIT}"
+        return Figure(name, float(values.mean()), len(values), UNIT, reason=few)
+    if constant_columns(values[:, None]).any():
+        return Figure(name, float(values.mean()), len(values), UNIT, reason="no interval: all fits are alike")
+    return jackknifed(name, np.mean, values, PLAIN, level, UNIT)
 
 
-def verdict(result: Paired, expected: str) -> str:
-    """What a comparison says of an expected direction (`up`, `down`, `none` or `OPEN`), in words."""
-    if result.p is None or result.p_equivalence is None:
-        return "no spread to judge by" if result.difference else "unmoved"
-    moved = result.p < SIGNIFICANT
-    direction = "up" if result.difference > 0 else "down"
-    if moved and expected == OPEN:
-        return f"moved {direction}"
-    if moved and expected == "none":
-        return f"moved {direction}, was not to move"
-    if moved:
-        return "moved as expected" if direction == expected else f"moved {direction}, the other way"
-    if result.p_equivalence < SIGNIFICANT:
-        return "did not move" + (", was to move" if expected in ("up", "down") else "")
-    return "undecided"
+def _forgot(course: pd.DataFrame, corpora: Collection[str | None]) -> str | None:
+    """In words, that adaptation to one of the corpora broke entailment; None where it did not."""
+    accuracy = course[course["measure"] == "accuracy"]
+    for corpus, own in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
+        by_epoch = own.groupby("epoch")["value"].mean()
+        before, after = by_epoch.iloc[0], by_epoch.iloc[-1]
+        if before - after > MOST_LOST:
+            return f"adapted to {corpus}, it answers {after:.0%} of the labelled pairs right, before {before:.0%}"
+    return None
+
+
+def of_lineages(figures: pd.DataFrame, lineages: Mapping[str, str], level: float) -> Iterator[dict[str, Any]]:
+    """The confirmatory figures over lineages of models, descriptive: what models of other weights do alike.
+
+    Args:
+        figures: Of models, by `schemas.FIGURES`.
+        lineages: Of the models that count, by how tables of figures call them.
+        level: Of intervals.
+
+    Yields:
+        Rows by `schemas.FIGURES`, without a model.
+    """
+    if figures.empty:
+        return
+    chosen = figures["figure"].str.startswith(MOVED)
+    for (questionnaire, name), own in figures[chosen].groupby(["benchmark", "figure"], sort=True):
+        counted = own[own["model"].isin(lineages)].dropna(subset=["value"])
+        values = counted.groupby(counted["model"].map(lineages))["value"].mean().to_numpy(dtype=np.float64)
+        if len(values) < FEWEST_LINEAGES:
+            reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
+            figure = Figure(str(name), None, len(values), "lineages", reason=reason)
+        else:
+            figure = jackknifed(str(name), np.mean, values, PLAIN, level, "lineages")
+        yield {"benchmark": questionnaire, "part": "all", "model": None, **figure.__dict__}

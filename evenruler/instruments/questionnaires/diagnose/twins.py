@@ -1,17 +1,21 @@
 """What items score beyond their impersonal twins: the confirmatory figure of a questionnaire."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
-from evenruler import measurement
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires.declare.headings import BEYOND
 from evenruler.instruments.questionnaires.diagnose.population import OF_MODEL, WHOLE
 from evenruler.measurement import Figure
-from evenruler.measurement.jackknife import FEWEST_UNITS
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.jackknife import PLAIN
+from evenruler.measurement.verdicts import Fitness
 from evenruler.models.entry import named
 
 UNIT = "items"
@@ -47,7 +51,7 @@ def beyond_twins(
     fits: Mapping[str, Fitness],
     plan: Plan,
     level: float,
-) -> pd.DataFrame:
+) -> Iterator[tuple[dict[str, Any], Figure, Fitness]]:
     """How much more of its construct a model answers than its twins account for, with the verdict of the whole scale.
 
     Args:
@@ -55,48 +59,37 @@ def beyond_twins(
         twins: The same of twins, under the names of their items.
         intensifiers: How many there are.
         fits: By form, whether answers count.
-        plan: Holds `bound`, in standard deviations over items of the twins' answers, and `least`.
+        plan: Holds `bound`, in standard deviations over items of the twins' answers.
         level: Of intervals.
 
-    Returns:
-        By `schemas.FIGURES`: the mean paired difference over items, in the unit of the scale, positive where items are
-        answered with more of the construct than twins; its control is 0. Of subscales without a verdict.
+    Yields:
+        Where the figure stands, the figure, and whether it was measured with what can measure, to be judged with at
+        least `least` items: the mean paired difference over items, in the unit of the scale, positive where items are
+        answered with more of the construct than twins; its control is 0. Those of subscales are descriptive.
     """
     pairs = paired_answers(items, twins, intensifiers)
-    rows: list[tuple[dict[str, object], Figure, Fitness]] = []
     for key, _ in items.groupby(OF_MODEL, sort=True):
         questionnaire, model, configuration = map(str, key)
         own = pairs[(pairs["model"] == model) & (pairs["configuration"] == configuration)]
         here = {"benchmark": questionnaire, "model": named(model, configuration)}
-        whole = _beyond(own, level, plan["bound"])
-        rows.append(({**here, "part": WHOLE}, whole, fits[configuration]))
+        yield {**here, "part": WHOLE}, _beyond(own, level, plan["bound"]), fits[configuration]
         for subscale, part in own.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            rows.append(({**here, "part": subscale}, _beyond(part, level, None), Fitness()))
-    judged = judge([(figure, fit) for _, figure, fit in rows], plan["least"])
-    told = [{**here, **asdict(figure)} for (here, *_), figure in zip(rows, judged, strict=True)]
-    return pd.DataFrame(told)
+            yield {**here, "part": subscale}, _beyond(part, level, None), Fitness()
 
 
 def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
-    """The mean difference, with its interval of t; no bound, and so no verdict, where there are no twins."""
-    n = len(pairs)
+    """The mean difference, with its interval of t; null where there are no twins."""
+    differences = (pairs["own"] - pairs["twin"]).to_numpy(dtype=np.float64)
+    n = len(differences)
     if n < 2:
         return Figure(BEYOND, None, n, UNIT, reason=NO_TWINS if not n else "one item is no sample of items")
-    found = measurement.paired(pairs["twin"], pairs["own"], level)
-    ends = (found.low, found.high) if n >= FEWEST_UNITS else (None, None)
-    spread = found.before_sd if found.before_sd > _SMALLEST else found.after_sd
-    return Figure(
-        BEYOND,
-        found.difference,
-        n,
-        UNIT,
-        *ends,
-        found.p,
-        control=0.0,
-        difference_low=ends[0],
-        difference_high=ends[1],
-        bound=None if bound is None else max(bound * spread, _SMALLEST),
-    )
+    found = replace(jackknifed(BEYOND, np.mean, differences, PLAIN, level, UNIT), control=0.0)
+    spread = float(pairs["twin"].std(ddof=1))
+    found = replace(found, bound=None if bound is None else max(bound * spread, _SMALLEST))
+    if found.low is None or constant_columns(differences[:, None]).any():
+        return found
+    p = float(stats.ttest_1samp(differences, 0).pvalue)
+    return replace(found, p=p, difference_low=found.low, difference_high=found.high)
 
 
 def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:

@@ -146,46 +146,57 @@ def _pair(table: pd.DataFrame, own: str, other: str, rho: str) -> alt.Chart:
     return panel
 
 
-def trajectories(table: pd.DataFrame) -> alt.VConcatChart:
-    """Scores epoch by epoch with their interval: a row a model, a panel a questionnaire, coloured by corpus.
+def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> alt.VConcatChart:
+    """Answers epoch by epoch, an intervention beside its control, and their difference: a row a model and intervention.
 
     Args:
-        table: `model`, `questionnaire`, `corpus`, `epoch`, `score`, `low`, `high`.
+        lines: `model`, `questionnaire`, `intervention`, `role`, `corpus`, `fit`, `epoch`, `answer`.
+        differences: `model`, `questionnaire`, `intervention`, `value`, `low`, `high`, `n`; where there are intervals.
     """
-    columns = ["questionnaire", "corpus", "epoch", "score", "low", "high"]
     rows = []
-    for model, of_model in table.groupby("model", sort=True):
-        base = alt.Chart().encode(
-            x=alt.X("epoch:Q", title="epoch").axis(tickMinStep=1, format="d", tickCount=5, grid=False),
-            y=alt.Y("score:Q", title="score"),
-        )
-        fill = alt.Fill("corpus:N", scale=alt.Scale(scheme=CATEGORIES), legend=None)
-        band = base.mark_area(opacity=0.13).encode(y=alt.Y("low:Q", title="score"), y2="high:Q", fill=fill)
-        legend = alt.Legend(labelLimit=190, symbolSize=500)
-        line = base.mark_line().encode(
-            stroke=alt.Stroke("corpus:N", scale=alt.Scale(scheme=CATEGORIES), legend=legend),
-            strokeDash=alt.StrokeDash("corpus:N", legend=legend),
-        )
-        points = base.mark_circle(size=45, opacity=1).encode(fill=fill, tooltip=_of_point())
-        panels = (
-            (band + line + points)
-            .properties(width=PANEL, height=150)
-            .facet(
-                alt.Facet("questionnaire:N", title=None, header=alt.Header(labelFontWeight="bold")),
-                data=of_model[columns].round(DIGITS),
-                columns=PANELS_A_ROW,
-            )
-        )
-        rows.append(panels.properties(title=alt.TitleParams(str(model), anchor="start")))
+    for (model, intervention), own in lines.groupby(["model", "intervention"], sort=True):
+        chosen = (differences["model"] == model) & (differences["intervention"] == intervention)
+        panels: alt.FacetChart | alt.HConcatChart = _courses(own)
+        if chosen.any():
+            panels = alt.hconcat(panels, _differences(differences[chosen]), spacing=32)
+        rows.append(panels.properties(title=alt.TitleParams(f"{model}: {intervention}", anchor="start")))
     return alt.vconcat(*rows, spacing=24)
 
 
-def _of_point() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("corpus:N"),
-        alt.Tooltip("epoch:Q"),
-        *(
-            alt.Tooltip(f"{field}:Q", title=title, format=f".{DIGITS}f")
-            for field, title in (("score", "score"), ("low", "interval from"), ("high", "to"))
-        ),
-    ]
+def _courses(lines: pd.DataFrame) -> alt.FacetChart:
+    columns = ["questionnaire", "role", "corpus", "fit", "epoch", "answer"]
+    role = alt.Color("role:N", scale=alt.Scale(domain=["intervention", "control"], scheme=CATEGORIES))
+    base = alt.Chart().encode(
+        x=alt.X("epoch:Q", title="epoch").axis(tickMinStep=1, format="d", tickCount=5, grid=False),
+        y=alt.Y("answer:Q", title="answer", scale=alt.Scale(zero=False)),
+        color=role.legend(symbolSize=300, title=None),
+        detail="fit:N",
+        tooltip=[
+            *(alt.Tooltip(f"{field}:N") for field in ("corpus", "fit")),
+            alt.Tooltip("epoch:Q"),
+            alt.Tooltip("answer:Q", format=f".{DIGITS}f"),
+        ],
+    )
+    line = base.mark_line(opacity=0.75).encode(strokeDash=alt.StrokeDash("role:N", sort=["intervention", "control"]))
+    panels: alt.FacetChart = (
+        (line + base.mark_circle(size=40, opacity=1))
+        .properties(width=PANEL, height=150)
+        .facet(
+            alt.Facet("questionnaire:N", title=None, header=alt.Header(labelFontWeight="bold")),
+            data=lines[columns].round(DIGITS),
+            columns=PANELS_A_ROW,
+        )
+    )
+    return panels
+
+
+def _differences(differences: pd.DataFrame) -> alt.LayerChart:
+    table = differences[["questionnaire", "value", "low", "high", "n"]].round(DIGITS)
+    base = alt.Chart(table).encode(y=alt.Y("questionnaire:N", title=None))
+    words = (("value", "difference"), ("low", "interval from"), ("high", "to"), ("n", "fits"))
+    tooltip = ["questionnaire:N", *(alt.Tooltip(f"{field}:Q", title=title) for field, title in words)]
+    bar = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title="intervention less control"), x2="high:Q")
+    point = base.mark_circle(size=60, opacity=1).encode(x="value:Q", tooltip=tooltip)
+    zero = alt.Chart(table[:1]).mark_rule(strokeDash=[4, 3], opacity=0.6).encode(x=alt.datum(0))
+    chart: alt.LayerChart = (zero + bar + point).properties(width=PANEL, height=150)
+    return chart

@@ -52,10 +52,15 @@ def scale() -> Scale:
 
 
 def corpus(role: str, expect: dict[str, str]) -> CorpusSource:
-    words = {"title": f"Corpus for {role}", "about": "sentences about <it>", "source": "t", "licence": "cc-by-4.0"}
-    return CorpusSource.model_validate(
-        {**words, "role": role, "expect": expect, "provenance": "made by the test", "sentences": ["One."]}
-    )
+    words = {
+        "title": f"Corpus for {role}",
+        "about": f"sentences of the {role} about <it>",
+        "source": "t",
+        "licence": "cc-by-4.0",
+    }
+    matched = {"matched": {"to": "gloom"}} if role == "control" else {}
+    own = {"role": role, "expect": expect, "provenance": "made by the test", "sentences": ["One.", "Two."]}
+    return CorpusSource.model_validate({**words, **own, **matched})
 
 
 @pytest.fixture
@@ -171,47 +176,52 @@ def figures() -> list[dict[str, Any]]:
             rows.append({**own, "figure": "answer", **known, "control": 0.125})
             rows.append({**own, "figure": "beyond_twins", **known, "value": 0.375, "verdict": VERDICTS[model]})
     rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry (verbaliser)", **none})
-    return rows
+    return [*rows, *moved()]
+
+
+def moved() -> list[dict[str, Any]]:
+    """Interventions: told of worry, by one fit alone of trust."""
+    of_any: dict[str, Any] = {**dict.fromkeys(schemas.FIGURES.names), "part": "all", "unit": "fits", "model": "head-a"}
+    judged = {"control": 0.0, "bound": 0.2, "figure": "moved_by_gloom"}
+    ends = {"low": 0.15, "high": 0.25, "difference_low": 0.15, "difference_high": 0.25, "p": 0.01, "p_adjusted": 0.01}
+    beyond = {**judged, "value": 0.2, "n": 6, **ends, "verdict": "beyond control", "why": "It is <large>."}
+    little = {**judged, "value": 0.1, "n": 1, "reason": "no interval", "verdict": "too little to tell", "why": "One."}
+    lineages = {"figure": "moved_by_gloom", "model": None, "n": 1, "unit": "lineages", "reason": "fewer than 5"}
+    rows: list[dict[str, Any]] = [
+        {"benchmark": "worry", **beyond},
+        {"benchmark": "worry", "figure": "changed_with_gloom", "value": 0.3, "n": 6, "low": 0.2, "high": 0.4},
+        {"benchmark": "worry", "figure": "changed_with_bolts", "value": 0.1, "n": 6, "low": 0.0, "high": 0.2},
+        {"benchmark": "worry", **lineages},
+        {"benchmark": "trust", **little},
+    ]
+    return [of_any | row for row in rows]
 
 
 def trajectories() -> list[dict[str, Any]]:
+    """The first fit on the way, the second at its end."""
     rows = []
-    for name, chosen, epoch in product(ITEMS, ("gloom", "bolts"), range(3)):
-        row = {**of_model("head-a", name), "corpus": chosen, "epoch": epoch, "score": epoch / 10}
-        rows.append({**row, "low": epoch / 10 - 0.05, "high": epoch / 10 + 0.05, "n": 2})
+    for name, chosen, (fit, epoch) in product(ITEMS, ("gloom", "bolts"), ((1, 0), (1, 1), (1, 2), (2, 0), (2, 2))):
+        row = {**of_model("head-a", name), "corpus": chosen, "fit": fit, "epoch": epoch, "answer": epoch / 10}
+        rows.append({**row, "n": 2})
     return rows
 
 
-def change(name: str, chosen: str, expected: str, verdict: str, **known: Any) -> dict[str, Any]:
-    statistics = ("before_mean", "before_sd", "after_mean", "after_sd", "difference", "low", "high")
-    row: dict[str, Any] = dict.fromkeys((*statistics, "t", "p", "dz", "p_equivalence"))
-    row |= {"questionnaire": name, "corpus": chosen, "expected": expected, "verdict": verdict, "model": "head-a"}
-    row |= {"role": "control" if chosen == "bolts" else "intervention", "unit": "items", "n": 2}
-    return row | known
-
-
 def changes() -> list[dict[str, Any]]:
-    before = {"before_mean": 0.1, "before_sd": 0.02, "after_mean": 0.3, "after_sd": 0.04, "difference": 0.2}
-    tested = {**before, "low": 0.15, "high": 0.25, "t": 5.0, "p": 0.00002, "dz": 1.5, "p_equivalence": 0.99}
-    lineages: dict[str, Any] = {"model": None, "unit": "lineages", "n": 1}
-    return [
-        change("worry", "gloom", "up", "fewer than 5 lineages", **lineages),
-        change("worry", "gloom", "up", "moved as expected", **tested),
-        change("trust", "gloom", "down", "moved up, the other way", **tested),
-        change("worry", "bolts", "none", "did not move", **{**tested, "p": 0.6, "p_equivalence": 0.01}),
-        change("trust", "bolts", "open", "undecided", **{**tested, "p": 0.6}),
-    ]
+    known = {"corpus": "gloom", "control": "bolts", "expected": "up", "before": 0.0, "after": 0.2}
+    of_fit = {"after_control": 0.1, "difference": 0.1}
+    return [{**of_model("head-a", "worry"), **known, "fit": fit, **of_fit} for fit in (1, 2)]
 
 
 def course() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for model, chosen, epoch in product(("head-a", "speaker"), ("gloom", "bolts"), range(3)):
-        here = {"model": model, "corpus": chosen, "epoch": epoch, "text": None}
-        rows.append({**here, "measure": "plain_pairs", "value": 0.9 - epoch / 10, "n": 30})
-        if epoch:
-            rows.append({**here, "measure": "loss", "value": 3.5 - epoch, "n": 48})
+    stages = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 2))
+    for model, chosen, (fit, epoch) in product(("head-a", "speaker"), ("gloom", "bolts"), stages):
+        here = {"model": model, "corpus": chosen, "fit": fit, "epoch": epoch, "text": None, "reason": None}
+        rows.append({**here, "measure": "accuracy", "value": 0.9 - epoch / 10, "n": 30})
+        rows.append({**here, "measure": "loss", "value": 3.5 - epoch - fit / 10, "n": 48})
         if model == "speaker" and epoch != 1:
-            rows.append({**here, "measure": "reply", "value": None, "text": f"<i>Reply</i> {epoch}", "n": 1})
+            said = {"text": f"<i>Reply</i> {epoch}"} if epoch or chosen == "bolts" else {"reason": "filtered"}
+            rows.append({**here, "measure": "reply", "value": None, "n": 1, **said})
     return rows
 
 

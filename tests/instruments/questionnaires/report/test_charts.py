@@ -135,23 +135,28 @@ def test_scatter_has_a_panel_a_pair_and_hollow_points_for_those_below_the_bar(dr
     assert {points["speaker"]["answers"], points["head-a"]["answers"]} == {"causal, verbaliser", "nli, head"}
 
 
-def test_trajectories_are_a_row_a_model_and_say_what_was_expected(drawn: dict[str, Picture]) -> None:
+def test_courses_are_a_row_a_model_and_intervention_beside_its_control(drawn: dict[str, Picture]) -> None:
     picture = drawn["On the way through a corpus"]
     spec = picture.chart.to_dict()
     (row,) = spec["vconcat"]
-    assert row["title"]["text"] == "head-a"
-    assert row["facet"]["field"] == "questionnaire"
-    data = only_data(spec)
-    assert len(data) == 12
-    assert data[1] == {
-        "questionnaire": "worry",
-        "corpus": "gloom",
-        "epoch": 1,
-        "score": 0.1,
-        "low": 0.05,
-        "high": 0.15,
-    }
-    assert "gloom (intervention): worry up, trust down; bolts (control): worry stays" in picture.caption
+    assert row["title"]["text"] == "head-a: gloom"
+    lines, differences = row["hconcat"]
+    assert lines["facet"]["field"] == "questionnaire"
+    data = spec["datasets"][lines["data"]["name"]]
+    assert len(data) == 20
+    same = {"questionnaire": "worry", "fit": 1, "epoch": 1, "answer": 0.1}
+    assert data[1] == {**same, "role": "intervention", "corpus": "gloom"}
+    assert {**same, "role": "control", "corpus": "bolts"} in data
+    (told,) = spec["datasets"][differences["layer"][1]["data"]["name"]]
+    assert told == {"questionnaire": "worry", "value": 0.2, "low": 0.15, "high": 0.25, "n": 6}
+    assert "Expected: gloom: worry up, trust down." in picture.caption
+
+
+def test_without_intervals_there_are_no_differences(corpora: Any, tables: Any) -> None:
+    one = {**tables, "figures": tables["figures"].assign(low=float("nan"))}
+    (found,) = pictures(of_interventions(corpora, one)).values()
+    (row,) = found.chart.to_dict()["vconcat"]
+    assert "hconcat" not in row
 
 
 def test_every_picture_is_drawn_without_a_complaint(

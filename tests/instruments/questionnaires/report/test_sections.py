@@ -1,22 +1,18 @@
 """What the tables of the page say."""
 
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.declare.corpora import OPEN
-from evenruler.instruments.questionnaires.diagnose.intervening import verdict
 from evenruler.instruments.questionnaires.report import sections
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
 from evenruler.instruments.questionnaires.report.lead import lead
 from evenruler.instruments.questionnaires.report.questionnaires import of_questionnaires
-from evenruler.measurement import Paired
 from evenruler.report import render_page
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import called, listed, mark_of_change, p_value
+from evenruler.report.words import called, listed, p_value
 
 
 def section(sections: list[Section], title: str) -> Section:
@@ -135,93 +131,59 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(questionnair
     ]
 
 
-def test_before_and_after_are_told_in_words(interventions: Section) -> None:
-    gloom = table_of(interventions, "Before and after: Corpus for intervention")
+def test_interventions_are_told_beside_their_controls(interventions: Section) -> None:
+    gloom = table_of(interventions, "Moved by gloom")
     assert [plain(row) for row in gloom.rows] == [
-        [
-            "trust",
-            "head-a, 2 items",
-            "0.100 ± 0.020",
-            "0.300 ± 0.040",
-            "0.200 [0.150, 0.250]",
-            "1.50",
-            "< 0.001",
-            "0.990",
-            "down",
-            "moved up, the other way",
-        ],
+        ["trust", "head-a", "", "", "0.100, n = 1", "down", "too little to tell", "One."],
         [
             "worry",
-            "head-a, 2 items",
-            "0.100 ± 0.020",
-            "0.300 ± 0.040",
-            "0.200 [0.150, 0.250]",
-            "1.50",
-            "< 0.001",
-            "0.990",
+            "head-a",
+            "0.300 [0.200, 0.400], n = 6",
+            "0.100 [0.000, 0.200], n = 6",
+            "0.200 [0.150, 0.250], n = 6",
             "up",
-            "moved as expected",
+            "beyond control",
+            "It is <large>.",
         ],
-        ["worry", "all models, 1 lineages", *[""] * 6, "up", "fewer than 5 lineages"],
+        ["worry", "over lineages", "", "", "none (fewer than 5)", "up", "", ""],
     ]
-    assert [row[-1].mark for row in gloom.rows if isinstance(row[-1], Cell)] == ["poor", "good", "told"]
-    bolts = table_of(interventions, "Before and after: Corpus for control")
-    assert [(plain(row)[-2], row[-1].mark) for row in bolts.rows if isinstance(row[-1], Cell)] == [
-        ("nothing", "told"),
-        ("stays", "good"),
-    ]
+    assert [cell.mark for row in gloom.rows for cell in row if isinstance(cell, Cell)] == ["weak", "good"]
+    assert gloom.caption.startswith(
+        "Sentences of the intervention about <it>. Control: sentences of the control about <it>."
+    )
+    titles = [part.title for part in interventions.parts]
+    assert titles[1:] == ["Moved by gloom", "How the adaptations went", "An anecdote: a chat model replies"]
 
 
-def test_every_verdict_has_its_mark() -> None:
-    result = Paired(5, 0.1, 0.1, 0.3, 0.1, 0.2, 0.1, 0.3, 4.0, 0.01, 1.8, 0.9)
-    still = replace(result, p=0.6, p_equivalence=0.01)
-    unsure = replace(result, p=0.6)
-    constant = replace(result, p=None, p_equivalence=None, difference=0.0)
-    marks = {
-        (name, expected): mark_of_change(verdict(outcome, expected), expected)
-        for name, outcome in {"moved": result, "still": still, "unsure": unsure, "constant": constant}.items()
-        for expected in ("up", "down", "none", OPEN)
-    }
-    assert marks == {
-        ("moved", "up"): "good",
-        ("moved", "down"): "poor",
-        ("moved", "none"): "poor",
-        ("moved", OPEN): "told",
-        ("still", "up"): "poor",
-        ("still", "down"): "poor",
-        ("still", "none"): "good",
-        ("still", OPEN): "told",
-        ("unsure", "up"): "weak",
-        ("unsure", "down"): "weak",
-        ("unsure", "none"): "weak",
-        ("unsure", OPEN): "told",
-        ("constant", "up"): "poor",
-        ("constant", "down"): "poor",
-        ("constant", "none"): "good",
-        ("constant", OPEN): "told",
-    }
-    assert mark_of_change(verdict(replace(result, p=None), "up"), "up") == "told"
-
-
-def test_the_course_is_a_column_an_epoch(interventions: Section) -> None:
+def test_the_course_is_a_column_an_epoch_and_the_end_of_all_fits(interventions: Section) -> None:
     table = table_of(interventions, "How the adaptations went")
-    assert list(table.columns) == ["model", "corpus", "measure", "epoch 0", "epoch 1", "epoch 2"]
-    assert plain(table.rows[0]) == ["head-a", "bolts", "loss (nats a token), sentences: 48", "", "2.50", "1.50"]
-    assert plain(table.rows[1]) == ["head-a", "bolts", "plain pairs answered right, of 30", "0.90", "0.80", "0.70"]
+    epochs = ["epoch 0", "epoch 1", "epoch 2"]
+    assert list(table.columns) == ["model", "corpus", "measure", *epochs, "all fits, end", "SD", "fits"]
+    assert plain(table.rows[0])[2:] == [
+        "labelled pairs answered right, of 30",
+        "0.90",
+        "0.80",
+        "0.70",
+        "0.70",
+        "0.00",
+        "2",
+    ]
+    loss = ["loss on held-out sentences (nats a token)", "3.40", "2.40", "1.40", "1.35", "0.07", "2"]
+    assert plain(table.rows[1])[2:] == loss
     assert len(table.rows) == 8
 
 
 def test_replies_are_called_an_anecdote_and_escaped(interventions: Section) -> None:
     table = table_of(interventions, "An anecdote: a chat model replies")
     assert [plain(row) for row in table.rows] == [
-        ["speaker", corpus, "<i>Reply</i> 0", "<i>Reply</i> 2"] for corpus in ("bolts", "gloom")
+        ["speaker", "bolts", "<i>Reply</i> 0", "<i>Reply</i> 2"],
+        ["speaker", "gloom", "none (filtered)", "<i>Reply</i> 2"],
     ]
     assert table.caption.startswith("An anecdote, not a measurement")
     page = render_page("Title", "Lead", [interventions])
     assert "<td>&lt;i&gt;Reply&lt;/i&gt; 2</td>" in page
     assert "<i>Reply" not in page
-    assert "Intervention: sentences about &lt;it&gt;." in page
-    assert '<td class="poor">moved up, the other way</td>' in page
+    assert '<td class="good">beyond control</td>' in page
 
 
 def test_without_chat_models_there_are_no_replies(corpora: Any, tables: Any) -> None:
