@@ -36,7 +36,8 @@ def locate(
     """The folder that holds a model's configuration, weights and tokenizer, ready to load.
 
     A GGUF file is checked against its checksum and converted once, under the store's folder; so is a zip file unpacked,
-    and an untrained model made. What was made is compared with its checksums, and made again where it is no longer what it was.
+    and an untrained model made. What was made is compared with its checksums, and made again where it is no longer what
+    it was.
 
     Args:
         name: In the catalogue.

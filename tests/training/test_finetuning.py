@@ -388,9 +388,7 @@ class TestTheSameBytes:
         assert not list((store.root / "finetune").iterdir())
 
     @pytest.mark.parametrize("step", [4, 20])
-    def test_of_a_run_that_was_broken_off_inside_an_epoch(
-        self, step, fitted, here, store, monkeypatch, capsys
-    ) -> None:
+    def test_of_a_run_that_was_broken_off_inside_an_epoch(self, step, fitted, here, store, monkeypatch, capsys) -> None:
         """In the first epoch, and in the second, whose rows come in an order of their own; 15 steps an epoch."""
         from transformers.trainer_callback import TrainerState
 
