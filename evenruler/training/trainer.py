@@ -169,10 +169,11 @@ def _resumable(seed: int) -> Any:
         def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             self.saved = time.monotonic()
 
-        def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any, **kwargs: Any) -> None:
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
             epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
-            train_dataloader.batch_sampler.sampler.generator = torch.Generator().manual_seed(seed * 1000 + epoch)
+            sampler = kwargs["train_dataloader"].batch_sampler.sampler
+            sampler.generator = torch.Generator().manual_seed(seed * 1000 + epoch)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             if time.monotonic() - self.saved >= SAVED_EVERY:
