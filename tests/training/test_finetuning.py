@@ -183,6 +183,7 @@ class TestWhatIsWritten:
             "bar": 0.7,
         }
         assert (content["data"]["moods"]["rows"], content["rows_fitted_on"]) == (160, 120)
+        assert content["precision"] == trainer.precision() in ("bfloat16", "float32")
         assert [epoch["epoch"] for epoch in content["history"]] == [1, 2, 3]
         losses = [epoch["loss"] for epoch in content["history"]]
         assert losses[0] > losses[1] > losses[2]
@@ -386,6 +387,30 @@ class TestTheSameBytes:
         assert contents() == contents(fitted[0] / ADAPTER)
         assert not list((store.root / "finetune").iterdir())
 
+    @pytest.mark.parametrize("step", [4, 20])
+    def test_of_a_run_that_was_broken_off_inside_an_epoch(self, step, fitted, here, store, monkeypatch, capsys) -> None:
+        """In the first epoch, and in the second, whose rows come in an order of their own; 15 steps an epoch."""
+        from transformers.trainer_callback import TrainerState
+
+        real = TrainerState.save_to_json
+
+        def last(self: TrainerState, path: str) -> None:
+            real(self, path)
+            if self.global_step == step:
+                raise Killed
+
+        with monkeypatch.context() as patched:
+            patched.setattr(trainer, "SAVED_EVERY", 0.0)
+            patched.setattr(TrainerState, "save_to_json", last)
+            with pytest.raises(Killed):
+                finetune("tiny", params(MOODS), store=store)
+        capsys.readouterr()
+
+        finetune("tiny", params(MOODS), store=store)
+
+        assert f"tiny: going on from checkpoint-{step}\n" in capsys.readouterr().err
+        assert contents() == contents(fitted[0] / ADAPTER)
+
     def test_of_a_run_that_was_broken_off_while_a_checkpoint_was_written(
         self, fitted, here, store, monkeypatch
     ) -> None:
@@ -445,6 +470,29 @@ def killing(beginning: str) -> Callable[..., None]:
             raise Killed
 
     return call
+
+
+def test_the_loss_of_an_epoch_is_the_mean_of_its_steps_however_often_it_was_logged() -> None:
+    """Four steps an epoch: one of 2.0 and three of 1.0, then four of 0.5."""
+    log: list[dict[str, float]] = [
+        {"step": 1, "epoch": 0.25, "loss": 2.0},
+        {"step": 4, "epoch": 1.0, "loss": 1.0},
+        {"step": 4, "epoch": 1.0, "eval_accuracy": 0.61237},
+        {"step": 8, "epoch": 2.0, "loss": 0.5},
+        {"step": 8, "epoch": 2.0, "eval_accuracy": 0.7},
+        {"step": 8, "epoch": 2.0, "train_loss": 0.875},
+    ]
+    assert trainer._history(log, 4) == [
+        {"epoch": 1, "loss": 1.25, "accuracy": 0.6124},
+        {"epoch": 2, "loss": 0.5, "accuracy": 0.7},
+    ]
+
+
+@pytest.mark.parametrize(("has", "said"), [(True, "bfloat16"), (False, "float32")])
+def test_the_precision_is_what_the_processor_has_instructions_for(has, said, monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has})
+    assert trainer.precision() == said
 
 
 class TestWhatIsRefused:

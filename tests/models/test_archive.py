@@ -1,0 +1,196 @@
+"""Models whose folder comes as a zip file in parts of packages."""
+
+import hashlib
+import io
+import shutil
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenruler.models import archive, sources
+from evenruler.models.entry import ModelEntry
+
+PARTS = 3
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """A zip file, compressed as most are."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return made.getvalue()
+
+
+def model_in(folder: Path, below: str = "") -> dict[str, bytes]:
+    """The files of a model as members of an archive, and one in a folder of its own."""
+    files = {f"{below}{path.name}": path.read_bytes() for path in sorted(folder.iterdir())}
+    return {**files, f"{below}1_Pooling/config.json": b"{}"}
+
+
+def entry(content: bytes, sha256: str | None = None) -> ModelEntry:
+    """An entry whose source is the parts that `install` puts there."""
+    return ModelEntry.model_validate(
+        {
+            "kind": "causal",
+            "source": [f"package:tiny-part_{i}/input/Tiny.zip.00{i}" for i in range(PARTS)],
+            "sha256": sha256 or hashlib.sha256(content).hexdigest(),
+            "licence": "mit",
+            "origin": "here",
+        }
+    )
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch) -> Callable[[bytes], list[Path]]:
+    """Puts a file there in three parts, each in a package whose name Python could not import."""
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
+    def put(content: bytes) -> list[Path]:
+        size = -(-len(content) // PARTS)
+        paths = [tmp_path / "site" / f"tiny-part_{i}" / "input" / f"Tiny.zip.00{i}" for i in range(PARTS)]
+        for i, path in enumerate(paths):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (path.parents[1] / "__init__.py").write_text("raise RuntimeError('must not be run')")
+            path.write_bytes(content[i * size : (i + 1) * size])
+        return paths
+
+    return put
+
+
+def lying_in(store) -> list[str]:
+    folder = store.root / "models"
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") if folder.exists() else []
+
+
+class TestParts:
+    @pytest.mark.parametrize("below", ["", "all-tiny/"], ids=["flat", "in-a-folder"])
+    def test_are_joined_checked_and_unpacked_once_for_all_entries(
+        self, below, install, llama_folder, store, monkeypatch
+    ) -> None:
+        content = zipped(model_in(llama_folder, below))
+        install(content)
+
+        folder = sources.locate("tiny-a", entry(content), store)
+
+        name = f"tiny-{hashlib.sha256(content).hexdigest()[:16]}-v{archive.VERSION}"
+        assert folder == store.root / "models" / name
+        # What was in it and the checksums, without the joined file.
+        unpacked = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+        del unpacked[sources.SUMS]
+        assert unpacked == model_in(llama_folder)
+        monkeypatch.setattr(archive, "unpack", lambda *_: pytest.fail("unpacked again"))
+        assert sources.locate("tiny-b", entry(content), store) == folder
+        assert lying_in(store) == [name]
+
+    def test_what_is_damaged_in_a_folder_below_is_unpacked_again(self, install, llama_folder, store, capsys) -> None:
+        content = zipped(model_in(llama_folder))
+        install(content)
+        folder = sources.locate("tiny", entry(content), store)
+        (folder / "1_Pooling/config.json").write_bytes(b"{ }")
+
+        assert sources.locate("tiny", entry(content), store) == folder
+
+        assert (folder / "1_Pooling/config.json").read_bytes() == b"{}"
+        assert "they are made again" in capsys.readouterr().err
+
+    def test_one_that_is_missing(self, install, llama_folder, store, error_of) -> None:
+        content = zipped(model_in(llama_folder))
+        path = install(content)[1]
+        path.unlink()
+        line = error_of(sources.locate, "tiny", entry(content), store)
+        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; mend the name of the source"
+
+    def test_one_whose_package_is_missing(self, install, llama_folder, store, error_of) -> None:
+        content = zipped(model_in(llama_folder))
+        shutil.rmtree(install(content)[1].parents[1])
+        line = error_of(sources.locate, "tiny", entry(content), store)
+        missing = "params.yaml: models.tiny: the package 'tiny-part_1' is not installed"
+        assert line == f"{missing}; install it; in a clone `make setup` does"
+
+    def test_of_another_checksum(self, install, llama_folder, store, error_of) -> None:
+        content = zipped(model_in(llama_folder))
+        first = install(content)[0]
+        line = error_of(sources.locate, "tiny", entry(content, sha256="0" * 64), store)
+        found = hashlib.sha256(content).hexdigest()[:12]
+        assert line.startswith(
+            f"params.yaml: models.tiny: {first}: corrupt: sha256 is {found}..., declared is 000000000000...; "
+        )
+        assert lying_in(store) == []
+
+    def test_without_a_checksum_are_refused_in_the_declaration(self) -> None:
+        with pytest.raises(ValueError, match="sha256 is missing"):
+            ModelEntry.model_validate(
+                {"kind": "causal", "source": "package:tiny/Tiny.zip", "licence": "mit", "origin": "here"}
+            )
+
+
+def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, store) -> None:
+    (tmp_path / "tiny.zip").write_bytes(zipped(model_in(llama_folder)))
+    named = {"kind": "causal", "source": f"local:{tmp_path}/tiny.zip", "licence": "mit", "origin": "here"}
+    folder = sources.locate("tiny", ModelEntry.model_validate(named), store)
+    assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
+
+
+class TestHostileArchives:
+    @pytest.mark.parametrize(
+        "name", ["../outside", "all-tiny/../../outside", "/outside", "..\\outside", "C:outside"], ids=str
+    )
+    def test_a_file_that_does_not_belong_into_a_folder(
+        self, name, install, llama_folder, tmp_path, store, error_of
+    ) -> None:
+        content = zipped({**model_in(llama_folder), name: b"x"})
+        install(content)
+
+        line = error_of(sources.locate, "tiny", entry(content), store)
+
+        refused = f"the archive holds {name!r}, which does not belong into a folder; do not use it"
+        assert line == f"params.yaml: models.tiny: {refused}"
+        assert lying_in(store) == []
+        assert not list(tmp_path.rglob("outside"))
+
+    def test_a_link(self, install, llama_folder, store, error_of) -> None:
+        link = zipfile.ZipInfo("config.json")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as packed:
+            packed.writestr(link, "/etc/passwd")
+        install(made.getvalue())
+
+        line = error_of(sources.locate, "tiny", entry(made.getvalue()), store)
+
+        assert "the archive holds 'config.json', which does not belong into a folder" in line
+        assert lying_in(store) == []
+
+    @pytest.mark.parametrize("damage", ["no-zip", "truncated", "bit", "twice"])
+    def test_what_is_no_readable_archive(self, damage, install, llama_folder, store, error_of) -> None:
+        content = bytearray(zipped(model_in(llama_folder)))
+        if damage == "no-zip":
+            content = bytearray(b"rubbish " * 100)
+        elif damage == "truncated":
+            del content[-100:]
+        elif damage == "bit":
+            content[content.index(b"model.safetensors") + 1000] ^= 1
+        else:
+            with pytest.warns(UserWarning, match="Duplicate"):
+                content = bytearray(twice(model_in(llama_folder)))
+        install(bytes(content))
+
+        line = error_of(sources.locate, "tiny", entry(bytes(content)), store)
+
+        assert line.startswith("params.yaml: models.tiny: corrupt: no readable zip file (")
+        assert line.endswith("; get the file again")
+        assert lying_in(store) == []
+
+
+def twice(files: dict[str, bytes]) -> bytes:
+    """An archive that holds a file under the name of another."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+        packed.writestr("config.json", b"{}")
+    return made.getvalue()
