@@ -42,16 +42,24 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
     framings = source.framings if settings.prefixed else None
     return {
+        "asked": settings.asked,
         "temperature": settings.temperature,
         "three_way": settings.three_way,
         "stop_below": settings.stop_below,
         "embedder": settings.embedder,
+        "wording": _wording(source),
         "judge": _judge(settings.acceptability, catalogue),
         "prefixed": settings.prefixed,
         "prefixes": framings.prefixes if framings else {},
         "placebos": framings.placebo_names if framings else [],
         "corpora": {corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)},
     }
+
+
+def _wording(source: Source) -> dict[str, Any] | None:
+    """Where the wording lies that is not published, and the items in the order of its lines: the file, no text."""
+    file = source.original.file
+    return None if file is None else {"file": file, "items": list(source.items)}
 
 
 def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:

@@ -64,6 +64,7 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         content = (_question(source, item), item.subscale, item.keying, item.premise, item.hypothesis)
         yield {
             **_common(source, row_id(family=FAMILY, benchmark=name, item=slug), *content),
+            **_rights(source),
             "item": slug,
             "subscale": item.subscale,
             "keying": item.keying,
@@ -72,6 +73,18 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
             "premise": item.premise,
             "hypothesis": item.hypothesis,
         }
+
+
+def _rights(source: QuestionnaireSource) -> Row:
+    """Source and licence of a row that holds published wording beside templates of ours: both, and whose is which."""
+    original = source.original
+    if original.wording != "held":
+        return {}
+    own, theirs = source.licence, original.licence
+    return {
+        "source": f"{source.source}; wording: {original.name} ({original.reference})",
+        "licence": own if own == theirs else f"{own}; wording: {theirs}",
+    }
 
 
 def _question(source: QuestionnaireSource, item: Item) -> str:

@@ -13,6 +13,16 @@ READING = (
 
 FRAMED = "Where the table gives a level shift, the question to causal models was also put after {framings}."
 
+ORIGINAL = {
+    "held": "The items are those of {name} ({reference}), in their own wording ({licence}).",
+    "paraphrased": "The items follow {name} ({reference}). Their wording is withheld for rights ({licence}); "
+    "`original` is a paraphrase of ours, found by the item's number.",
+}
+LICENSED = "SS was measured against the licensed wording, which lies in a file of whoever built this and is not in it."
+
+RHO = "rho_with_"
+"""How the names of correlations with another scale or subscale begin."""
+
 OF_ANY_MODEL = (
     Column("alpha", "alpha", "Cronbach's alpha over lineages of models (interval: Feldt)"),
     Column(
@@ -45,9 +55,21 @@ COLUMNS = {
 
 
 def reading(source: QuestionnaireSource) -> str:
-    """How a score is read, its direction in words, and what stands before the question."""
-    framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
-    return READING.format(direction=source.direction) + framed
+    """How a score is read, its direction in words, whose items these are, and what stands before the question."""
+    original = ORIGINAL[source.original.wording].format(**source.original.model_dump())
+    said = [READING.format(direction=source.direction), original]
+    if source.original.file is not None:
+        said.append(LICENSED)
+    if source.framings:
+        said.append(FRAMED.format(framings=source.framings.in_words))
+    return " ".join(said)
+
+
+def of_any_model(source: QuestionnaireSource) -> list[Column]:
+    """The figures that do not depend on a model; correlations of subscales with each other last."""
+    meaning = "Spearman correlation with `{}` over lineages of models"
+    found = [Column(f"{RHO}{other}", f"rho with {other}", meaning.format(other)) for other in source.subscales]
+    return [*OF_ANY_MODEL, *found]
 
 
 def limits(source: QuestionnaireSource) -> list[str]:

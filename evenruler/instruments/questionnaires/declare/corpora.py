@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from evenruler.errors import UserError
+from evenruler.instruments.questionnaires.declare.lines import lines_of
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 
 Direction = Literal["up", "down", "none"]
@@ -62,26 +62,3 @@ def load_corpus(path: Path) -> CorpusSource:
     if corpus.file is None:
         return corpus
     return corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
-
-
-def lines_of(file: str, where: str) -> list[str]:
-    """The sentences of a text file with a sentence a line, each once.
-
-    Args:
-        file: Its path, maybe below `~`.
-        where: What names it, for the error.
-
-    Raises:
-        UserError: It is not there, not UTF-8, or holds no sentence.
-    """
-    lines = Path(file).expanduser()
-    if not lines.is_file():
-        raise UserError(f"no file {file}", where=where, remedy="put it there or mend the name")
-    try:
-        text = lines.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 (byte {error.start})", where=str(lines), remedy="save it as UTF-8") from None
-    sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
-    if not sentences:
-        raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")
-    return sentences

@@ -41,6 +41,8 @@ class Settings(BaseSettings):
     scale alone."""
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """How many items are also asked after prefixes."""
+    asked: Scaled[bool] = True
+    """Whether the pipeline asks models; where not, rows are built, and whoever measures with them asks."""
 
     @field_validator("corpora", mode="before")
     @classmethod

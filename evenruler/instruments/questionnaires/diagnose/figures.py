@@ -21,7 +21,7 @@ def of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) 
     """Figures of each model alone: mean silhouette, mean answer, and whether intensifiers keep their declared order.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
-    itself.
+    itself. It is told of subscales, too.
     """
     rows = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
@@ -30,10 +30,13 @@ def of_models(items: pd.DataFrame, cells: pd.DataFrame, resampling: Resampling) 
         found = [
             _mean("silhouette", of_model["silhouette"].to_numpy(), resampling),
             _mean("answer", of_model["score"].to_numpy() * own["intensifier"].nunique(), resampling),
-            _intensifier_order(own, resampling),
+            _intensifier_order(own, of_model.set_index("item")["keying"], resampling),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
+        for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
+            answer = _mean("answer", of_part["score"].to_numpy() * own["intensifier"].nunique(), resampling)
+            rows.append({**here, "part": subscale, **asdict(answer)})
     return pd.DataFrame(rows)
 
 
@@ -44,9 +47,18 @@ def _mean(figure: str, values: NDArray[np.float64], resampling: Resampling) -> F
     return bootstrapped(figure, lambda drawn: float(drawn.mean()), known, resampling, "items")
 
 
-def _intensifier_order(cells: pd.DataFrame, resampling: Resampling) -> Figure:
-    """Spearman between declared level and how much more the source terms take of an intensifier than the inverse."""
-    by_word = cells.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
+def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", resampling: Resampling) -> Figure:
+    """Spearman between declared level and how much more the source terms take of an intensifier than the inverse.
+
+    Items that are keyed the other way round are turned first: else they cancel the others out.
+
+    Args:
+        cells: By `schemas.CELLS`, of one questionnaire on one model.
+        keying: By item.
+        resampling: Says the level of the interval.
+    """
+    keyed = cells.assign(pss=cells["pss"] * cells["item"].map(keying))
+    by_word = keyed.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
     contrast = (by_word["source"] - by_word["inverse"]).to_numpy()
     levels = by_word.index.get_level_values("level").to_numpy(dtype=np.float64)
     return correlated("intensifier_order", measurement.spearman, levels, contrast, resampling.level, "intensifiers")
@@ -76,8 +88,12 @@ def of_population(
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
         add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling))
     for ending, asked in by_measure(scales):
-        for own, figure in _between_scales(asked, resampling, members):
+        whole = asked["subscale"] == WHOLE
+        for own, figure in _between(asked[whole], "questionnaire", resampling, members):
             add(own, WHOLE, figure, ending)
+        for questionnaire, parts in asked[~whole].groupby("questionnaire", sort=True):
+            for subscale, figure in _between(parts, "subscale", resampling, members):
+                add(questionnaire, subscale, figure, ending)
     return pd.DataFrame(rows)
 
 
@@ -100,14 +116,13 @@ def _alpha(x: NDArray[np.float64], resampling: Resampling) -> Figure:
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 
 
-def _between_scales(
-    scales: pd.DataFrame, resampling: Resampling, members: Collection[str]
+def _between(
+    scores: pd.DataFrame, column: str, resampling: Resampling, members: Collection[str]
 ) -> Iterator[tuple[str, Figure]]:
-    """Spearman between the scores of two questionnaires over lineages, on the first of the two."""
-    whole = scales[scales["subscale"] == WHOLE]
-    counted = whole[whole["model"].isin(members)]
-    table = counted.pivot_table(index="lineage", columns="questionnaire", values="score", aggfunc="mean")
-    table = table.reindex(columns=sorted(whole["questionnaire"].unique()))
+    """Spearman between the scores of two scales over lineages, on the first of the two; `column` names the scale."""
+    counted = scores[scores["model"].isin(members)]
+    table = counted.pivot_table(index="lineage", columns=column, values="score", aggfunc="mean")
+    table = table.reindex(columns=sorted(scores[column].unique()))
     for own, other in combinations(table.columns, 2):
         pairs = table[[own, other]].dropna().to_numpy()
         name = f"rho_with_{other}"

@@ -37,14 +37,13 @@ def harness_files(
     template = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
     ).from_string((here / "task.yaml.j2").read_text(encoding="utf-8"))
-    subscales = sorted({item.subscale for item in source.items.values() if item.subscale})
     settings = {
         "content_free": CONTENT_FREE,
         "items": {
             slug: (len(item.terms.source) + len(item.terms.inverse)) * len(scale.intensifiers)
             for slug, item in source.items.items()
         },
-        "subscales": subscales,
+        "subscales": source.subscales,
         "temperature": temperature,
         "three_way": three_way,
     }
@@ -55,7 +54,7 @@ def harness_files(
         version=version,
         prompt=INSTRUCTION.format(premise="{{premise}}", hypothesis="{{hypothesis}}"),
         options=OPTIONS,
-        subscales=subscales,
+        subscales=source.subscales,
     )
     return {
         f"{task_name(questionnaire)}.yaml": task,
