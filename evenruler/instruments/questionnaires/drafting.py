@@ -242,7 +242,7 @@ def as_yaml(drafts: Mapping[str, Draft], model: str) -> str:
     passed = sum(found.item is not None for found in drafts.values())
     head = [
         f"# Proposed by {model}, a language model; nobody has read it.",
-        f"# Of {REPLIES} replies to each question, {passed} of {len(drafts)} questions have one that passes the linter.",
+        f"# {passed} of {len(drafts)} questions have one of {REPLIES} replies that passes the linter.",
         "# That does not make it a good item: read and mend every word, say `subscale` and `keying` where needed, and",
         "# only then put `items` into a questionnaire (`evenruler new questionnaires NAME`), which refuses `unread`.",
         "unread: true",

@@ -355,7 +355,9 @@ class TestSubscales:
             for part, score in zip(("all", "body", "mind"), scores, strict=True)
         ]
         scores = pd.DataFrame(rows).assign(configuration="head")
-        items = pd.DataFrame(columns=["questionnaire", "subscale", "item", "model", "lineage", "score", "configuration"])
+        items = pd.DataFrame(
+            columns=["questionnaire", "subscale", "item", "model", "lineage", "score", "configuration"]
+        )
         content = pd.DataFrame(columns=["questionnaire", "measure", "value"])
 
         found = of_population(items, scores, content, RESAMPLING, [f"m{n}" for n in range(6)])

@@ -1,3 +1,4 @@
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -136,7 +137,7 @@ class TestRead:
             (changed("calm, at ease.", "calm"), "fewer than 2 inverse terms"),
             (changed("calm, at ease.", "calm, 2 cool"), "fewer than 2 inverse terms"),
             (changed("felt {TERM}", "felt it"), "premise and hypothesis hold {TERM} 0 times together, expected once"),
-            (changed("felt {TERM}", "felt {WORD}"), "unknown slot {WORD}; known: {INTENSIFIER}, {TERM}"),
+            (changed("felt {TERM}", "felt {WORD}"), "unknown slot {WORD}; did you mean '{TERM}'?"),
             (changed("calm, at ease.", "calm, tense"), "'tense' is both a source and an inverse term"),
             (changed("calm, at ease.", "calm, work"), "the term 'work' stands in a template, which should be neutral"),
             (changed("Before work", "Always"), "the intensifier 'always' stands in a template"),
@@ -153,9 +154,8 @@ class TestRead:
         ],
     )
     def test_what_is_none_says_why(self, reply, reason) -> None:
-        with pytest.raises(ValueError) as raised:
+        with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
             read(reply, "Are you tense?", SCALE)
-        assert str(raised.value) == reason
 
 
 class TestDraft:
@@ -216,7 +216,7 @@ class TestYaml:
         lines = text.splitlines()
         assert lines[:2] == [
             "# Proposed by scripted, a language model; nobody has read it.",
-            "# Of 8 replies to each question, 1 of 2 questions have one that passes the linter.",
+            "# 1 of 2 questions have one of 8 replies that passes the linter.",
         ]
         assert "    # refused, seed 1: no line 'Hypothesis': \"some: 'odd' \\\"text\\\" | here\"" in lines
         assert '  # alone: nothing that was proposed passes; "Alone?"' in lines

@@ -21,8 +21,7 @@ from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.instruments.questionnaires.doors import no_answers
 
-LICENSED = {"rest": "Do slumbering walruses hum softly?", "alone": "Would a quokka greet thee?"}
-NOT_IN_ORDER_OF_NAMES = list(LICENSED)
+LICENSED = {"rest": "Do slumbering walruses yodel?", "alone": "Quokkas greeting an aardvark?"}
 
 WRITTEN = """\
 title: Moods
@@ -79,9 +78,11 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
     vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]  # every prompt along the first axis
     embedded = request.rows.assign(vector=vectors)
 
-    found = content({**tables, "items": tables["items"].assign(questionnaire="moods")}, plan, {
-        **no_answers(), "embeddings": embedded
-    })
+    found = content(
+        {**tables, "items": tables["items"].assign(questionnaire="moods")},
+        plan,
+        {**no_answers(), "embeddings": embedded},
+    )
 
     values = found.set_index(["item", "measure"])["value"]
     assert values.to_dict() == pytest.approx(
@@ -180,7 +181,7 @@ def test_the_row_store_holds_none_of_it(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("lines", [1, 3])
-def test_another_number_of_lines_is_refused_and_none_is_repeated(lines, declaration, wording, tmp_path, error_of) -> None:
+def test_another_number_of_lines_is_refused_unsaid(lines, declaration, wording, tmp_path, error_of) -> None:
     secret = [f"Secret {n}?" for n in range(lines)]
     wording.write_text("\n".join(secret))
     said = error_of(load, tmp_path / "moods.yaml", declaration.settings, tmp_path / "shared")
@@ -192,5 +193,6 @@ def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, er
     path.write_text(path.read_text().replace("wording: paraphrased", "wording: held"))
     said = error_of(load, path, declaration.settings, tmp_path / "shared")
     assert said == (
-        f"{path}: original: `file` is for wording that is not held: say `wording: paraphrased`, or leave it out; mend it"
+        f"{path}: original: `file` is for wording that is not held: "
+        "say `wording: paraphrased`, or leave it out; mend it"
     )

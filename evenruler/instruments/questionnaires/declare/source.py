@@ -132,9 +132,7 @@ class Original(Strict):
     @model_validator(mode="after")
     def _kept_apart(self) -> "Original":
         if self.file is not None and self.wording == "held":
-            raise ValueError(
-                "`file` is for wording that is not held: say `wording: paraphrased`, or leave it out"
-            )
+            raise ValueError("`file` is for wording that is not held: say `wording: paraphrased`, or leave it out")
         return self
 
 
