@@ -16,7 +16,8 @@ ITEMS = pa.schema(
         required("hypothesis", pa.string()),
     ]
 )
-"""One row an item. `wording`: whether `original` is held as published or is a paraphrase of ours."""
+"""One row an item. `wording`: whether `original` is held as published or is a paraphrase of ours; where it is held,
+`source` and `licence` name both, whose the templates are and whose the wording."""
 
 TERMS = pa.schema(
     [
@@ -172,8 +173,8 @@ CONTENT = pa.schema(
     ]
 )
 """One row an item and measure. `similarity` (SS): mean cosine between the original question and its n source prompts;
-`similarity_to_paraphrase` where the original wording is not held. LA, over n sentences: `slor`, nats a token by a
-causal model; `acceptability`, probability by a classifier."""
+`similarity_to_paraphrase` where the original wording is not held, and `similarity` too where a file of the user's has
+it. LA, over n sentences: `slor`, nats a token by a causal model; `acceptability`, probability by a classifier."""
 
 QUALITY = pa.schema(
     [
