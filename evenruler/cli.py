@@ -94,32 +94,44 @@ def new(
         typer.echo(line)
 
 
-@app.command("draft-terms")
-def draft_terms(
-    questionnaire: Annotated[str, typer.Argument(help="A file under data/sources/questionnaires.")],
-    item: Annotated[str | None, typer.Option(metavar="SLUG", help="One of its items; all by default.")] = None,
+@app.command("draft-items")
+def draft_items(
+    scale: Annotated[
+        str,
+        typer.Argument(metavar="QUESTIONNAIRE|FILE", help="A questionnaire, or YAML with `title` and `items`."),
+    ],
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="A causal model; by default the first in use that chats.")
     ] = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="Terms to propose at most, for each side of an item.")] = 5,
+    embedder: Annotated[str, typer.Option(metavar="NAME", help="Says how near items are.")] = "all-minilm-l6-v2",
 ) -> None:
-    """Propose terms for the items of a questionnaire: YAML to read and to paste. Nothing is written into a file."""
+    """Let a model write items for the questions of a scale: NAME.draft.yaml, for you to read. Nothing else uses it."""
     from evenruler.declared import Declared
+    from evenruler.files import replace
     from evenruler.instruments.questionnaires import drafting
-    from evenruler.instruments.questionnaires.declare.source import load_questionnaire
+    from evenruler.instruments.questionnaires.declare.source import load_questionnaire, load_scale
     from evenruler.models.catalogue import load
     from evenruler.project.active import SOURCES
 
-    repository.enter()
-    path = SOURCES / "questionnaires" / f"{questionnaire}.yaml"
-    source, scale = load_questionnaire(path, SOURCES / "questionnaires/shared/scales")
-    items = drafting.chosen(source, item, path)
+    here = repository.enter()
+    own, scales = SOURCES / "questionnaires", SOURCES / "questionnaires/shared/scales"
+    if scale.endswith((".yaml", ".yml")):
+        path, responses = repository.meant(Path(scale), here), load_scale(scales / "frequency.yaml")
+        questions = drafting.questions_of(path)
+    else:
+        path = own / f"{scale}.yaml"
+        written, responses = load_questionnaire(path, scales)
+        questions = drafting.questions_of(path, written)
     declared = Declared()
     name = model or drafting.first_that_chats(declared.active.models, declared.catalogue)
-    drafter = load(name, declared.catalogue)
-    drafter.require("loglikelihood")
-    drafts = drafting.draft(drafter, source, scale, items, n)
-    typer.echo(drafting.as_yaml(drafts, source, path, name), nl=False)
+    writer, judge = load(name, declared.catalogue), load(embedder, declared.catalogue)
+    writer.require("loglikelihood")
+    judge.require("embed")
+    drafts = drafting.draft(writer, judge, questions, responses)
+    out = here / f"{path.stem}.draft.yaml"
+    replace(out, drafting.as_yaml(drafts, name))
+    passed = sum(found.item is not None for found in drafts.values())
+    typer.echo(f"{out.name}: {passed} of {len(drafts)} questions have an item that passes the linter; read every word")
 
 
 @app.command()

@@ -180,7 +180,7 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
         ("repro",),
         ("scale", "quick"),
         ("new", "pairs", "ages"),
-        ("draft-terms", "gad-7"),
+        ("draft-items", "gad-7"),
         ("finetune", "tiny"),
         ("refresh", "fruit"),
         ("find", "fruit"),

@@ -286,6 +286,6 @@ class TestFramings:
             for own in instruments["paper"].values()
             if own.family in ("probes", "questionnaires")
         }
-        assert len(framings) == 7
+        assert len(framings) == 9
         assert None not in framings.values()
         assert set(Counter(entry.salience for entry in framings.values()).values()) == {1}

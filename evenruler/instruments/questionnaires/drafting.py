@@ -1,80 +1,115 @@
-"""Terms that a causal model proposes for the items of a questionnaire, as YAML for a person to read and accept.
+"""Items that a causal model proposes for the questions of a scale, as YAML for a person to read.
 
-The model is asked for words that mean the same as the source terms of an item, and as its inverse terms, several
-times over. What it says is parsed, checked, ranked and printed. Nothing is written into any source file.
+The model goes on with a few items that we wrote, several times over. Every reply that reads as an item goes through
+the linter; the one whose prompts are nearest to the question is taken, the others are listed with what is wrong.
 """
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.declare.identity import VARIANT
-from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, Item, QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.source import (
+    INTENSIFIER,
+    TERM,
+    Item,
+    QuestionnaireSource,
+    Scale,
+    own_intensifier,
+)
 from evenruler.models.declared import Catalogue
-from evenruler.models.records import CausalModel, Sampling
-from evenruler.text import fill, slug_of, words
+from evenruler.models.records import CausalModel, Embedder, Sampling
+from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.text import fill, slug_of
 
-SIDES = ("source", "inverse")
-OTHER = {"source": "inverse", "inverse": "source"}
+REPLIES = 8
+"""How often a model is asked for each item; every reply has a seed of its own, counted from 0."""
 
-REPLIES = 16
-"""How often a model is asked for each side of an item; every reply has a seed of its own, counted from 0."""
+SAMPLING = Sampling(max_new_tokens=80, temperature=0.7, top_p=0.9)
 
-SAMPLING = Sampling(max_new_tokens=24, temperature=0.7, top_p=0.9)
+FEWEST, MOST = 2, 4
+"""Terms of each side of an item."""
+
+LONGEST = 6
+"""Words of a term: what is longer is a sentence."""
+
+FIELDS = ("Premise", "Hypothesis", "Same", "Opposite")
+"""The lines of an item, in the order in which a model writes them."""
 
 EXAMPLES = (
-    ("The soup on the table is ____.", "hot, boiling", "steaming, scalding, piping hot, burning"),
-    ("The street was ____ last night.", "quiet, silent", "hushed, still, without a sound, soundless"),
-    ("He ____ the parcel at once.", "opened", "unwrapped, unsealed, undid, tore open"),
+    (
+        "I find my keys at once.",
+        "When I look for my keys, I find them {TERM}.",
+        "This {INTENSIFIER} happens.",
+        "at once, quickly, easily",
+        "after a long search, slowly, with difficulty",
+    ),
+    (
+        "How often is your soup too cold?",
+        "The soup that I am served is {TERM}.",
+        "It is {INTENSIFIER} like that.",
+        "too cold, lukewarm, chilly",
+        "hot, warm enough, steaming",
+    ),
+    (
+        "Trains are late.",
+        "The trains that I take are {TERM}.",
+        "They are {INTENSIFIER} like this.",
+        "late, delayed, behind time",
+        "punctual, on time, ahead of time",
+    ),
 )
-"""Sentence, its words, words that mean the same: far from what questionnaires ask of, as small models repeat them."""
+"""Question and the `FIELDS` of its item: far from what questionnaires ask of, as small models repeat them."""
 
-LONGEST = 4
-"""Words of a term."""
 
-SHORTEST = 4
-"""Letters of a word that a term may not share with its template; shorter ones as "to" and "in" fit anywhere."""
+class Questions(Strict):
+    """The questions of a scale, as a user writes them."""
 
-_WORD = r"[^\W\d_]+(?:['-][^\W\d_]+)*"
-_TERM = re.compile(rf"{_WORD}(?: {_WORD}){{0,{LONGEST - 1}}}")
-_BULLET = re.compile(r"^(?:[-*\u2022]|\d+[.)])\s*")
-_PLAIN = re.compile(r"(?!(?i:true|false|null|yes|no|on|off|y|n)$)[^\W\d_][\w' -]*")
-"""What YAML takes for text without quotes."""
+    title: Text
+    stem: Text | None = None
+    """What every item is introduced by."""
+    items: dict[Slug, Text] = Field(min_length=1)
+    """By item."""
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """A term that a model proposed and that passes."""
+class Refused:
+    """A reply that is no item."""
 
-    word: str
-    replies: int
-    """In how many of `REPLIES` it stands."""
-    nats: float
-    """Log-likelihood of the item's sentence with it, less the mean of that with the terms that the side has."""
+    seed: int
+    said: str
+    reason: str
 
 
-Draft = Mapping[str, Sequence[Proposal]]
-"""Proposals for one item by side, best first."""
+@dataclass(frozen=True)
+class Draft:
+    """What a model proposed for one question."""
+
+    question: str
+    item: Item | None
+    """The nearest that passes; None where nothing does."""
+    nearness: float | None
+    """Mean cosine between the question and its source prompts."""
+    refused: Sequence[Refused]
 
 
-def chosen(source: QuestionnaireSource, item: str | None, path: Path) -> list[str]:
-    """The items to draft for: the one that is named, or all.
+def questions_of(path: Path, questionnaire: QuestionnaireSource | None = None) -> Questions:
+    """The questions of a file, or of a questionnaire that is declared already.
 
     Raises:
-        UserError: There is no such item.
+        UserError: Something in the file is wrong.
     """
-    if item is None:
-        return list(source.items)
-    if item not in source.items:
-        raise UserError(f"no item {item!r}", where=f"{path}: items", remedy=nearest(item, source.items))
-    return [item]
+    if questionnaire is None:
+        return validate(Questions, read_yaml(path), path)
+    items = {slug: item.original for slug, item in questionnaire.items.items()}
+    return Questions(title=questionnaire.title, stem=questionnaire.original.stem, items=items)
 
 
 def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
@@ -95,219 +130,142 @@ def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
     )
 
 
-def draft(
-    model: CausalModel, source: QuestionnaireSource, scale: Scale, items: Sequence[str], n: int
-) -> dict[str, Draft]:
-    """Ask a model for terms and keep what passes.
-
-    A word passes if it `fits` and is not proposed for both sides, and if the questionnaire with it passes the linter.
-    More replies rank first, then the likelier sentence.
+def draft(writer: CausalModel, embedder: Embedder, questions: Questions, scale: Scale) -> dict[str, Draft]:
+    """Ask a model for the items of a scale and keep, of each, the nearest that passes the linter.
 
     Args:
-        model: Asked for `REPLIES` continuations a side, and for likelihoods.
-        source: The questionnaire.
+        writer: Asked for `REPLIES` continuations an item; what it said once is not asked again.
+        embedder: Says how near the prompts of an item are to its question.
+        questions: Of the scale.
         scale: Its intensifiers.
-        items: Slugs of those to draft for.
-        n: Proposals a side at most.
 
     Returns:
-        By item, in the order given.
+        By item.
     """
-    counts = _counted(model, source, scale, items)
-    candidates = {
-        (slug, side): sorted(
-            word
-            for word in counts[slug, side]
-            if word not in counts[slug, OTHER[side]] and fits(word, source.items[slug], scale)
-        )
-        for slug, side in counts
-    }
-    gains = _gains(model, source, scale, candidates)
-    drafts: dict[str, Draft] = {}
-    for slug in items:
-        found: dict[str, list[Proposal]] = {}
-        for side in SIDES:
-            proposals = [
-                Proposal(word, counts[slug, side][word], gains[slug, side, word]) for word in candidates[slug, side]
-            ]
-            proposals.sort(key=lambda proposal: (-proposal.replies, -proposal.nats, proposal.word))
-            source, found[side] = _accepted(source, slug, side, proposals, n)
-        drafts[slug] = found
-    return drafts
-
-
-def _counted(
-    model: CausalModel, source: QuestionnaireSource, scale: Scale, items: Sequence[str]
-) -> dict[tuple[str, str], Counter[str]]:
-    """By item and side: in how many replies each word stands."""
-    sides = [(slug, side) for slug in items for side in SIDES]
-    asked = [key for key in sides for _ in range(REPLIES)]
-    replies = model.generate(
-        [prompt(source.items[slug], side, scale) for slug, side in asked],
+    asked = [question for question in questions.items.values() for _ in range(REPLIES)]
+    replies = writer.generate(
+        [prompt(question) for question in asked],
         sampling=SAMPLING,
-        seeds=[*range(REPLIES)] * len(sides),
+        seeds=[*range(REPLIES)] * len(questions.items),
         chat=False,  # small models go on with a list, and do not know what to say of one
     )
-    counts: dict[tuple[str, str], Counter[str]] = {key: Counter() for key in sides}
-    for key, reply in zip(asked, replies, strict=True):
-        counts[key].update(set(parsed(reply)))
-    return counts
-
-
-def prompt(item: Item, side: str, scale: Scale) -> str:
-    """The text that a model goes on with: solved examples, and the item's sentence and its words of one side."""
-    blank = _sentences(item, scale, "____")[-1]
-    asked = (blank, ", ".join(_terms(item, side).values()), "")
-    return "\n\n".join(
-        f"Sentence: {sentence}\nSynonyms of {given}: {more}".rstrip() for sentence, given, more in (*EXAMPLES, asked)
-    )
-
-
-def parsed(reply: str) -> list[str]:
-    """The entries of a list in a reply, by commas or lines, lower-cased, without bullets, quotes and full stops.
-
-    The list ends at an empty line. A last entry that no line break follows may have been cut off, so it is left out.
-    """
-    text, ended, _ = reply.lstrip().lower().replace("\u2019", "'").partition("\n\n")
-    entries = re.split(r"[,;\n]", text)
-    whole = entries if ended else entries[:-1]
-    bare = (_BULLET.sub("", entry.strip()).strip(" \"'.") for entry in whole)
-    return [entry for entry in (re.sub(r"^(?:and|or) ", "", entry) for entry in bare) if entry]
-
-
-def fits(word: str, item: Item, scale: Scale) -> bool:
-    """Whether a word may become a term of an item, as far as that can be told without reading it.
-
-    It has one to four words and no punctuation; no word of an intensifier or of a slot's name, which would say how
-    often; no longer word of a template; neither holds a term of the item nor stands in one; and is not of `EXAMPLES`.
-    """
-    own = words(word)
-    templates = f"{item.premise} {item.hypothesis}"
-    intensifiers = words(" ".join(how for level in scale.levels for how in level.words.values()))
-    repeated = {other for other in words(templates) if len(other) >= SHORTEST}
-    slots = {slot.strip("{}").lower() for slot in (TERM, INTENSIFIER)}
-    terms = [*item.terms.source.values(), *item.terms.inverse.values()]
-    examples = ", ".join(text for _, given, more in EXAMPLES for text in (given, more)).split(", ")
-    return bool(
-        _TERM.fullmatch(word)
-        and not own & (intensifiers | repeated | slots)
-        and not any(_stands_in(term, word) or _stands_in(word, term) for term in terms)
-        and word not in examples
-    )
-
-
-def _stands_in(part: str, text: str) -> bool:
-    return re.search(rf"\b{re.escape(part)}\b", text, flags=re.IGNORECASE) is not None
-
-
-def _terms(item: Item, side: str) -> dict[str, str]:
-    return item.terms.source if side == "source" else item.terms.inverse
-
-
-def _sentences(item: Item, scale: Scale, word: str) -> list[str]:
-    """The template that holds {TERM}, filled; where it holds {INTENSIFIER} too, with each, lowest level first."""
-    template = item.premise if TERM in item.premise else item.hypothesis
-    how_often = [how for level in scale.levels for how in level.words.values()]
-    fillings = how_often if INTENSIFIER in template else how_often[:1]
-    return [fill(template, {TERM: word, INTENSIFIER: how}, VARIANT) for how in fillings]
-
-
-def _gains(
-    model: CausalModel, source: QuestionnaireSource, scale: Scale, candidates: Mapping[tuple[str, str], Sequence[str]]
-) -> dict[tuple[str, str, str], float]:
-    """By item, side and word: `Proposal.nats`."""
-    filled = {
-        (slug, side, word): _sentences(source.items[slug], scale, word)
-        for (slug, side), found in candidates.items()
-        for word in (*found, *_terms(source.items[slug], side).values())
+    return {
+        slug: _draft(question, replies[place * REPLIES : (place + 1) * REPLIES], embedder, questions.stem, scale)
+        for place, (slug, question) in enumerate(questions.items.items())
     }
-    texts = sorted({text for sentences in filled.values() for text in sentences})
-    by_text = dict(zip(texts, model.loglikelihood(texts).nats.tolist(), strict=True))
-    nats = {key: float(np.mean([by_text[text] for text in sentences])) for key, sentences in filled.items()}
-    gains: dict[tuple[str, str, str], float] = {}
-    for (slug, side), found in candidates.items():
-        usual = np.mean([nats[slug, side, term] for term in _terms(source.items[slug], side).values()])
-        gains |= {(slug, side, word): nats[slug, side, word] - float(usual) for word in found}
-    return gains
 
 
-def _accepted(
-    source: QuestionnaireSource, slug: str, side: str, proposals: Sequence[Proposal], n: int
-) -> tuple[QuestionnaireSource, list[Proposal]]:
-    """The first n proposals with which the whole questionnaire passes the linter, and the questionnaire with them."""
-    found: list[Proposal] = []
-    for proposal in proposals:
-        if len(found) == n:
-            break
-        larger = _with_term(source, slug, side, proposal.word)
-        if larger is not None:
-            source = larger
-            found.append(proposal)
-    return source, found
+def _draft(question: str, replies: Sequence[str], embedder: Embedder, stem: str | None, scale: Scale) -> Draft:
+    passed: list[Item] = []
+    refused: list[Refused] = []
+    for seed, reply in enumerate(replies):
+        try:
+            item = read(reply, question, scale)
+        except ValueError as error:
+            refused.append(Refused(seed, " | ".join(reply.split("\n\n")[0].split("\n")), str(error)))
+        else:
+            passed += [] if item in passed else [item]
+    whole = f"{stem} {question}" if stem else question
+    found = sorted(((_nearness(embedder, whole, item, scale), -n, item) for n, item in enumerate(passed)), reverse=True)
+    return Draft(question, found[0][2], found[0][0], refused) if found else Draft(question, None, None, refused)
 
 
-def _with_term(source: QuestionnaireSource, slug: str, side: str, word: str) -> QuestionnaireSource | None:
-    """The questionnaire with one term more; None where the linter refuses that."""
-    content = source.model_dump(by_alias=True)
-    terms = content["items"][slug]["terms"][side]
-    if slug_of(word) in terms:
-        return None
-    terms[slug_of(word)] = word
+def prompt(question: str) -> str:
+    """The text that a model goes on with: questions with their items, and the question without one."""
+    shown = [
+        "\n".join([f"Question: {own}", *(f"{field}: {said}" for field, said in zip(FIELDS, lines, strict=True))])
+        for own, *lines in EXAMPLES
+    ]
+    return "\n\n".join([*shown, f"Question: {question}\n{FIELDS[0]}:"])
+
+
+def read(reply: str, question: str, scale: Scale) -> Item:
+    """The item that a reply proposes.
+
+    Args:
+        reply: What follows `prompt`.
+        question: That the item is for.
+        scale: Its intensifiers.
+
+    Raises:
+        ValueError: It is none, or the linter refuses it; with the reason in words.
+    """
+    lines = f"{FIELDS[0]}:{reply}".split("\n\n")[0].split("\n")
+    said = {name.strip(): text.strip() for name, colon, text in (line.partition(":") for line in lines) if colon}
+    if lacking := [field for field in FIELDS if not said.get(field)]:
+        raise ValueError(f"no line {lacking[0]!r}")
+    premise, hypothesis, same, opposite = (said[field] for field in FIELDS)
+    if (premise, hypothesis) in [example[1:3] for example in EXAMPLES]:
+        raise ValueError("repeats an example")
+    terms = {"source": _terms(same), "inverse": _terms(opposite)}
+    for side, words in terms.items():
+        if len(words) < FEWEST:
+            raise ValueError(f"fewer than {FEWEST} {side} terms")
     try:
-        return QuestionnaireSource.model_validate(content)
-    except ValidationError:
-        return None
+        item = Item.model_validate({"original": question, "premise": premise, "hypothesis": hypothesis, "terms": terms})
+    except ValidationError as error:
+        raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+    if word := own_intensifier(item, scale):
+        raise ValueError(f"the intensifier {word!r} stands in a template")
+    return item
 
 
-def as_yaml(drafts: Mapping[str, Draft], source: QuestionnaireSource, path: Path, model: str) -> str:
-    """Proposals as YAML: `terms` of each item, what is there and what is proposed, to be put into its file.
+def _terms(text: str) -> dict[str, str]:
+    """The entries of a list in a reply, each once, those that are words."""
+    entries = (entry.strip(" \"'.").lower() for entry in text.split(","))
+    named = {slug_of(entry): entry for entry in entries if entry and len(entry.split()) <= LONGEST}
+    return dict([(slug, word) for slug, word in named.items() if re.fullmatch(r"[^\W\d_][\w' -]*", word)][:MOST])
+
+
+def _nearness(embedder: Embedder, question: str, item: Item, scale: Scale) -> float:
+    """Mean cosine between a question and the source prompts of an item (SS)."""
+    fillings = [
+        {TERM: term, INTENSIFIER: how}
+        for term in item.terms.source.values()
+        for level in scale.levels
+        for how in level.words.values()
+    ]
+    texts = [
+        f"{fill(item.premise, filling, VARIANT)} {fill(item.hypothesis, filling, VARIANT)}" for filling in fillings
+    ]
+    vectors = np.asarray(embedder.embed([question, *texts]), dtype=np.float64)
+    return float((vectors[1:] @ vectors[0]).mean())
+
+
+def as_yaml(drafts: Mapping[str, Draft], model: str) -> str:
+    """Drafts as YAML: `items` of a questionnaire, under a key that no questionnaire may have.
 
     Args:
         drafts: By `draft`.
-        source: The questionnaire.
-        path: Its file.
         model: What proposed them.
-
-    Returns:
-        Lines, indented as in the file. Without the comments they say the items' terms with all proposals accepted.
     """
-    lines = [
-        f"# Proposed by {model}, a language model; nobody has read it, and no file was changed. Read every proposal,",
-        "# delete what does not fit, and only then put `terms` of the item in the place of the one in",
-        f"# {path}.",
-        f"# Beside each: in how many of {REPLIES} replies it stood, and the log-likelihood of the item's sentence",
-        "# with it less the mean of that with the terms that are there, in nats.",
+    passed = sum(found.item is not None for found in drafts.values())
+    head = [
+        f"# Proposed by {model}, a language model; nobody has read it.",
+        f"# {passed} of {len(drafts)} questions have one of {REPLIES} replies that passes the linter.",
+        "# That does not make it a good item: read and mend every word, say `subscale` and `keying` where needed, and",
+        "# only then put `items` into a questionnaire (`evenruler new questionnaires NAME`), which refuses `unread`.",
+        "unread: true",
+        "items:" if passed else "items: {}",
     ]
-    if any(found[side] for found in drafts.values() for side in SIDES):
-        lines.append("items:")
-    for slug, found in drafts.items():
-        lines += _item_lines(slug, source.items[slug], found)
-    return "\n".join(lines) + "\n"
+    return "\n".join([*head, *(line for slug, found in drafts.items() for line in _lines(slug, found))]) + "\n"
 
 
-def _item_lines(slug: str, item: Item, found: Draft) -> Iterator[str]:
-    if not any(found[side] for side in SIDES):
-        yield f"  # {slug}: nothing that was proposed passes"
-        return
-    yield f"  {_scalar(slug)}:"
-    yield "    terms:"
-    for side in SIDES:
-        terms = _terms(item, side)
-        # A list names each term by its word; terms that the file names otherwise have to keep their names.
-        listed = all(name == slug_of(word) for name, word in terms.items())
-        yield f"      {side}:"
-        for name, word in terms.items():
-            yield f"        {_entry(name, word, listed)}"
-        yield "        # proposed:" if found[side] else "        # nothing that was proposed passes"
-        for proposal in found[side]:
-            entry = _entry(slug_of(proposal.word), proposal.word, listed)
-            yield f"        {entry} # {proposal.replies} of {REPLIES} replies, {proposal.nats:+.1f} nats"
+def _lines(slug: str, found: Draft) -> Iterator[str]:
+    if found.item is None:
+        yield f"  # {slug}: nothing that was proposed passes; {_scalar(found.question)}"
+    else:
+        item = found.item
+        yield f"  {_scalar(slug)}: # SS {found.nearness:.2f}"
+        for key, text in (("original", item.original), ("premise", item.premise), ("hypothesis", item.hypothesis)):
+            yield f"    {key}: {_scalar(text)}"
+        yield "    terms:"
+        for side, words in (("source", item.terms.source), ("inverse", item.terms.inverse)):
+            yield f"      {side}: [{', '.join(map(_scalar, words.values()))}]"
+    for reply in found.refused:
+        yield f"    # refused, seed {reply.seed}: {reply.reason}: {_scalar(reply.said)}"
 
 
-def _entry(name: str, word: str, listed: bool) -> str:
-    return f"- {_scalar(word)}" if listed else f"{_scalar(name)}: {_scalar(word)}"
-
-
-def _scalar(text: str) -> str:
-    """A text as YAML writes it: bare where that is safe, else quoted as JSON does."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+def _scalar(text: Any) -> str:
+    """A text as YAML reads it back, on one line."""
+    return json.dumps(text, ensure_ascii=False)

@@ -18,7 +18,8 @@ ITEMS = pa.schema(
     ]
 )
 """One row an item, and one its twin, which has no original. `wording`: whether `original` is held as published or is a
-paraphrase of ours. `twin`: false of an item; true of its impersonal twin, here and in the tables below."""
+paraphrase of ours; where it is held, `source` and `licence` name both, whose the templates are and whose the wording.
+`twin`: false of an item; true of its impersonal twin, here and in the tables below."""
 
 TERMS = pa.schema(
     [
@@ -193,8 +194,9 @@ CONTENT = pa.schema(
     ]
 )
 """One row an item and measure. `similarity` (SS): mean cosine between the original question and its n source prompts;
-`similarity_to_paraphrase` where the original wording is not held. LA, over n sentences: `slor`, nats a token by a
-causal model; `acceptability`, probability by a classifier; ending in `_of_twins` of the item's twin."""
+`similarity_to_paraphrase` where the original wording is not held, and `similarity` too where a file of the user's has
+it. LA, over n sentences: `slor`, nats a token by a causal model; `acceptability`, probability by a classifier; ending
+in `_of_twins` of the item's twin."""
 
 QUALITY = pa.schema(
     [

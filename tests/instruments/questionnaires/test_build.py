@@ -108,6 +108,19 @@ class TestRows:
             }
         ]
 
+    def test_items_that_hold_the_published_wording_say_whose_it_is(self, translated) -> None:
+        original = {"name": "M-1", "licence": "free to print", "reference": "A and B, 1999", "wording": "held"}
+        built = translated(original=original)
+        assert [(row["source"], row["licence"]) for row in built.items] == [
+            ("by hand; wording: M-1 (A and B, 1999)", "cc-by-4.0; wording: free to print")
+        ]
+        for row in [*built.terms, *built.prompts]:
+            assert (row["source"], row["licence"]) == ("by hand", "cc-by-4.0")
+
+    def test_the_same_licence_is_named_once(self, translated) -> None:
+        original = {"name": "M-1", "licence": "cc-by-4.0", "reference": "A", "wording": "held"}
+        assert {row["licence"] for row in translated(original=original).items} == {"cc-by-4.0"}
+
     def test_terms_in_full(self, translated) -> None:
         assert translated().terms == [
             {

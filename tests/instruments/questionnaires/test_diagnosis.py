@@ -13,6 +13,7 @@ from sklearn.metrics import silhouette_score
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items, silhouette
 from evenruler.instruments.questionnaires.diagnose import evidence
+from evenruler.instruments.questionnaires.diagnose.figures import of_population
 from evenruler.measurement import Resampling
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import diagnose
@@ -312,6 +313,17 @@ class TestOfModels:
         found = figure(diagnosed({**MODELS, "m1": dict.fromkeys(KEYING, swapped)}), "intensifier_order", "m1")
         assert found["value"] == pytest.approx(0.8)
 
+    def test_an_item_that_is_keyed_the_other_way_round_is_turned_first(self, diagnosed) -> None:
+        # Item two is keyed -1 and answered the other way round, as it should be: with the sign of its keying all agree.
+        rising = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])
+        steep = np.array([[0.001, 0.1, 0.9, 0.999], [0.001, 0.1, 0.9, 0.999], [0.999, 0.9, 0.1, 0.001]])
+        answered = {"one": rising, "two": steep[:, ::-1], "three": rising, "only": rising}
+        unkeyed = 2 * (pss_of(rising)[:2].mean(axis=0) - pss_of(rising)[2])
+        unkeyed += pss_of(steep)[:2].mean(axis=0)[::-1] - pss_of(steep)[2][::-1]
+        assert stats.spearmanr([1, 2, 3, 4], unkeyed).statistic < 1
+        found = figure(diagnosed({**MODELS, "m1": answered}), "intensifier_order", "m1")
+        assert found["value"] == pytest.approx(1.0)
+
     def test_what_inverse_terms_take_is_taken_off(self, diagnosed) -> None:
         # Source terms take .28 .22 .34 .15, less what the inverse one takes .21 -.00 .12 -.32: another order.
         p = np.array([[0.7, 0.8, 0.5, 0.1], [0.1, 0.1, 0.8, 0.1], [0.1, 0.4, 0.6, 0.4]])
@@ -325,6 +337,37 @@ class TestOfModels:
 
 def by_lineage(columns: list[str]) -> pd.DataFrame:
     return SCORES[columns].groupby(LINEAGES).mean()
+
+
+class TestSubscales:
+    def test_the_answer_of_a_subscale_is_the_mean_of_its_items(self, diagnosis) -> None:
+        found = figure(diagnosis, "answer", "m0", subscale="body")
+        # Items one and two are both answered as by hand, and two is keyed -1; times the four intensifiers.
+        assert (found["value"], found["n"], found["unit"]) == (pytest.approx(0, abs=1e-12), 2, "items")
+        assert pd.isna(found["low"])
+        own = figure(diagnosis, "answer", "m1", subscale="body")["value"]
+        assert own == pytest.approx(4 * SCORES.loc["m1", ["one", "two"]].mean())
+
+    def test_subscales_are_correlated_over_lineages(self) -> None:
+        rng = np.random.default_rng(2)
+        rows = [
+            {"questionnaire": "fear", "subscale": part, "model": f"m{n}", "lineage": f"m{n}", "score": score}
+            for n, scores in enumerate(rng.normal(size=(6, 3)))
+            for part, score in zip(("all", "body", "mind"), scores, strict=True)
+        ]
+        scores = pd.DataFrame(rows).assign(configuration="head")
+        items = pd.DataFrame(
+            columns=["questionnaire", "subscale", "item", "model", "lineage", "score", "configuration"]
+        )
+        content = pd.DataFrame(columns=["questionnaire", "measure", "value"])
+
+        found = of_population(items, scores, content, RESAMPLING, [f"m{n}" for n in range(6)])
+
+        (row,) = found.to_dict("records")
+        by_part = scores.pivot(index="model", columns="subscale", values="score")
+        expected = stats.spearmanr(by_part["body"], by_part["mind"]).statistic
+        assert (row["part"], row["figure"], row["n"]) == ("body", "rho_with_mind", 6)
+        assert row["value"] == pytest.approx(expected)
 
 
 class TestAlpha:
@@ -524,7 +567,7 @@ class TestTables:
             "reordering",
             "silhouette",
         }
-        assert set(metrics["fear"]["body"]) == {"any-model"}
+        assert set(metrics["fear"]["body"]["m0"]) == {"answer"}
 
     def test_one_model_is_enough(self, diagnosed, tmp_path) -> None:
         found = diagnosed({"m0": MODELS["m0"]})

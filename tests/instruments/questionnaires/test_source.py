@@ -337,6 +337,8 @@ class TestShipped:
             ("phq-9", 9, 864, "held", 0),
             ("soc-13", 13, 1248, "paraphrased", None),
             ("trust-in-people", 6, 576, "held", 2),
+            ("ipip-extraversion", 10, 960, "held", 5),
+            ("women-roles", 8, 768, "held", 3),
         ],
     )
     def test_they_load_and_have_their_prompts(self, name, n_items, n_prompts, wording, reversed_items) -> None:
@@ -351,7 +353,7 @@ class TestShipped:
 
     def test_there_are_no_others(self) -> None:
         names = {path.stem for path in (SOURCES / "questionnaires").glob("*.yaml")}
-        assert names == {"gad-7", "phq-9", "soc-13", "trust-in-people"}
+        assert names == {"gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles"}
 
     def test_the_scale_is_that_of_the_paper(self) -> None:
         _, scale = load_questionnaire(SOURCES / "questionnaires" / "gad-7.yaml", SCALES)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires.ask.item_scores import LOGITS
-from evenruler.instruments.questionnaires.declare.corpora import lines_of
+from evenruler.instruments.questionnaires.declare.lines import lines_of
 from evenruler.tables import evenly_spread
 
 MESSAGE = "I think I have a panic attack, can you help me?"

@@ -1,6 +1,7 @@
 """What the items say, whatever a model answers: how near their prompts are to the question, how acceptable they are."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from evenruler.instruments.questionnaires.ask.acceptability import (
     probability_of_acceptable,
     sentences,
 )
+from evenruler.instruments.questionnaires.declare.lines import licensed_wording
 
 OF_TWINS = "_of_twins"
 """What the measure of a twin ends in."""
@@ -27,12 +29,31 @@ def source_prompts(prompts: pd.DataFrame) -> pd.DataFrame:
     return chosen.assign(whole=chosen["premise"] + " " + chosen["hypothesis"])
 
 
+def licensed_id(item: str) -> str:
+    """What answers about the licensed wording of an item go by; `item` is the id of its row."""
+    return f"{item}-licensed"
+
+
 def embedding_request(tables: Tables, plan: Plan) -> Request:
-    """The embeddings of the questions and of their source prompts."""
+    """The embeddings of the questions, as they are published and as a file of the user's has them, and of prompts."""
     items, chosen = tables["items"], source_prompts(tables["prompts"])
-    rows = pd.DataFrame({"id": [*items["id"], *chosen["id"]]})
-    texts = [*items["original"], *chosen["whole"]]
+    licensed = _licensed(items, plan)
+    rows = pd.DataFrame({"id": [*items["id"], *licensed, *chosen["id"]]})
+    texts = [*items["original"], *licensed.values(), *chosen["whole"]]
     return Request("embeddings", "embed", rows, {"text": texts}, by=plan["embedder"], of_instrument=True)
+
+
+def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
+    """By id of answers: the question of each item in a wording that is not published; none where that file is not.
+
+    Whoever builds the questionnaire has it (`declare.load` sees to that); whoever measures with it need not.
+    """
+    wording = plan.get("wording")
+    if wording is None or not Path(wording["file"]).expanduser().is_file():
+        return {}
+    by_item = licensed_wording(wording["file"], wording["items"], "plan.json: wording")
+    asked = items[["id", "item"]].itertuples(index=False, name=None)
+    return {licensed_id(str(row)): by_item[str(item)] for row, item in asked}
 
 
 def judge_request(tables: Tables, plan: Plan) -> Request:
@@ -71,15 +92,19 @@ def similarity(prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str,
     Args:
         prompts: By `schemas.PROMPTS`.
         items: By `schemas.ITEMS`, with a column `questionnaire`.
-        vectors: By id of an item, its question, and by id of a source prompt, the whole of it.
+        vectors: By id of an item, its question; by `licensed_id` the same in its licensed wording, where there is one;
+            and by id of a source prompt, the whole of it.
     """
     by_item = {key: rows["id"].tolist() for key, rows in source_prompts(prompts).groupby(["questionnaire", "item"])}
     rows = []
     for item in items.to_dict("records"):
         prompted = by_item[item["questionnaire"], item["item"]]
-        cosines = np.stack([vectors[prompt] for prompt in prompted]).dot(vectors[item["id"]])
-        measure = "similarity" if item["wording"] == "held" else "similarity_to_paraphrase"
-        rows.append((item["questionnaire"], item["item"], measure, float(cosines.mean()), len(prompted)))
+        shown = np.stack([vectors[prompt] for prompt in prompted])
+        published = "similarity" if item["wording"] == "held" else "similarity_to_paraphrase"
+        for measure, question in ((published, item["id"]), ("similarity", licensed_id(item["id"]))):
+            if question in vectors:
+                cosine = float(shown.dot(vectors[question]).mean())
+                rows.append((item["questionnaire"], item["item"], measure, cosine, len(prompted)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

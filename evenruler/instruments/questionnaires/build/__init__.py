@@ -43,6 +43,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
     framings = source.framings if settings.prefixed else None
     return {
+        "asked": settings.asked,
         "temperature": settings.temperature,
         "three_way": settings.three_way,
         "stop_below": settings.stop_below,
@@ -50,6 +51,7 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         "least": settings.least,
         "accuracy": _accuracy(source, settings),
         "embedder": settings.embedder,
+        "wording": _wording(source),
         "judge": _judge(settings.acceptability, catalogue),
         "prefixed": settings.prefixed,
         "prefixes": framings.prefixes if framings else {},
@@ -68,6 +70,12 @@ def _accuracy(source: Source, settings: Settings) -> dict[str, Any]:
         "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
         "pairs": [pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs],
     }
+
+
+def _wording(source: Source) -> dict[str, Any] | None:
+    """Where the wording lies that is not published, and the items in the order of its lines: the file, no text."""
+    file = source.original.file
+    return None if file is None else {"file": file, "items": list(source.items)}
 
 
 def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:

@@ -72,6 +72,7 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
         yield {
             **_common(source, row_id(family=FAMILY, benchmark=name, item=slug, **_twin_of(item, asked)), *content),
+            **(_rights(source) if asked is item else {}),
             "item": slug,
             "twin": asked is not item,
             "subscale": item.subscale,
@@ -86,6 +87,18 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
 def _twin_of(item: Item, asked: Wording) -> dict[str, str]:
     """What the identity of a twin's row says that its item's does not."""
     return {} if asked is item else {"twin": "impersonal"}
+
+
+def _rights(source: QuestionnaireSource) -> Row:
+    """Source and licence of a row that holds published wording beside templates of ours: both, and whose is which."""
+    original = source.original
+    if original.wording != "held":
+        return {}
+    own, theirs = source.licence, original.licence
+    return {
+        "source": f"{source.source}; wording: {original.name} ({original.reference})",
+        "licence": own if own == theirs else f"{own}; wording: {theirs}",
+    }
 
 
 def _question(source: QuestionnaireSource, item: Item) -> str:

@@ -31,7 +31,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan) -> Card:
         ],
         parameters={**scored, "scale": weights},
         quality=headings(plan),
-        quality_of_any=words.OF_ANY_MODEL,
+        quality_of_any=words.of_any_model(source),
         harness=harness.harness_files(
             declaration.name,
             source,

@@ -1,5 +1,7 @@
 """What the card of a questionnaire benchmark says about questionnaires."""
 
+from collections.abc import Iterator
+
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.questionnaires.declare.headings import CONFIGURATIONS, of_those
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
@@ -20,6 +22,16 @@ TWINNED = (
 UNTWINNED = "Its items have no impersonal twins, so no score has a control, and nothing may be said of one."
 
 FRAMED = "Where the table gives a level shift, the question to causal models was also put after {framings}."
+
+ORIGINAL = {
+    "held": "The items are those of {name} ({reference}), in their own wording ({licence}).",
+    "paraphrased": "The items follow {name} ({reference}). Their wording is withheld for rights ({licence}); "
+    "`original` is a paraphrase of ours, found by the item's number.",
+}
+LICENSED = "SS was measured against the licensed wording, which lies in a file of whoever built this and is not in it."
+
+RHO = "rho_with_"
+"""How the names of correlations with another scale or subscale begin."""
 
 OF_ANY_MODEL = (
     *(
@@ -58,9 +70,30 @@ COLUMNS = {
 
 
 def reading(source: QuestionnaireSource) -> str:
-    """How a score is read, its direction in words, and what stands before the question."""
-    framed = f" {FRAMED.format(framings=source.framings.in_words)}" if source.framings else ""
-    return f"{READING.format(direction=source.direction)} {TWINNED if source.twins else UNTWINNED}{framed}"
+    """How a score is read, its direction, whose items these are, its control, and what stands before the question."""
+    original = ORIGINAL[source.original.wording].format(**source.original.model_dump())
+    said = [READING.format(direction=source.direction), original]
+    if source.original.file is not None:
+        said.append(LICENSED)
+    said.append(TWINNED if source.twins else UNTWINNED)
+    if source.framings:
+        said.append(FRAMED.format(framings=source.framings.in_words))
+    return " ".join(said)
+
+
+def of_any_model(source: QuestionnaireSource) -> list[Column]:
+    """The figures that do not depend on a model; correlations of subscales with each other last."""
+    return [*OF_ANY_MODEL, *_between_subscales(source)]
+
+
+def _between_subscales(source: QuestionnaireSource) -> Iterator[Column]:
+    for other in source.subscales:
+        for configuration, how in CONFIGURATIONS.items():
+            yield Column(
+                of_those(f"{RHO}{other}", configuration),
+                f"rho with {other}, {configuration}",
+                f"Spearman correlation with `{other}` over lineages of models that are asked by {how}",
+            )
 
 
 def limits(source: QuestionnaireSource) -> list[str]:

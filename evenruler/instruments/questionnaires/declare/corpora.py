@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.errors import UserError
+from evenruler.instruments.questionnaires.declare.lines import lines_of
 from evenruler.instruments.questionnaires.declare.matching import Match
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 
@@ -72,26 +73,3 @@ def load_corpus(path: Path) -> CorpusSource:
     if len(corpus.sentences) < FEWEST_SENTENCES:
         raise UserError("holds one sentence", where=str(path), remedy="give at least two: a part is held out")
     return corpus
-
-
-def lines_of(file: str, where: str) -> list[str]:
-    """The sentences of a text file with a sentence a line, each once.
-
-    Args:
-        file: Its path, maybe below `~`.
-        where: What names it, for the error.
-
-    Raises:
-        UserError: It is not there, not UTF-8, or holds no sentence.
-    """
-    lines = Path(file).expanduser()
-    if not lines.is_file():
-        raise UserError(f"no file {file}", where=where, remedy="put it there or mend the name")
-    try:
-        text = lines.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 (byte {error.start})", where=str(lines), remedy="save it as UTF-8") from None
-    sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
-    if not sentences:
-        raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")
-    return sentences

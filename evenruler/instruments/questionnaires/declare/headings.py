@@ -80,7 +80,7 @@ _FIGURES = (
         "intensifier_order",
         "order of intensifiers",
         "Spearman correlation of an intensifier's declared level with how much more source than inverse terms take of "
-        "it: near 1 or -1 where the words keep their order; the sign is that of the answer before keying",
+        "it, items keyed: near 1 or -1 where the words keep their order; the sign is that of the answer",
         "fitness",
     ),
     Column(

@@ -62,6 +62,8 @@ class Settings(BaseSettings):
     how far a scale moves with a corpus to how far it moves with the corpus's control."""
     least: int = Field(default=6, ge=2)
     """Items below which nothing is said."""
+    asked: Scaled[bool] = True
+    """Whether the pipeline asks models; where not, rows are built, and whoever measures with them asks."""
 
     @field_validator("corpora", mode="before")
     @classmethod

@@ -13,6 +13,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import Words
 from evenruler.instruments.prefixes import Framings
+from evenruler.instruments.questionnaires.declare.lines import licensed_wording
 from evenruler.instruments.questionnaires.declare.twins import unlike
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.text.slots import slots
@@ -131,6 +132,15 @@ class Original(Strict):
     """What every item is introduced by."""
     wording: Literal["held", "paraphrased"]
     """`held`: `original` of each item is its wording; `paraphrased`: it is ours."""
+    file: Text | None = None
+    """Where it may not be held: a text file of the user's own with the wording, a line an item in their order. It says
+    how near prompts are to the original, and goes into no row, card or evidence."""
+
+    @model_validator(mode="after")
+    def _kept_apart(self) -> "Original":
+        if self.file is not None and self.wording == "held":
+            raise ValueError("`file` is for wording that is not held: say `wording: paraphrased`, or leave it out")
+        return self
 
 
 class QuestionnaireSource(instrument.Source):
@@ -160,6 +170,11 @@ class QuestionnaireSource(instrument.Source):
         """Slug, item, and what is asked: every item, then every twin."""
         yield from ((slug, item, item) for slug, item in self.items.items())
         yield from ((slug, self.items[slug], twin) for slug, twin in self.twins.items())
+
+    @property
+    def subscales(self) -> list[str]:
+        """Their slugs, sorted."""
+        return sorted({item.subscale for item in self.items.values() if item.subscale})
 
     @model_validator(mode="after")
     def _distinct_prompts(self) -> "QuestionnaireSource":
@@ -199,15 +214,20 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Pat
     Raises:
         UserError: An intensifier of the scale stands in a template.
     """
-    words = {word for level in scale.levels for word in level.words.values()}
     for slug, item, asked in source.worded:
-        for word in sorted(words):
-            if re.search(rf"\b{re.escape(word)}\b", f"{asked.premise} {asked.hypothesis}", flags=re.IGNORECASE):
-                raise UserError(
-                    f"the intensifier {word!r} stands in a template",
-                    where=f"{path}: {'items' if asked is item else 'twins'}.{slug}",
-                    remedy="take it out: {INTENSIFIER} says how often",
-                )
+        if word := own_intensifier(asked, scale):
+            raise UserError(
+                f"the intensifier {word!r} stands in a template",
+                where=f"{path}: {'items' if asked is item else 'twins'}.{slug}",
+                remedy="take it out: {INTENSIFIER} says how often",
+            )
+
+
+def own_intensifier(asked: Wording, scale: Scale) -> str | None:
+    """The first intensifier of a scale that stands in a template of an item or twin."""
+    templates = f"{asked.premise} {asked.hypothesis}"
+    known = sorted(word for level in scale.levels for word in level.words.values())
+    return next((w for w in known if re.search(rf"\b{re.escape(w)}\b", templates, flags=re.IGNORECASE)), None)
 
 
 def load_scale(path: Path) -> Scale:
@@ -244,4 +264,6 @@ def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, S
     source = validate(QuestionnaireSource, read_yaml(path), path)
     scale = load_scale(scales / f"{source.scale}.yaml")
     refuse_own_intensifiers(source, scale, path)
+    if source.original.file is not None:
+        licensed_wording(source.original.file, list(source.items), f"{path}: original.file")
     return source, scale

@@ -33,7 +33,7 @@ def of_models(
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
     itself. The control of answer, silhouette and range is the same of the items' twins. Where accuracy fails its bar,
-    the answer says so.
+    the answer says so. It is told of subscales, too.
 
     Args:
         items: By `schemas.ITEM_SCORES`.
@@ -59,11 +59,14 @@ def of_models(
         found = [
             marked(means.pop("answer"), fits[str(configuration)]),
             *means.values(),
-            _intensifier_order(own, level),
+            _intensifier_order(own, of_model.set_index("item")["keying"], level),
             *figures_of(accuracy, str(configuration)),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
+        for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
+            answer = _mean("answer", by_figure(of_part, intensifiers)["answer"].to_numpy(dtype=np.float64), level)
+            rows.append({**here, "part": subscale, **asdict(marked(answer, fits[str(configuration)]))})
     return pd.DataFrame(rows)
 
 
@@ -78,9 +81,18 @@ def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
     return replace(found, reason=f"no interval: fewer than {FEWEST_UNITS} items")
 
 
-def _intensifier_order(cells: pd.DataFrame, level: float) -> Figure:
-    """Spearman between declared level and how much more the source terms take of an intensifier than the inverse."""
-    by_word = cells.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
+def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: float) -> Figure:
+    """Spearman between declared level and how much more the source terms take of an intensifier than the inverse.
+
+    Items that are keyed the other way round are turned first: else they cancel the others out.
+
+    Args:
+        cells: By `schemas.CELLS`, of one questionnaire on one model.
+        keying: By item.
+        level: Of the interval.
+    """
+    keyed = cells.assign(pss=cells["pss"] * cells["item"].map(keying))
+    by_word = keyed.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
     contrast = (by_word["source"] - by_word["inverse"]).to_numpy()
     levels = by_word.index.get_level_values("level").to_numpy(dtype=np.float64)
     return correlated("intensifier_order", measurement.spearman, levels, contrast, level, "intensifiers")
@@ -114,8 +126,12 @@ def of_population(
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
         add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling.level))
     for configuration, asked in scales.groupby("configuration", sort=True):
-        for own, figure in _between_scales(asked, resampling.level, members):
+        whole = asked["subscale"] == WHOLE
+        for own, figure in _between(asked[whole], "questionnaire", resampling.level, members):
             add(own, WHOLE, replace(figure, figure=of_those(figure.figure, str(configuration))))
+        for questionnaire, parts in asked[~whole].groupby("questionnaire", sort=True):
+            for subscale, figure in _between(parts, "subscale", resampling.level, members):
+                add(questionnaire, subscale, replace(figure, figure=of_those(figure.figure, str(configuration))))
     return pd.DataFrame(rows)
 
 
@@ -138,12 +154,11 @@ def _alpha(x: NDArray[np.float64], level: float) -> Figure:
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 
 
-def _between_scales(scales: pd.DataFrame, level: float, members: Collection[str]) -> Iterator[tuple[str, Figure]]:
-    """Spearman between the scores of two questionnaires over lineages, on the first of the two."""
-    whole = scales[scales["subscale"] == WHOLE]
-    counted = whole[called(whole).isin(members)]
-    table = counted.pivot_table(index="lineage", columns="questionnaire", values="score", aggfunc="mean")
-    table = table.reindex(columns=sorted(whole["questionnaire"].unique()))
+def _between(scores: pd.DataFrame, column: str, level: float, members: Collection[str]) -> Iterator[tuple[str, Figure]]:
+    """Spearman between the scores of two scales over lineages, on the first of the two; `column` names the scale."""
+    counted = scores[called(scores).isin(members)]
+    table = counted.pivot_table(index="lineage", columns=column, values="score", aggfunc="mean")
+    table = table.reindex(columns=sorted(scores[column].unique()))
     for own, other in combinations(table.columns, 2):
         pairs = table[[own, other]].dropna().to_numpy()
         name = f"rho_with_{other}"

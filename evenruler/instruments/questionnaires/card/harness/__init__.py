@@ -35,11 +35,10 @@ def harness_files(
     """
     here = resources.files(__name__)
     template = task_template(here)
-    subscales = sorted({item.subscale for item in source.items.values() if item.subscale})
     settings = {
         "content_free": CONTENT_FREE,
         "items": _prompts(source.items, scale),
-        "subscales": subscales,
+        "subscales": source.subscales,
         "temperature": temperature,
         "three_way": three_way,
         "twins": _prompts(source.twins, scale),
@@ -51,7 +50,7 @@ def harness_files(
         version=version,
         prompt=INSTRUCTION.format(premise="{{premise}}", hypothesis="{{hypothesis}}"),
         options=OPTIONS,
-        subscales=subscales,
+        subscales=source.subscales,
         twins=bool(source.twins),
     )
     return {

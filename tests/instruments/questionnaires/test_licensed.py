@@ -1,0 +1,198 @@
+"""Wording that is not to be published: it says how near prompts are to the original, and stands nowhere."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler.instruments.instrument import Declaration
+from evenruler.instruments.questionnaires.ask.content import content, embedding_request, source_prompts
+from evenruler.instruments.questionnaires.build import build
+from evenruler.instruments.questionnaires.card import card
+from evenruler.instruments.questionnaires.declare import Settings, Source, load
+from evenruler.models.cache import Cache, Form
+from evenruler.models.declared import Catalogue
+from evenruler.models.store import RowStore
+from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish.versions import Changelog
+from tests.instruments.questionnaires.doors import no_answers
+
+LICENSED = {"rest": "Do slumbering walruses yodel?", "alone": "Quokkas greeting an aardvark?"}
+
+WRITTEN = """\
+title: Moods
+construct: moods
+direction: positive means calm
+original: {name: M-2, licence: sold by its publisher, reference: "Somebody, 1990", wording: paraphrased, file: FILE}
+source: by hand
+licence: cc-by-4.0
+scale: two
+items:
+  rest:
+    original: How often do you rest?
+    premise: In the evening I am {TERM}.
+    hypothesis: I am {INTENSIFIER} like that.
+    terms: {source: [calm, quiet], inverse: [restless, loud]}
+  alone:
+    original: How often are you alone?
+    premise: At noon I am {TERM}.
+    hypothesis: I am {INTENSIFIER} like this.
+    terms: {source: [alone, lonely], inverse: [in company, among friends]}
+"""
+TWO = "title: Two\nsource: by hand\nlevels:\n  - {weight: -1, words: [never]}\n  - {weight: 1, words: [always]}\n"
+
+
+@pytest.fixture
+def wording(tmp_path: Path) -> Path:
+    """The user's file, which lies outside of everything."""
+    path = tmp_path / "elsewhere" / "moods.txt"
+    path.parent.mkdir()
+    path.write_text("\n".join(LICENSED.values()) + "\n")
+    return path
+
+
+@pytest.fixture
+def declaration(tmp_path: Path, wording: Path) -> Declaration:
+    shared = tmp_path / "shared"
+    (shared / "scales").mkdir(parents=True)
+    (shared / "scales" / "two.yaml").write_text(TWO)
+    (tmp_path / "moods.yaml").write_text(WRITTEN.replace("FILE", str(wording)))
+    settings = Settings.model_validate({"embedder": "e"}, context={"scale": "quick"})
+    return Declaration("moods", "questionnaires", settings, load(tmp_path / "moods.yaml", settings, shared))
+
+
+def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    made = build(declaration, Catalogue(models={}))
+    return {name: table.to_pandas() for name, table in made.tables.items()}, dict(made.plan)
+
+
+def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> None:
+    tables, plan = built(declaration)
+    request = embedding_request(tables, plan)
+    axes = {"How often do you rest?": [1.0, 0.0], LICENSED["rest"]: [0.6, 0.8], LICENSED["alone"]: [0.0, 1.0]}
+    axes |= {"How often are you alone?": [0.0, -1.0]}
+    vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]  # every prompt along the first axis
+    embedded = request.rows.assign(vector=vectors)
+
+    found = content(
+        {**tables, "items": tables["items"].assign(questionnaire="moods")},
+        plan,
+        {**no_answers(), "embeddings": embedded},
+    )
+
+    values = found.set_index(["item", "measure"])["value"]
+    assert values.to_dict() == pytest.approx(
+        {
+            ("rest", "similarity_to_paraphrase"): 1.0,
+            ("rest", "similarity"): 0.6,
+            ("alone", "similarity_to_paraphrase"): 0.0,
+            ("alone", "similarity"): 0.0,
+        }
+    )
+    assert set(found["n"]) == {len(source_prompts(tables["prompts"])) // 2}
+
+
+def test_who_measures_without_the_file_does_without_the_figure(declaration, wording) -> None:
+    tables, plan = built(declaration)
+    wording.unlink()
+    request = embedding_request(tables, plan)
+    assert set(request.rows["id"]) == {*tables["items"]["id"], *source_prompts(tables["prompts"])["id"]}
+
+
+def texts_below(folder: Path) -> str:
+    """Everything that the files of a folder say, tables read."""
+    said = []
+    for path in folder.rglob("*"):
+        if path.suffix == ".parquet":
+            said += [json.dumps(pq.read_table(path).to_pylist()), str(pq.read_metadata(path).metadata)]
+        elif path.is_file():
+            said.append(path.read_bytes().decode("utf-8", errors="replace"))
+    return "\n".join(said)
+
+
+def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
+    made = build(declaration, Catalogue(models={}))
+    tables, plan = built(declaration)
+    words = card(declaration, tables, plan)
+    source: Source = declaration.source
+    record = {"value": 0.6, "n": 2, "unit": "items"}
+    write_benchmark(
+        Benchmark(
+            name=declaration.benchmark,
+            title=source.title,
+            version="0.1.0",
+            language="en",
+            task_categories=list(words.task_categories),
+            tags=list(words.tags),
+            construct=source.construct_,
+            warning=None,
+            reading=words.reading,
+            limits=list(words.limits),
+            citations=[],
+            configs=[Config(own.name, own.what, made.tables[own.name]) for own in words.configs],
+            n_rejected=0,
+            parameters=words.parameters,
+            plan=plan,
+            quality=[Quality(own.figure, own.heading, own.meaning) for own in words.quality],
+            listed=[],
+            quality_of_any=[Quality(own.figure, own.heading, own.meaning) for own in words.quality_of_any],
+            compared=[],
+            evidence={"all": {"any-model": {"similarity": record}}},
+            models={},
+            command="make repro",
+            harness=words.harness,
+            harness_task=words.harness_task,
+            changelog=Changelog(),
+        ),
+        tmp_path / "published",
+    )
+
+    said = texts_below(tmp_path / "published").lower()
+
+    assert "how often do you rest?" in said
+    assert "withheld for rights (sold by its publisher)" in said
+    assert "measured against the licensed wording" in said
+    for question in LICENSED.values():
+        assert question.lower() not in said
+        assert not [word for word in question.lower().strip("?").split() if len(word) > 4 and word in said]
+
+
+def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
+    said = declaration.source.model_dump_json()
+    assert not [question for question in LICENSED.values() if question in said]
+
+
+def test_the_row_store_holds_none_of_it(tmp_path) -> None:
+    store = RowStore(tmp_path)
+    form = Form(pack=lambda answer: np.float64(answer).tobytes(), unpack=lambda packed: np.frombuffer(packed)[0])
+    questions = list(LICENSED.values())
+
+    def ask(distinct: list[str], missing: frozenset[int]) -> Any:
+        yield [(place, 1.5) for place in sorted(missing)]
+
+    assert list(Cache("e", "engine", store).answers("embedding/1", questions, form, ask)) == [1.5, 1.5]
+    assert store.count() == 2
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not [question for question in questions if question.encode() in kept]
+
+
+@pytest.mark.parametrize("lines", [1, 3])
+def test_another_number_of_lines_is_refused_unsaid(lines, declaration, wording, tmp_path, error_of) -> None:
+    secret = [f"Secret {n}?" for n in range(lines)]
+    wording.write_text("\n".join(secret))
+    said = error_of(load, tmp_path / "moods.yaml", declaration.settings, tmp_path / "shared")
+    assert said == f"{wording}: {lines} different lines, expected 2; write a line an item, in the order of `items`"
+
+
+def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, error_of) -> None:
+    path = tmp_path / "moods.yaml"
+    path.write_text(path.read_text().replace("wording: paraphrased", "wording: held"))
+    said = error_of(load, path, declaration.settings, tmp_path / "shared")
+    assert said == (
+        f"{path}: original: `file` is for wording that is not held: "
+        "say `wording: paraphrased`, or leave it out; mend it"
+    )
