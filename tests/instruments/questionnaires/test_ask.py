@@ -332,7 +332,8 @@ class TestThroughTheDoors:
     def test_every_table_has_the_columns_of_its_schema(self, found) -> None:
         tables = together(found[0], RESAMPLING)
         for name, schema in TABLES.items():
-            assert len(table_of(tables[name][schema.names], schema)) > 0, name
+            made = table_of(tables[name][schema.names], schema)
+            assert len(made) > 0 or name == "twins", name  # this questionnaire has none
 
     def test_the_course_is_told_once(self, found) -> None:
         course = together(found[0], RESAMPLING)["course"]

@@ -16,7 +16,7 @@ from evenruler.instruments.questionnaires.declare.headings import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.tables import write_table
-from tests.instruments.questionnaires.doors import diagnose
+from tests.instruments.questionnaires.doors import PLAN, diagnose
 from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
 from tests.instruments.questionnaires.test_diagnosis import (
     BY_HAND,
@@ -234,7 +234,7 @@ class TestCard:
     def test_the_figure_stands_in_evidence_and_on_the_card(self, diagnosed) -> None:
         found = evidence(vars(diagnosed({"instruction": unmoved()})))["fear"]["all"]["m0"]
         assert found["level_shift"]["value"] == 0
-        shown = [column.figure for column in headings({})]
+        shown = [column.figure for column in headings(PLAN)]
         assert {"level_shift", "reordering"} <= set(shown) & set(found)
 
     def test_and_the_words_that_were_put_before(self) -> None:

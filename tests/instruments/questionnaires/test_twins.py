@@ -71,9 +71,9 @@ class TestLinter:
     def test_warns_of_another_number_of_terms_and_of_none(self) -> None:
         settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
         more = {"source": ["swamp", "ditch"], "inverse": ["bridge"]}
-        assert settings.warnings(source()) == []
-        assert settings.warnings(source(terms=more)) == ["twins.one: 2 source terms, its item has 1"]
-        (told,) = settings.warnings(source({}))
+        assert settings.twin_warnings(source()) == []
+        assert settings.twin_warnings(source(terms=more)) == ["twins.one: 2 source terms, its item has 1"]
+        (told,) = settings.twin_warnings(source({}))
         assert told.startswith("no item has a twin")
 
 
@@ -106,7 +106,7 @@ class TestShipped:
     def test_every_item_has_a_twin_of_its_form(self, name) -> None:
         read, _ = load_questionnaire(SHIPPED / f"{name}.yaml", SHIPPED / "shared" / "scales")
         settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
-        assert settings.warnings(read) == []
+        assert settings.twin_warnings(read) == []
         for slug, twin in read.twins.items():
             item = read.items[slug]
             assert abs(len(twin.premise.split()) - len(item.premise.split())) <= 4

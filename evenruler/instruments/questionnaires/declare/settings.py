@@ -81,9 +81,9 @@ class Settings(BaseSettings):
         """Controls that are not like what they are a control of: twins of items, and corpora."""
         matches = {name: corpus.matched for name, corpus in source.corpora.items() if corpus.matched is not None}
         unlike = differences({name: corpus.sentences for name, corpus in source.corpora.items()}, matches)
-        return [*self._of_twins(source), *unlike]
+        return [*self.twin_warnings(source), *unlike]
 
-    def _of_twins(self, source: Any) -> list[str]:
+    def twin_warnings(self, source: Any) -> list[str]:
         """Twins with another number of terms than their items; and that there are none."""
         if not source.twins:
             return ["no item has a twin (`twins`), so that no score has a control and nothing may be said of one"]

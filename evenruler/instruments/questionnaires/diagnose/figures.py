@@ -53,7 +53,7 @@ def of_models(
         values = by_figure(of_model, intensifiers)
         beside = controls(own_twins.get(key, twins.head(0)), intensifiers)
         means = {
-            name: replace(_mean(name, x.to_numpy(dtype=np.float64), level), control=beside[name])
+            name: replace(_mean(name, np.asarray(x, dtype=np.float64), level), control=beside[name])
             for name, x in values.items()
         }
         found = [
