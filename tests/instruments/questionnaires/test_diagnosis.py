@@ -366,7 +366,7 @@ class TestSubscales:
         (row,) = found.to_dict("records")
         by_part = scores.pivot(index="model", columns="subscale", values="score")
         expected = stats.spearmanr(by_part["body"], by_part["mind"]).statistic
-        assert (row["part"], row["figure"], row["n"]) == ("body", "rho_with_mind", 6)
+        assert (row["part"], row["figure"], row["n"]) == ("body", "rho_with_mind (head)", 6)
         assert row["value"] == pytest.approx(expected)
 
 
