@@ -44,6 +44,7 @@ items:
     terms: {source: [alone, lonely], inverse: [in company, among friends]}
 """
 TWO = "title: Two\nsource: by hand\nlevels:\n  - {weight: -1, words: [never]}\n  - {weight: 1, words: [always]}\n"
+PAIRS = "set,label,premise,hypothesis,genre,source,licence\nmnli,entailment,A dog runs.,A dog moves.,,ours,cc-by-4.0\n"
 
 
 @pytest.fixture
@@ -60,6 +61,8 @@ def declaration(tmp_path: Path, wording: Path) -> Declaration:
     shared = tmp_path / "shared"
     (shared / "scales").mkdir(parents=True)
     (shared / "scales" / "two.yaml").write_text(TWO)
+    (shared / "pairs").mkdir()
+    (shared / "pairs" / "entailment-pairs.csv").write_text(PAIRS)
     (tmp_path / "moods.yaml").write_text(WRITTEN.replace("FILE", str(wording)))
     settings = Settings.model_validate({"embedder": "e"}, context={"scale": "quick"})
     return Declaration("moods", "questionnaires", settings, load(tmp_path / "moods.yaml", settings, shared))

@@ -102,7 +102,9 @@ class TestRows:
 
 
 class TestShipped:
-    @pytest.mark.parametrize("name", ["gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles"])
+    @pytest.mark.parametrize(
+        "name", ["gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles"]
+    )
     def test_every_item_has_a_twin_of_its_form(self, name) -> None:
         read, _ = load_questionnaire(SHIPPED / f"{name}.yaml", SHIPPED / "shared" / "scales")
         settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
