@@ -11,6 +11,7 @@ import pytest
 
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.questionnaires.ask.content import content, embedding_request, source_prompts
+from evenruler.instruments.questionnaires.ask.twins import apart
 from evenruler.instruments.questionnaires.build import build
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load
@@ -81,8 +82,10 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
     vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]  # every prompt along the first axis
     embedded = request.rows.assign(vector=vectors)
 
+    own, twins = apart({**tables, "items": tables["items"].assign(questionnaire="moods")})
     found = content(
-        {**tables, "items": tables["items"].assign(questionnaire="moods")},
+        own,
+        twins,
         plan,
         {**no_answers(), "embeddings": embedded},
     )
