@@ -32,6 +32,7 @@ def little(params: dict) -> None:
     """One model, a small instrument a family, a domain in a few waves of replies; little after prefixes."""
     for name in ("gemma-3-270m", "minilm-nli-a", "minilm-nli-b", "minilm-nli-c", "minilm-nli-frozen"):
         del params["models"][name]
+    params["models"][MODEL]["entailment"] = True
     params["instruments"] = {
         "occupation-gender": {"family": "probes", "prefixed": 1},
         "gad-7": {"family": "questionnaires", "prefixed": 1},

@@ -65,7 +65,8 @@ def of_models(
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            answer = _mean("answer", np.asarray(by_figure(of_part, intensifiers)["answer"], dtype=np.float64), level)
+            answers = by_figure(of_part, intensifiers)["answer"]
+            answer = _mean("answer", np.asarray(answers, dtype=np.float64), level)
             rows.append({**here, "part": subscale, **asdict(marked(answer, fits[str(configuration)]))})
     return pd.DataFrame(rows)
 
