@@ -4,7 +4,6 @@ Lies beside the task that uses it and needs nothing but the standard library and
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
     through those of one placebo, then through those of the next.
     """
     places = {stimulus: place for place, stimulus in enumerate(plan["stimuli"])}
-    turns = Counter((row["task"], row["stimulus"], row["framing"]) for row in prompts)
     step = -(-len(places) // plan["placebo_stimuli"])
     by_placebo = sorted(places.values(), key=lambda place: (place % step, place))
     ranks = {place: rank for rank, place in enumerate(by_placebo)}
@@ -53,13 +51,18 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
         place = places.get(row["stimulus"])
         if place is None:
             continue
-        size = turns[row["task"], row["stimulus"], row["framing"]]
+        size = orders_of(len(row["order"]))
         placebo = placebo_of(row["framing"])
         if (row["turn"] - plan["orders"] * ranks[place]) % size < plan["orders"] and (
             not placebo or place % step == placebo % step
         ):
             found.append(row)
     return found
+
+
+def orders_of(options: int) -> int:
+    """How many orders balance so many options, each and its reverse, whether or not their prompts were kept."""
+    return 1 if options < 2 else options if options % 2 == 0 else 2 * options
 
 
 def placebo_of(framing: str) -> int:

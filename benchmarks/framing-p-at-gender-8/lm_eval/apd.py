@@ -32,8 +32,8 @@ read), and `masses`: probability by letter or class."""
 Cells = dict[tuple[str, str], dict[str, list[list[float]]]]
 """By task and framing, by stimulus: the mass of every class, of each of its prompts."""
 
-Apds = dict[int, dict[str, dict[str, float]]]
-"""By number of the placebo (0: the cue), by task, by stimulus: mean APD over pairs of cells."""
+Apds = dict[int, dict[str, dict[str, dict[str, float]]]]
+"""By number of the placebo (0: the cue), by task, by stimulus, by framing without it: APD of a pair of cells."""
 
 
 def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
@@ -52,7 +52,10 @@ def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
 
 def effect(answers: Sequence[tuple[str, Answer]]) -> float:
     """Mean APD with and without the cue of a factor: over pairs of cells, stimuli, and tasks."""
-    return _mean_of_means(*_counted(answers))
+    apds, tasks = _counted(answers)
+    return _mean_of_means(
+        [[fmean(pairs.values()) for pairs in apds[0][task].values()] for task in tasks],
+    )
 
 
 def control(answers: Sequence[tuple[str, Answer]]) -> float:
@@ -61,15 +64,21 @@ def control(answers: Sequence[tuple[str, Answer]]) -> float:
 
 
 def difference(answers: Sequence[tuple[str, Answer]]) -> float:
-    """How much more the cue does than a placebo on the stimuli that this was asked about, mean over placebos."""
+    """How much more the cue does than a placebo in the same pairs of cells and stimuli, mean over placebos."""
     apds, tasks = _counted(answers)
-    of_cue = {stimulus for task in tasks for stimulus in apds[0][task]}
     found = []
     for number in sorted(set(apds) - {0}):
-        stimuli = {stimulus for task in tasks for stimulus in apds[number].get(task, {})} & of_cue
-        if stimuli and all(apds[number].get(task) for task in tasks):
-            found.append(_mean_of_means(apds, tasks, 0, stimuli) - _mean_of_means(apds, tasks, number, stimuli))
+        beyond = [_beyond(apds[0][task], apds[number].get(task, {})) for task in tasks]
+        if beyond and all(beyond):
+            found.append(_mean_of_means(beyond))
     return fmean(found) if found else math.nan
+
+
+def _beyond(cue: Mapping[str, Mapping[str, float]], placebo: Mapping[str, Mapping[str, float]]) -> list[float]:
+    """By stimulus, the APD of the cue less that of a placebo in one task, mean over the pairs that both have."""
+    both = [(cue.get(stimulus, {}), pairs) for stimulus, pairs in placebo.items()]
+    less = [[own[at] - other for at, other in pairs.items() if at in own] for own, pairs in both]
+    return [fmean(own) for own in less if own]
 
 
 def coverage(answers: Sequence[Answer]) -> float:
@@ -136,7 +145,10 @@ def _by_option(masses: Mapping[str, float], order: Sequence[str]) -> dict[str, f
 
 
 def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
-    """APD of a factor, and the tasks that count: none of whose cells are below their coverage, if there is one."""
+    """APD of a factor, and the tasks that count.
+
+    None of their cells is below its coverage, if there is such a task; of these, they have placebos, if one has.
+    """
     factor = answers[0][0]
     found = cells(answer for _, answer in answers)
     low = {
@@ -146,7 +158,11 @@ def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     }
     apds = _apds(found, factor)
     known = sorted(apds.get(0, {}))
-    return apds, [task for task in known if task not in low] or known
+    covered = [task for task in known if task not in low] or known
+    beside = {
+        task for number in set(apds) - {0} for task in covered if _beyond(apds[0][task], apds[number].get(task, {}))
+    }
+    return apds, [task for task in covered if task in beside] or covered
 
 
 def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
@@ -160,17 +176,14 @@ def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
 
 
 def _apds(found: Cells, factor: str) -> Apds:
-    pairs: dict[int, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for task, less, more, number in _pairs(found, factor):
         for stimulus, prompts in found[task, more].items():
             p, q = _shares(found[task, less].get(stimulus, [])), _shares(prompts)
             if p and q:
                 apd = min(math.fsum(abs(one - other) for one, other in zip(p, q, strict=True)) / 2, 1.0)
-                pairs[number][task][stimulus].append(apd)
-    return {
-        number: {task: {key: fmean(own) for key, own in stimuli.items()} for task, stimuli in tasks.items()}
-        for number, tasks in pairs.items()
-    }
+                apds[number][task][stimulus][less] = apd
+    return apds
 
 
 def _shares(prompts: Sequence[Sequence[float]]) -> list[float]:
@@ -189,14 +202,9 @@ def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
     return _covered([masses for prompts in stimuli.values() for masses in prompts])
 
 
-def _mean_of_means(apds: Apds, tasks: Sequence[str], number: int = 0, stimuli: set[str] | None = None) -> float:
-    """Mean over tasks of the mean over stimuli, or those given."""
-    return _mean(
-        [
-            _mean([apd for stimulus, apd in apds[number][task].items() if stimuli is None or stimulus in stimuli])
-            for task in tasks
-        ]
-    )
+def _mean_of_means(by_task: Sequence[Sequence[float]]) -> float:
+    """Mean over tasks of the mean over stimuli."""
+    return _mean([_mean(stimuli) for stimuli in by_task])
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -13,9 +13,9 @@ from statistics import fmean
 from typing import Any
 
 SETTINGS: dict[str, Any] = json.loads((Path(__file__).parent / "settings.json").read_text(encoding="utf-8"))
-"""How the questionnaire is scored, and by item how many prompts it has."""
+"""How the questionnaire is scored, and by item how many prompts it and its twin have."""
 
-COLUMNS = ("item", "keying", "term", "polarity", "intensifier", "weight", "premise", "hypothesis")
+COLUMNS = ("item", "twin", "keying", "term", "polarity", "intensifier", "weight", "premise", "hypothesis")
 
 Answer = dict[str, Any]
 """`COLUMNS` of a prompt, and `nats`: log-likelihoods of the prompt with each answer (entailment, neutral,
@@ -44,11 +44,14 @@ def docs(rows: Any) -> Any:
 
 
 def entailment(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]:
-    """What one prompt brings to the scale and to its subscale, or one without content to all."""
+    """What a prompt brings to scale and subscale, one of a twin to the comparison, one without content to all."""
     nats = [float(result[0] if isinstance(result, tuple | list) else result) for result in results]
     answer = {column: doc[column] for column in COLUMNS} | {"nats": nats}
+    compared = ["beyond_twins"] if SETTINGS["twins"] else []
+    if answer["twin"] and not _is_empty(answer):
+        return dict.fromkeys(compared, answer)
     own = SETTINGS["subscales"] if _is_empty(answer) else [doc["subscale"]] if doc["subscale"] else []
-    return dict.fromkeys(("score", "answer", *(f"score_{subscale}" for subscale in own)), answer)
+    return dict.fromkeys(("score", "answer", *compared, *(f"score_{subscale}" for subscale in own)), answer)
 
 
 def score(answers: Sequence[Answer]) -> float:
@@ -62,8 +65,22 @@ def answer(answers: Sequence[Answer]) -> float:
     return score(answers) * len({answer["intensifier"] for answer in answers})
 
 
+def beyond_twins(answers: Sequence[Answer]) -> float:
+    """Mean over items of the answer minus that to its twin, the same asked of nobody's state."""
+    own, twins = (
+        item_scores([answer for answer in answers if _is_empty(answer) or answer["twin"] == of_twins])
+        for of_twins in (False, True)
+    )
+    found = [own[item] - twins[item] for item in own if item in twins]
+    return fmean(found) * len({answer["intensifier"] for answer in answers}) if found else math.nan
+
+
 def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
-    """Keyed score of each item; one that lacks prompts (as with `--limit`) has none, and that is logged."""
+    """Keyed score of each item; one that lacks prompts (as with `--limit`) has none, and that is logged.
+
+    Args:
+        answers: To items alone, or to twins alone, and to what has no content.
+    """
     empty = {answer["hypothesis"]: answer["nats"] for answer in answers if _is_empty(answer)}
     items: dict[str, list[Answer]] = defaultdict(list)
     lacking = set()
@@ -72,10 +89,16 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
             items[answer["item"]].append(answer)
             if answer["hypothesis"] not in empty:
                 lacking.add(answer["item"])
-    lacking |= {item for item, prompts in items.items() if len(prompts) != SETTINGS["items"][item]}
+    lacking |= {item for item, prompts in items.items() if len(prompts) != _expected(item, twin=prompts[0]["twin"])}
     if lacking:
         logging.getLogger(__name__).warning("%d of %d items lack prompts", len(lacking), len(items))
     return {item: _item_score(prompts, empty) for item, prompts in items.items() if item not in lacking}
+
+
+def _expected(item: str, *, twin: bool) -> int:
+    """How many prompts an item has, or its twin."""
+    n: int = SETTINGS["twins" if twin else "items"][item]
+    return n
 
 
 def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> float:
