@@ -49,9 +49,9 @@ def over_fits(
                 for figure in found
             ]
     others = {subject.name for subject in subjects if subject.recipe is not None} - set(members)
-    for (name, model), part in items[items["model"].isin(others)].groupby(["questionnaire", "model"], sort=True):
+    for (scale, model), part in items[items["model"].isin(others)].groupby(["questionnaire", "model"], sort=True):
         figure = Figure(FIT_AGREEMENT, None, len(part), UNIT, reason=DOES_NOT_COUNT)
-        rows.append({"benchmark": name, "part": WHOLE, "model": model, **asdict(figure)})
+        rows.append({"benchmark": scale, "part": WHOLE, "model": model, **asdict(figure)})
     return pd.DataFrame(rows)
 
 
