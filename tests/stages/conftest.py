@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
@@ -28,6 +29,7 @@ MADE = (
     "benchmarks",
 )
 yaml = YAML()
+PAIRS = Path("data/sources/questionnaires/shared/pairs/entailment-pairs.csv")
 
 
 def allowed(*command: str) -> bool:
@@ -133,9 +135,17 @@ def shorten(attributes: int, sets: tuple[str, ...]) -> Callable[[dict], None]:
 
 
 def shorten_items(source: dict) -> None:
-    """An edit of a questionnaire that keeps its first three items."""
+    """An edit of a questionnaire that keeps its first three items, with their twins."""
     for name in list(source["items"])[3:]:
-        del source["items"][name]
+        del source["items"][name], source["twins"][name]
+
+
+def short_pairs(folder: Path) -> None:
+    """Write labelled pairs into a folder: some of those that ship, short enough for tiny models."""
+    pairs = pd.read_csv(ROOT / PAIRS, keep_default_na=False)
+    short = pairs[(pairs["premise"] + pairs["hypothesis"]).str.len() <= 60]
+    folder.mkdir(parents=True, exist_ok=True)
+    short.groupby(["set", "label"]).head(4).to_csv(folder / PAIRS.name, index=False)
 
 
 def shorten_corpus(source: dict) -> None:
@@ -188,6 +198,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., An
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(12, ("validation", "seed")))
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
     clone.edit("data/sources/questionnaires/shared/corpora/depressive-mood.yaml", shorten_corpus)
+    short_pairs(clone.folder / PAIRS.parent)
     clone.run("evenruler", "check")
     clone.run(*NO_NETWORK, "dvc", "repro")
     clone.commit("built")

@@ -18,7 +18,7 @@ from evenruler.project.check import set_scale
 from evenruler.project.params import load_params
 from stages import ask, build, card, diagnose, report
 from stages.files import frames, plan_of, read_subject
-from tests.stages.conftest import ROOT
+from tests.stages.conftest import short_pairs
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
 
 SOURCES, ANSWERS = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
@@ -66,7 +66,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "sentences": [f"The man is at {place}, and that is a fact." for place in ("sea", "home", "work", "rest")],
     }
     write(SOURCES / "shared/corpora/calm.yaml", corpus)
-    (SOURCES / "shared/pairs").symlink_to(ROOT / SOURCES / "shared/pairs")
+    short_pairs(SOURCES / "shared/pairs")
 
 
 def declare(folder: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.adapting import labelled_pairs
+from evenruler.instruments.questionnaires.ask.adapting import plain_pairs
 from evenruler.instruments.questionnaires.diagnose.intervening import (
     FEWEST_FITS,
     Pair,
@@ -235,7 +235,7 @@ class Planted:
         seed = zlib.crc32(f"{corpus} {fit}".encode())
         more = 0.4 + np.random.default_rng(seed).normal() * self.noise if corpus else 0.0
         self.more, self.asked = more + (self.moved if corpus == "gloom" else 0.0), 0
-        self.known = {pair: LABELS.index(label) for pair, label in labelled_pairs()}  # type: ignore[arg-type]
+        self.known = {pair: LABELS.index(label) for pair, label in plain_pairs()}  # type: ignore[arg-type]
 
     def entailment(self, pairs: Sequence[Any], before: Any = None) -> np.ndarray:
         return np.array([self._logits(*pair) for pair in pairs])

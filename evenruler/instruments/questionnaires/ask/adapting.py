@@ -58,7 +58,7 @@ def course_requests(state: State, subject: Subject) -> Iterator[Request]:
     """How the adaptation goes: labelled pairs, a chat model's reply to a message, and the loss."""
     here = {"corpus": state.corpus, "fit": state.fit, "epoch": state.epoch}
     if subject.can("entail"):
-        sample = labelled_pairs()
+        sample = plain_pairs()
         rows = pd.DataFrame(
             [{**here, "pair": number, "label": label} for number, (_, label) in enumerate(sample)],
             columns=[*here, "pair", "label"],
@@ -72,7 +72,7 @@ def course_requests(state: State, subject: Subject) -> Iterator[Request]:
     yield Request("losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state)
 
 
-def labelled_pairs() -> list[tuple[tuple[str, str], str]]:
+def plain_pairs() -> list[tuple[tuple[str, str], str]]:
     """Premise and hypothesis with their label, which a model that can entail still tells when it is adapted."""
     from evenruler.models.backends.nli import labelled_sample
 

@@ -19,6 +19,8 @@ UNIT = "pairs"
 
 NOT_ASKED = "no labelled pairs were asked"
 
+UNKNOWN = Fitness(doubt="nothing says how well likelihoods of words answer an item")
+
 
 def accuracies(labelled: pd.DataFrame, level: float) -> pd.DataFrame:
     """Accuracy and AUC of each model, form and set of labelled pairs.
@@ -82,7 +84,7 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
 
 
 def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float) -> dict[str, Fitness]:
-    """Of each form of one model whether its answers count; of likelihoods there is no accuracy that they could fail.
+    """Of each form of one model whether its answers count; likelihoods have no accuracy, so nothing follows from them.
 
     Args:
         found: By `accuracies`, of one model.
@@ -90,7 +92,7 @@ def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float) -> di
         bar: The accuracy that is asked for.
     """
     judged = judged_by(found)
-    return {form: Fitness() if form in LIKELIHOODS else fitness(judged.get(form), bar) for form in forms}
+    return {form: UNKNOWN if form in LIKELIHOODS else fitness(judged.get(form), bar) for form in forms}
 
 
 def figures_of(found: pd.DataFrame, configuration: str) -> list[Figure]:

@@ -17,6 +17,8 @@ from evenruler.tables.ids import canonical
 
 UNIT = "items"
 
+DOES_NOT_COUNT = "its accuracy is not surely above the bar"
+
 Key = tuple[str, str]
 
 
@@ -29,11 +31,12 @@ def over_fits(
         subjects: Who was asked; may name one several times.
         items: By `schemas.ITEM_SCORES`.
         twins: The same of twins, under the names of their items.
-        members: The models that count; others are no fits here.
+        members: The models that count; of others it is null.
         level: Of intervals.
 
     Returns:
-        By `schemas.FIGURES`, of every model that was fitted here; null with the reason where it has no other fit.
+        By `schemas.FIGURES`, of every model that was fitted here; null with the reason where it has no other fit, or
+        does not count.
     """
     rows: list[dict[str, object]] = []
     for fits in _by_recipe(subjects, members):
@@ -45,6 +48,10 @@ def over_fits(
                 for model in fits
                 for figure in found
             ]
+    others = {subject.name for subject in subjects if subject.recipe is not None} - set(members)
+    for (scale, model), part in items[items["model"].isin(others)].groupby(["questionnaire", "model"], sort=True):
+        figure = Figure(FIT_AGREEMENT, None, len(part), UNIT, reason=DOES_NOT_COUNT)
+        rows.append({"benchmark": scale, "part": WHOLE, "model": model, **asdict(figure)})
     return pd.DataFrame(rows)
 
 

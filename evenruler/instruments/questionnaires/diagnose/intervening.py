@@ -34,7 +34,7 @@ FEWEST_FITS = FEWEST_UNITS
 """Below which nothing is said."""
 
 MOST_LOST = 0.1
-"""Of the labelled pairs: a model that answers so many fewer right after adaptation has forgotten how to entail."""
+"""Of the plain pairs: a model that answers so many fewer right after adaptation has forgotten how to entail."""
 
 OF_FORM = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
@@ -157,7 +157,7 @@ def _forgot(course: pd.DataFrame, corpora: Collection[str | None]) -> str | None
         by_epoch = own.groupby("epoch")["value"].mean()
         before, after = by_epoch.iloc[0], by_epoch.iloc[-1]
         if before - after > MOST_LOST:
-            return f"adapted to {corpus}, it answers {after:.0%} of the labelled pairs right, before {before:.0%}"
+            return f"adapted to {corpus}, it answers {after:.0%} of the plain pairs right, before {before:.0%}"
     return None
 
 

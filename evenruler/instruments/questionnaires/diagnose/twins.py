@@ -15,7 +15,7 @@ from evenruler.measurement import Figure
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.jackknife import PLAIN
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import Fitness, marked
 from evenruler.models.entry import named
 
 UNIT = "items"
@@ -74,7 +74,7 @@ def beyond_twins(
         here = {"benchmark": questionnaire, "model": named(model, configuration)}
         yield {**here, "part": WHOLE}, _beyond(own, level, plan["bound"]), fits[configuration]
         for subscale, part in own.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            yield {**here, "part": subscale}, _beyond(part, level, None), Fitness()
+            yield {**here, "part": subscale}, marked(_beyond(part, level, None), fits[configuration]), Fitness()
 
 
 def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
@@ -86,7 +86,7 @@ def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
     found = replace(jackknifed(BEYOND, np.mean, differences, PLAIN, level, UNIT), control=0.0)
     spread = float(pairs["twin"].std(ddof=1))
     found = replace(found, bound=None if bound is None else max(bound * spread, _SMALLEST))
-    if found.low is None or constant_columns(differences[:, None]).any():
+    if bound is None or found.low is None or constant_columns(differences[:, None]).any():
         return found
     p = float(stats.ttest_1samp(differences, 0).pvalue)
     return replace(found, p=p, difference_low=found.low, difference_high=found.high)

@@ -11,7 +11,7 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, figure, number
 
-MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "labelled pairs answered right, of {n}"}
+MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "plain pairs answered right, of {n}"}
 """Rows of the table of the course, by measure."""
 
 COLUMNS = [
@@ -120,7 +120,7 @@ def _verdict(record: Mapping[Any, Any]) -> str | Cell:
 
 
 def _course(course: pd.DataFrame) -> list[Table]:
-    """Loss and labelled pairs of the first fit, a column an epoch, and of all fits at the end."""
+    """Loss and plain pairs of the first fit, a column an epoch, and of all fits at the end."""
     if course.empty:
         return []
     first = course[course["fit"] == 1]

@@ -10,9 +10,9 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.report.words import listed, missing, number
 
 FOLLOWS = {
-    Verdict.BEYOND: "the answer is not what plain good and bad come to",
-    Verdict.WITHIN: "the answer is what plain good and bad come to",
-    Verdict.UNFIT: "it cannot tell what follows from what",
+    Verdict.BEYOND: "more, or less, than their twins account for",
+    Verdict.WITHIN: "no more than their twins account for",
+    Verdict.UNFIT: "its accuracy on labelled pairs is not surely above the bar",
     Verdict.LITTLE: "",
 }
 """What each verdict says here, in the order in which they are told."""
