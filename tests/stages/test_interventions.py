@@ -185,7 +185,7 @@ class TestIntervene:
         assert found["text"].notna().tolist() == (found["measure"] == "reply").tolist()
 
     def test_every_answer_is_counted_once(self, built) -> None:
-        """Of the head: the model as it was, twins and labelled pairs too, and five states more; talker's stage asked the tools what they say.
+        """Of the head: as it was, with twins and labelled pairs, and five states more; talker's stage asked the tools.
 
         Of the model as it was the plain pairs are asked after the prompts: beside some of them, but not all.
         """
@@ -258,7 +258,12 @@ class TestDiagnosis:
         assert found["measure"].value_counts().to_dict() == {"similarity": 2, "slor": 2, "slor_of_twins": 2}
         assert np.isfinite(found["value"]).all()
         quality = diagnosed("quality")
-        assert quality["measure"].value_counts().to_dict() == {"silhouette": 4, "similarity": 2, "slor": 2}
+        assert quality["measure"].value_counts().to_dict() == {
+            "silhouette": 4,
+            "similarity": 2,
+            "slor": 2,
+            "slor_of_twins": 2,
+        }
 
     def test_where_no_model_is_adapted_the_tables_are_empty(self, elsewhere) -> None:
         def nobody(declared: dict[str, Any]) -> None:
