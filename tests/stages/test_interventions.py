@@ -53,7 +53,7 @@ def workshop(folder: Path) -> None:
     declared["instruments"] = {"gad-7": {"family": "questionnaires"}}
     declared["families"]["questionnaires"] |= {
         "accuracy": 0.01,  # what a random model reaches
-        "accuracy_pairs": 30,
+        "accuracy_pairs": PAIRS,
         "acceptability": "talker",
         "prefixed": {"quick": 2, "paper": 9},
         "fits": {"quick": 2, "paper": 9},
@@ -94,7 +94,9 @@ def built(tmp_path_factory) -> Iterator[list[str]]:
 
 
 def prompts() -> pd.DataFrame:
-    return frames("questionnaires", "gad-7")["prompts"]
+    """Of items, not of their twins."""
+    found = frames("questionnaires", "gad-7")["prompts"]
+    return found[~found["twin"]]
 
 
 def answers(model: str) -> pd.DataFrame:
@@ -112,6 +114,9 @@ def course(model: str) -> pd.DataFrame:
 def diagnosed(table: str) -> pd.DataFrame:
     return read_frame(Path("data/diagnosis/questionnaires/tables") / f"{table}.parquet")
 
+
+PAIRS = 30
+"""Labelled pairs of each set."""
 
 STATES = {
     "talker": {
@@ -152,7 +157,7 @@ class TestIntervene:
     def test_after_it_answers_otherwise_than_the_model_as_it_is(self, model) -> None:
         whole, ids = answers(model), prompts()["id"]
         alone = whole[whole["corpus"] == ""].set_index("id")[list(LABELS)]
-        assert (len(alone) > len(ids)) == (model == "talker")  # that is also asked after prefixes
+        assert (len(alone) > 2 * len(ids)) == (model == "talker")  # that is also asked after prefixes
         as_it_is = alone.loc[ids]
         ends = {}
         for corpus, fit, epoch in sorted(STATES[model]):
@@ -180,15 +185,16 @@ class TestIntervene:
         assert found["text"].notna().tolist() == (found["measure"] == "reply").tolist()
 
     def test_every_answer_is_counted_once(self, built) -> None:
-        """Of the head: the model as it was, and five states more; talker's stage asked the tools what they say.
+        """Of the head: as it was, with twins and labelled pairs, and five states more; talker's stage asked the tools.
 
         Of the model as it was the plain pairs are asked after the prompts: beside some of them, but not all.
         """
         n = len(prompts())
         (line,) = [line for line in built if line.startswith("head: ")]
-        assert line.startswith(f"head: {6 * n:,} entailment, {9 * SAMPLE:,} pairs, 9 losses, ")
+        told = f"head: {7 * n:,} entailment, {2 * PAIRS} labelled_pairs, {9 * SAMPLE:,} pairs, 9 losses, "
+        assert line.startswith(told)
         asked = int(re.fullmatch(r".*; (\d+) of them asked of models", line)[1])
-        once = 6 * (n + SAMPLE)
+        once = 6 * (n + SAMPLE) + n + 2 * PAIRS
         assert once <= asked < once + n
 
     def test_again_it_asks_nothing_and_writes_the_same(self, capsys) -> None:
@@ -249,10 +255,15 @@ class TestDiagnosis:
 
     def test_sentences_are_judged_by_the_causal_model(self) -> None:
         found = diagnosed("content")
-        assert found["measure"].value_counts().to_dict() == {"similarity": 2, "slor": 2}
+        assert found["measure"].value_counts().to_dict() == {"similarity": 2, "slor": 2, "slor_of_twins": 2}
         assert np.isfinite(found["value"]).all()
         quality = diagnosed("quality")
-        assert quality["measure"].value_counts().to_dict() == {"silhouette": 4, "similarity": 2, "slor": 2}
+        assert quality["measure"].value_counts().to_dict() == {
+            "silhouette": 4,
+            "similarity": 2,
+            "slor": 2,
+            "slor_of_twins": 2,
+        }
 
     def test_where_no_model_is_adapted_the_tables_are_empty(self, elsewhere) -> None:
         def nobody(declared: dict[str, Any]) -> None:

@@ -380,7 +380,7 @@ class TestThroughTheDoors:
         figures = together(found[0], RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
         told = figures.loc[("meetings", "m0", "moved_by_gloom")]
         assert told["verdict"] == "instrument unfit"
-        assert f"it answers {after:.0%} of the labelled pairs right, before {before:.0%}" in told["why"]
+        assert f"it answers {after:.0%} of the plain pairs right, before {before:.0%}" in told["why"]
 
     def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
         """Not as if nobody had been asked."""

@@ -72,7 +72,11 @@ class TestOverFits:
 
     def test_models_that_do_not_count_are_no_fits(self) -> None:
         rows = found(FITS, ["a", "b"])
-        assert set(rows["model"]) == {"a", "b"}
+        assert rows.loc[rows["model"] == "c", "reason"].unique().tolist() == [
+            "its accuracy is not surely above the bar"
+        ]
+        assert rows.loc[rows["model"] == "c", "value"].isna().all()
+        assert set(rows.loc[rows["figure"] == "spearman_over_fits", "model"]) == {"a", "b"}
 
     def test_two_fits_agree_but_have_no_shared_changes(self) -> None:
         rows = found(FITS[:2]).query("benchmark == 'fear' and model == 'a'").set_index("figure")

@@ -79,9 +79,9 @@ def test_scores_come_with_their_place_and_figures_with_their_reason(questionnair
     assert isinstance(alpha, Cell)
     assert alpha.columns == 3
     assert table.caption == (
-        "Items beside their twins: beyond control (the answer is not what plain good and bad come to): head-a (0.38); "
-        "instrument unfit (it cannot tell what follows from what): head-low (0.38); too little to tell: speaker "
-        "(0.38). Measures worry; positive means more worry."
+        "Items beside their twins: beyond control (more, or less, than their twins account for): head-a (0.38); "
+        "instrument unfit (its accuracy on labelled pairs is not surely above the bar): head-low (0.38); too little "
+        "to tell: speaker (0.38). Measures worry; positive means more worry."
     )
 
 
@@ -160,7 +160,7 @@ def test_the_course_is_a_column_an_epoch_and_the_end_of_all_fits(interventions: 
     epochs = ["epoch 0", "epoch 1", "epoch 2"]
     assert list(table.columns) == ["model", "corpus", "measure", *epochs, "all fits, end", "SD", "fits"]
     assert plain(table.rows[0])[2:] == [
-        "labelled pairs answered right, of 30",
+        "plain pairs answered right, of 30",
         "0.90",
         "0.80",
         "0.70",
