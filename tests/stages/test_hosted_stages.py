@@ -17,7 +17,7 @@ from evenruler.models.backends.server import KEY, URL
 from evenruler.models.records import LABELS
 from evenruler.tables import read_frame
 from tests.loopback_openai import HTML, EchoingServer, Scorer, ScriptedServer, chat_choice, running, scorer_of
-from tests.stages.conftest import FEW, Clone, clone_into, entry, shorten, shorten_items
+from tests.stages.conftest import FEW, PAIRS, Clone, clone_into, entry, short_pairs, shorten, shorten_items
 from tests.stages.evolving import two_targets
 from tests.tiny import save_tiny, save_tiny_masked
 from tests.warm import Warm
@@ -122,6 +122,7 @@ def built(folder: Path, scorer: Scorer, warm: Warm | None) -> Iterator[Hosted]:
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
     clone.edit("data/sources/probes/occupation-gender.yaml", two_targets)
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
+    short_pairs(clone.folder / PAIRS.parent)
     with running(EchoingServer(scorer=scorer)) as server:
         found = Hosted(clone, server)
         clone.run("evenruler", "check")
