@@ -1,11 +1,12 @@
 """A published benchmark as it is measured with: its rows and its plan, as its manifest says."""
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import pandas as pd
 
 from evenruler import shipped
 from evenruler.errors import UserError
@@ -13,10 +14,10 @@ from evenruler.hub import talking_about
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.registry import FAMILIES
 from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import Manifest, read_manifest
+from evenruler.publish.manifest import PLAN, Manifest, read_manifest
 from evenruler.publish.places import opened
-from evenruler.publish.verifying import PLAN, front_matter, require_unaltered
-from evenruler.tables import read_frame
+from evenruler.publish.reading import AGAIN, json_of, printable, schema_of, table_in
+from evenruler.publish.verifying import front_matter, require_unaltered
 
 
 @dataclass(frozen=True)
@@ -77,15 +78,27 @@ def _read(folder: Path, place: str) -> Benchmark:
         manifest,
         _title(folder),
         _origin(folder, place),
-        {config: read_frame(folder / data_file(config)) for config in manifest.rows},
-        json.loads((folder / PLAN).read_text(encoding="utf-8")),
+        {config: _rows(folder, config) for config in manifest.rows},
+        _plan(folder / PLAN),
     )
 
 
+def _rows(folder: Path, config: str) -> pd.DataFrame:
+    path = folder / data_file(config)
+    schema_of(path)
+    frame: pd.DataFrame = table_in(path).to_pandas()
+    return frame
+
+
+def _plan(path: Path) -> Plan:
+    found = json_of(path)
+    if not isinstance(found, dict):
+        raise UserError(f"found {type(found).__name__}, expected a plan", where=str(path), remedy=AGAIN)
+    return found
+
+
 def _title(folder: Path) -> str:
-    card = folder / "README.md"
-    front = front_matter(card.read_text(encoding="utf-8", errors="replace")) if card.is_file() else None
-    return str((front or {}).get("pretty_name") or folder.name)
+    return printable(str((front_matter(folder) or {}).get("pretty_name") or folder.name))
 
 
 def _origin(folder: Path, place: str) -> str:

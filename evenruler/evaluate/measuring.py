@@ -21,7 +21,7 @@ from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, 
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import OF_ANY_MODEL, Resampling
 from evenruler.models.store import RowStore
-from evenruler.publish.verifying import PLAN
+from evenruler.publish.manifest import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import table_of
 from evenruler.tables.rounding import for_people
