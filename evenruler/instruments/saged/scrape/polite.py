@@ -18,7 +18,7 @@ _MOST_REDIRECTS = 5
 _MOST_SECONDS = 1e9
 _MOST_BYTES = 64_000_000
 """Of an answer, unpacked: the longest page of Wikipedia has two millions."""
-_PACKED = ("identity", "gzip", "deflate")
+_PACKED = ("gzip", "deflate", "identity")
 """How an answer may be packed: each piece of it unpacks to a thousand times its size at most."""
 _PASSING = {"maxlag", "ratelimited", "readonly"}
 """Errors of MediaWiki's API that pass by themselves."""
@@ -140,6 +140,7 @@ class PoliteTransport(httpx.BaseTransport):
     def _attempt(self, request: httpx.Request) -> Answer:
         self._pace()
         headers = {name: value for name, value in request.headers.items() if name != "host"}
+        headers["accept-encoding"] = ", ".join(_PACKED)
         try:
             response = self._loop.run(
                 self._asked(self._client.build_request("GET", self._address(request), headers=headers))
@@ -217,23 +218,17 @@ class PoliteTransport(httpx.BaseTransport):
 
 async def _whole(response: httpx.Response) -> httpx.Response:
     """The response with its body, which may unpack to no more than a wiki has to say."""
-    packed = response.headers.get("content-encoding", "identity").lower()
+    packed, where = response.headers.get("content-encoding", "identity").lower(), _place(response.url)
+    remedy = "mend the address of api.php"
     if packed not in _PACKED:
-        raise UserError(
-            f"its answers are packed as {packed!r:.60}",
-            where=_place(response.url),
-            remedy="mend the address of api.php",
-        )
+        raise UserError(f"its answers are packed as {packed!r:.60}", where=where, remedy=remedy)
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece
         if len(body) > _MOST_BYTES:
-            raise UserError(
-                f"an answer of more than {_MOST_BYTES:,} bytes",
-                where=_place(response.url),
-                remedy="mend the address of api.php",
-            )
-    headers = {"retry-after": told} if (told := response.headers.get("retry-after")) is not None else {}
+            raise UserError(f"an answer of more than {_MOST_BYTES:,} bytes", where=where, remedy=remedy)
+    unpacked = ("content-encoding", "content-length", "transfer-encoding")
+    headers = [(name, value) for name, value in response.headers.raw if name.decode("latin-1").lower() not in unpacked]
     return httpx.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
 
 
