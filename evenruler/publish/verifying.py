@@ -133,8 +133,14 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
     for pattern in (pattern for config in configs for pattern in _patterns(config.get("data_files"))):
-        if not fnmatch.filter(there, pattern):
+        if not any(_matches(name, pattern) for name in there):
             yield f"README.md: no file matches {pattern}"
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Folder by folder; nothing on the disk is searched, since a pattern may lead anywhere."""
+    parts, wanted = name.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
 
 
 def _patterns(data_files: Any) -> list[str]:
