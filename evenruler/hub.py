@@ -62,11 +62,16 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         what, remedy = _refused(error)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
-    except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError) as error:
         if not _of_client(error):
             raise
+        cause = error.__cause__  # of a fault in a thread that uploads
         told = f"{type(error).__name__}: {_first_line(error)}"
         what, remedy = f"the answer is not the Hub's ({told})", "see whether a network stands between, or HF_ENDPOINT"
+        if isinstance(cause, HfHubHTTPError):
+            what, remedy = _refused(cause)
+        elif isinstance(cause, httpx2.HTTPError):
+            what, remedy = f"the Hub does not answer ({_first_line(cause)})", "run it again"
     if what:
         raise UserError(_without_token(what), where=where or repo, remedy=remedy)
 

@@ -66,12 +66,16 @@ def _text(text: str) -> Change:
 
 def _front(text: str) -> Change:
     """Words put before the front matter of the card."""
-    return _signed("README.md", lambda path: path.write_text(path.read_text().replace("---\n", f"---\n{text}", 1)) and None)
+    return _signed(
+        "README.md", lambda path: path.write_text(path.read_text().replace("---\n", f"---\n{text}", 1)) and None
+    )
 
 
 def _pattern(pattern: str) -> Change:
     old = "path: attributes/test-*.parquet"
-    return _signed("README.md", lambda path: path.write_text(path.read_text().replace(old, f"path: {pattern}")) and None)
+    return _signed(
+        "README.md", lambda path: path.write_text(path.read_text().replace(old, f"path: {pattern}")) and None
+    )
 
 
 def _named(name: bytes) -> Change:
