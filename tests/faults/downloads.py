@@ -126,7 +126,7 @@ REFUSED: list[tuple[str, Change, tuple[str, ...]]] = [
     ("a manifest 100,000 levels deep", lambda folder: _text("[" * 100_000)(folder / "manifest.json"), ("not JSON",)),
     ("a manifest of a terabyte", _sparse("manifest.json"), ("more than the",)),
     ("a manifest that is endless", _linked("manifest.json", "/dev/zero"), ("missing",)),
-]  # fmt: skip
+]
 
 SAID: list[tuple[str, Change]] = [
     ("a day that no month has", _front("a: 2025-13-45\n")),
@@ -147,9 +147,12 @@ SAID: list[tuple[str, Change]] = [
     ("a file of a terabyte", _sparse("notes.bin")),
     ("rows of a terabyte", _sparse(ROWS)),
     ("rows that unpack to gigabytes", _signed(ROWS, _bomb)),
-    ("ids that are lists", _signed(ROWS, lambda path: pq.write_table(pa.table({"id": [["a"]], "content_sha256": ["b"]}), path))),
+    (
+        "ids that are lists",
+        _signed(ROWS, lambda path: pq.write_table(pa.table({"id": [["a"]], "content_sha256": ["b"]}), path)),
+    ),
     ("a column twice", _signed(ROWS, lambda path: pq.write_table(pa.table([["a"], ["b"]], names=["id", "id"]), path))),
-]  # fmt: skip
+]
 
 
 def _verified(change: Change) -> Callable[[Path], Seen]:
@@ -190,21 +193,46 @@ PLANS: list[tuple[str, Change, str]] = [
     ("a plan that is a list", _signed("plan.json", _text("[]")), "expected a plan"),
     ("a plan without keys", _signed("plan.json", _text("{}")), AS_KNOWN),
     ("prefixes that are a number", _signed("plan.json", functools.partial(_plan, prefixes=3, prefixed=9)), AS_KNOWN),
-    ("rows without a column", _signed("probes/test-00000-of-00001.parquet", functools.partial(_without, column="text")), AS_KNOWN),
+    (
+        "rows without a column",
+        _signed("probes/test-00000-of-00001.parquet", functools.partial(_without, column="text")),
+        AS_KNOWN,
+    ),
     ("a plan that was altered", lambda folder: _text("{}")(folder / "plan.json"), "altered"),
-    ("a plan that no manifest names", lambda folder: _manifest(files={k: v for k, v in json.loads((folder / "manifest.json").read_text())["files"].items() if k != "plan.json"})(folder), "altered"),
-]  # fmt: skip
+    (
+        "a plan that no manifest names",
+        lambda folder: _manifest(
+            files={
+                k: v for k, v in json.loads((folder / "manifest.json").read_text())["files"].items() if k != "plan.json"
+            }
+        )(folder),
+        "altered",
+    ),
+]
 
 FIGURES: list[tuple[str, Change, str]] = [
-    ("figures that are words", lambda folder: _text('{"a": {"m": {"r": {"value": null, "n": "x"}}}}')(folder / "evidence.json"), "expected a number"),
+    (
+        "figures that are words",
+        lambda folder: _text('{"a": {"m": {"r": {"value": null, "n": "x"}}}}')(folder / "evidence.json"),
+        "expected a number",
+    ),
     ("figures 100,000 levels deep", lambda folder: _text("[" * 100_000)(folder / "evidence.json"), "not JSON"),
     ("rows that unpack to gigabytes", _signed(ROWS, _bomb), "no readable Parquet (more than"),
-]  # fmt: skip
+]
 
 CASES = [
-    *(Case(fault, "verify a download", Outcome.REFUSED, _damaged(change, *WRONG), says) for fault, change, says in REFUSED),
+    *(
+        Case(fault, "verify a download", Outcome.REFUSED, _damaged(change, *WRONG), says)
+        for fault, change, says in REFUSED
+    ),
     *(Case(fault, "verify a download", Outcome.UNHARMED, _verified(change)) for fault, change in SAID),
-    *(Case(fault, "diff a download", Outcome.REFUSED, _damaged(change, "diff", "original", "it"), (says,)) for fault, change, says in FIGURES),
-    *(Case(fault, "measure with a download", Outcome.REFUSED, _measured(change), (says,)) for fault, change, says in PLANS),
-]  # fmt: skip
+    *(
+        Case(fault, "diff a download", Outcome.REFUSED, _damaged(change, "diff", "original", "it"), (says,))
+        for fault, change, says in FIGURES
+    ),
+    *(
+        Case(fault, "measure with a download", Outcome.REFUSED, _measured(change), (says,))
+        for fault, change, says in PLANS
+    ),
+]
 """Of those that `verify` is to say, the outcome is that it finishes and names them (status 1)."""
