@@ -19,10 +19,10 @@ MOST_BYTES = 2 * 2**30
 MOST_OF_TEXT = 64 * 2**20
 """Bytes of a file that is read as text."""
 
-MOST_UNPACKED = 4 * 2**30
+MOST_UNPACKED = 2**30
 """Bytes of the rows of a file in memory: some kilobytes of Parquet can stand for as many gigabytes."""
 
-MOST_ROWS, MOST_COLUMNS, LONGEST_FIXED = 20_000_000, 1_000, 1_024
+MOST_ROWS, MOST_COLUMNS, LONGEST_FIXED = 10_000_000, 1_000, 1_024
 """Rows and columns of a file, and bytes of a value of fixed length."""
 
 AGAIN = "get the benchmark again"

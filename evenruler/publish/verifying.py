@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
@@ -27,6 +28,9 @@ COMPILED = "__pycache__"
 
 MOST_OF_FRONT_MATTER, DEEPEST = 32_768, 20
 """Characters and levels of the keys at the head of a card."""
+
+LONGEST_NAME = 255
+"""Bytes of an `id` or `content_sha256`."""
 
 TEXTS = {"string", "large_string"}
 
@@ -103,7 +107,11 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
             if lacking := [key for key in ("id", "content_sha256") if found.get(key) not in TEXTS]:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
-            tables[config] = reading.table_in(folder / name).select(["id", "content_sha256"])
+            named = reading.table_in(folder / name).select(["id", "content_sha256"])
+            if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_NAME for column in named.columns):
+                yield f"{name}: id or content_sha256 of more than {LONGEST_NAME} bytes"
+                continue
+            tables[config] = named
         except UserError as error:
             yield f"{name}: {error.what}"
             continue
