@@ -8,6 +8,7 @@ A family is a package of `evenruler.instruments` with a room for each stage, and
               headings(plan) -> [Column]                        the figures that people are shown, in words
     build     build(declaration, catalogue) -> Built            rows, what was rejected, plan
     ask       ANSWERS: {table: schema}                          what is kept of answers
+              READS: {table: columns}, PLANNED: keys            what this room and `diagnose` read of what is published
               requests(tables, plan, answers, subject)          -> what to ask next: Requests; none where all is there
               scores(tables, plan, answers, subject) -> Tables  numbers made of answers
               limited(tables, plan, n) -> tables, plan          the same of n units
