@@ -16,7 +16,8 @@ from evenruler.models import load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.faults.cases import Case, Outcome, Seen, doing
-from tests.tiny import save_tiny, tiny_params
+from tests.models.test_loading import save_gguf
+from tests.tiny import catalogue_of, save_tiny, tiny_declaration, tiny_params
 
 ASK, CHAT = "ask a model in a folder", "ask a model in a chat"
 TEXT = "The man is"
@@ -58,7 +59,7 @@ def _weights(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
 
 
 def _another_bit(at: int) -> Callable[[bytes], bytes]:
-    return lambda own: own[:at] + bytes([own[at] ^ 1]) + own[at + 1 :]
+    return lambda own: own[:at] + bytes([own[at] ^ 1]) + own[at:][1:]
 
 
 def _not_a_number(folder: Path) -> None:
@@ -128,12 +129,56 @@ def _replaced(folder: Path) -> Seen:
     return seen
 
 
+def _converted(harm: Callable[[Path], object], folder: Path) -> Seen:
+    """A converted model is converted again, and answers as before; what was kept of it stays."""
+    file = save_gguf(folder / "tiny.gguf")
+    store = RowStore(folder / "store")
+
+    def model() -> Model:
+        return load("tiny", catalogue_of(declared), store=store)
+
+    declared = tiny_declaration({"tiny": file})
+    first = model().loglikelihood([TEXT]).nats
+    (made,) = (folder / "store" / "models").glob("*/model.safetensors")
+    harm(made)
+    seen = doing(lambda: model().loglikelihood([TEXT, "another"]))
+    again = model().loglikelihood([TEXT]).nats
+    assert again == first
+    assert store.count() == (2 if seen.status == 0 else 1)
+    return seen
+
+
+def _gguf(content: Callable[[bytes], bytes], folder: Path) -> Seen:
+    file = save_gguf(folder / "tiny.gguf")
+    file.write_bytes(content(file.read_bytes()))
+    store = RowStore(folder / "store")
+    return doing(lambda: load("tiny", tiny_params({"tiny": file}), store=store).loglikelihood([TEXT]))
+
+
+def _zero_page(path: Path) -> None:
+    own = path.read_bytes()
+    path.write_bytes(own[:-8192] + bytes(4096) + own[-4096:])
+
+
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
 LOADS = ("does not load", "see its `source`")
 PICKLE = ("does not load", "pickle of more than tensors")
 CODE = ("does not load", "custom code")
 
 CASES = [
+    Case("a page of zeros in a converted GGUF", ASK, Outcome.RESUMED, partial(_converted, _zero_page)),
+    Case(
+        "a converted GGUF that is cut", ASK, Outcome.RESUMED, partial(_converted, lambda path: os.truncate(path, 5000))
+    ),
+    Case("a converted GGUF without weights", ASK, Outcome.RESUMED, partial(_converted, Path.unlink)),
+    Case(
+        "a GGUF that is cut",
+        ASK,
+        Outcome.REFUSED,
+        partial(_gguf, lambda own: own[: len(own) // 2]),
+        ("corrupt", "get the file again"),
+    ),
+    Case("another bit in a user's own weights", ASK, Outcome.UNHARMED, partial(_asks, _weights(_another_bit(-9)))),
     Case("weights of no length", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: b"")), LOADS),
     Case(
         "half of the weights", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: own[: len(own) // 2])), LOADS
