@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 FEW = 3
 """Models that a sentence names; of more it says how many."""
 
-DECIMALS, MOST_DECIMALS = 2, 5
-"""Of an amount; a small one has as many as leave two digits of the largest number of its cell."""
+DECIMALS, MOST_DECIMALS = 2, 3
+"""Of an amount; a small one has as many as leave two digits of the largest number of its cell, and fit."""
 
 NUMBERS = ("value", "low", "high", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
 SIGNIFICANT = 6

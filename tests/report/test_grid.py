@@ -19,13 +19,14 @@ def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
     ("numbers", "said"),
     [
         ((0.574, 0.46, 0.719, 0.25), ("0.57", "[0.46, 0.72]", "0.25")),
-        ((0.0021, 0.0004, 0.0048, 0.0039), ("0.0021", "[0.0004, 0.0048]", "0.0039")),
+        ((0.021, 0.004, 0.048, 0.0394), ("0.021", "[0.004, 0.048]", "0.039")),
+        ((0.0021, 0.0004, 0.0048, 0.0039), ("0.002", "[0.000, 0.005]", "0.004")),
         ((0.03, 0.01, 0.2, 0.0), ("0.03", "[0.01, 0.20]", "0.00")),
         ((0.0, 0.0, 0.0, 0.0), ("0.00", "[0.00, 0.00]", "0.00")),
         ((12.5, 11.0, 14.04, 1.0), ("12.50", "[11.00, 14.04]", "1.00")),
     ],
 )
-def test_the_largest_number_of_a_cell_keeps_two_digits(numbers, said) -> None:
+def test_the_largest_number_of_a_cell_keeps_two_digits_where_they_fit(numbers, said) -> None:
     value, low, high, control = numbers
     (row,) = rows_of(of({"value": value, "low": low, "high": high, "control": control}), ["m"])
     (cell,) = row.cells
