@@ -269,7 +269,8 @@ DAMAGES: list[Callable[[Path, random.Random], str]] = [
 
 def damaged(folder: Path, draw: random.Random) -> list[str]:
     """Damage a folder in one or two ways, and say how; links and names last, since what they lead to is not written."""
-    chosen = sorted(draw.choices(DAMAGES, k=draw.choice([1, 1, 2])), key=lambda one: one in (some_name, some_link))
+    kinds = dict.fromkeys(draw.choices(DAMAGES, k=draw.choice([1, 1, 2])))
+    chosen = sorted(kinds, key=lambda one: one in (some_name, some_link))
     told = []
     for damage in chosen:
         with contextlib.suppress(Exception):  # the second damage of a file that the first left unreadable
