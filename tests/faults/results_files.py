@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from tests.faults.cases import Case, Outcome, Seen, evenruler
 from tests.results.synthetic import drawn, stored, synthetic, units_of
 
-Change = Callable[[Path], None]
+Change = Callable[[Path], object]
 NAMES = ("one", "two")
 
 
@@ -49,7 +49,7 @@ def _key(*keys: str, value: Any) -> Change:
 
 
 def _text(text: str) -> Change:
-    return lambda folder: (folder / "result.json").write_text(text) and None
+    return lambda folder: (folder / "result.json").write_text(text)
 
 
 def _units(table: pa.Table) -> Change:

@@ -371,6 +371,7 @@ def main() -> None:
     given.add_argument("--seed", type=int, default=0)
     given.add_argument("--seconds", type=float, default=840, help="After so many no case is begun.")
     asked = given.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     for family in FAMILIES:
         for own in ("ask", "declare"):
             room(family, own)
