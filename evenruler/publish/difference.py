@@ -29,8 +29,8 @@ SEE = "see `evenruler verify`"
 CROISSANT = "croissant.json"
 _CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
 
-NUMBERS = ("low", "high", "n", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
-"""Of a figure, beside its value."""
+NUMBERS = ("value", "low", "high", "n", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
+"""Of a figure."""
 
 Leaf = Mapping[str, Any]
 
@@ -273,9 +273,17 @@ def _evidence(folder: Path) -> dict[str, Leaf]:
         raise UserError(f"found {type(found).__name__}, expected figures by name", where=str(path), remedy=SEE)
     leaves = dict(_leaves(found))
     for figure, leaf in leaves.items():
-        if told := [key for key in leaf if key in NUMBERS and not _is_number(leaf[key])]:
+        whole = "n" in leaf
+        numeric = [key for key in leaf if (whole and key in NUMBERS) or isinstance(leaf[key], int)]
+        if told := [key for key in numeric if not _is_number(leaf[key])]:
             what = f"{told[0]} of {figure} is {leaf[told[0]]!r:.60}, expected a number"
-            raise UserError(what, where=str(path), remedy=SEE)
+        elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
+            what = f"{figure} has neither a value nor a reason"
+        elif whole and (leaf.get("low") is None) != (leaf.get("high") is None):
+            what = f"the interval of {figure} has one end"
+        else:
+            continue
+        raise UserError(what, where=str(path), remedy=SEE)
     return leaves
 
 

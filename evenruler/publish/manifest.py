@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -70,7 +71,7 @@ def read_manifest(folder: Path) -> Manifest:
         UserError: There is none, or it is no manifest.
     """
     path = folder / NAME
-    if not path.parent.is_dir() or not path.exists():
+    if not os.path.lexists(path):
         raise UserError(f"no {NAME} here", where=str(folder), remedy="name a folder of a benchmark")
     return validate(Manifest, json_of(path, "get the file again"), path)
 

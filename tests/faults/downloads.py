@@ -94,6 +94,11 @@ def _linked(name: str, to: str) -> Change:
     return change
 
 
+def _figures(record: dict[str, Any]) -> Change:
+    """Evidence of one figure."""
+    return lambda folder: (folder / "evidence.json").write_text(json.dumps({"a": {"r": record}}))
+
+
 def _bomb(path: Path) -> None:
     """Fifty kilobytes that stand for ten gigabytes: one long text, in a dictionary, many times."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])
@@ -108,6 +113,7 @@ PLACE = "expected the path of a file in the benchmark's folder"
 WRONG = ("verify", "it")
 
 REFUSED: list[tuple[str, Change, tuple[str, ...]]] = [
+    ("a manifest that is a link to a name of 300 letters", _linked("manifest.json", f"/{'x' * 300}"), ("missing",)),
     ("a name above the folder", _also_named("../secret.txt"), (PLACE,)),
     ("an absolute name", _also_named("/etc/passwd"), (PLACE,)),
     ("a name with NUL", _also_named("a\0b"), (PLACE,)),
@@ -187,6 +193,10 @@ PLANS: list[tuple[str, Change, str]] = [
 """What lacks in a plan, or is not that of the manifest, is in `measuring`."""
 
 FIGURES: list[tuple[str, Change, str]] = [
+    ("a number that no float holds", _figures({"value": 10**400}), "expected a number"),
+    ("a value that is a text", _figures({"value": "much", "n": 1}), "value of a / r is 'much', expected a number"),
+    ("no value and no reason", _figures({"value": None, "n": 1}), "neither a value nor a reason"),
+    ("half an interval", _figures({"value": 1.0, "n": 1, "low": 0.5}), "has one end"),
     (
         "figures that are words",
         lambda folder: _text('{"a": {"m": {"r": {"value": null, "n": "x"}}}}')(folder / "evidence.json"),

@@ -25,7 +25,7 @@ HOTEL = b"<html><body>Sign in to the hotel's network</body></html>"
 @contextlib.contextmanager
 def talking_to(endpoint: str, home: Path, token: str = WRITE_TOKEN) -> Iterator[None]:
     """The client of the Hub in this process asks there, with a cache of its own."""
-    from huggingface_hub import constants
+    from huggingface_hub import close_session, constants
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of httpx2, which the client uses
@@ -38,7 +38,10 @@ def talking_to(endpoint: str, home: Path, token: str = WRITE_TOKEN) -> Iterator[
             "HF_HUB_DISABLE_XET": True,
         }.items():
             patch.setattr(constants, name, value)
-        yield
+        try:
+            yield
+        finally:
+            close_session()
 
 
 @contextlib.contextmanager

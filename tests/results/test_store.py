@@ -117,7 +117,7 @@ class TestDamage:
         pd.DataFrame({"unit": ["a"]}).to_parquet(units)
         assert "no table of units" in refused(read, path)
         units.unlink()
-        assert "no such file" in refused(read, path)
+        assert "missing" in refused(read, path)
 
 
 class TestLoading:
