@@ -2,6 +2,7 @@
 
 import csv
 import io
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -9,8 +10,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
-from ruamel.yaml.constructor import DuplicateKeyError
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from evenruler.errors import UserError, nearest
@@ -111,7 +112,7 @@ def read_yaml(path: Path) -> Any:
         problem = str(error.problem).split("\n")[0]
         remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "mend the YAML there"
         raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
-    except (YAMLError, ValueError) as error:  # a ValueError for a day that no month has
+    except (YAMLError, ValueError, LookupError) as error:  # as of a day that no month has
         raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
 
 
@@ -122,14 +123,23 @@ def content_of(text: str, path: Path) -> Any:
         UserError: It is nested too deeply, or has aliases that hold themselves or come to too much.
         YAMLError: It is no YAML.
     """
-    constructor, _ = YAML(typ="safe", pure=True).get_constructor_parser(text)
-    node = constructor.composer.get_single_node()
-    if node is None:
-        return None
-    if _written_out(node, path, {}, []) > MOST_VALUES:
-        what = f"its aliases come to more than {MOST_VALUES:,} values"
-        raise UserError(what, where=str(path), remedy="write out what is meant")
-    return constructor.construct_document(node)
+
+    class Measured(SafeConstructor):
+        def construct_document(self, node: Node) -> Any:
+            if _written_out(node, path, {}, []) > MOST_VALUES:
+                what = f"its aliases come to more than {MOST_VALUES:,} values"
+                raise UserError(what, where=str(path), remedy="write out what is meant")
+            return super().construct_document(node)
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = Measured
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ReusedAnchorWarning)
+        try:
+            return yaml.load(text)
+        except ReusedAnchorWarning as warning:
+            what = " ".join(str(warning).split("\n")[1].split())
+            raise UserError(what, where=str(path), remedy="give each anchor a name of its own") from None
 
 
 def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]) -> int:

@@ -60,8 +60,7 @@ def examine(root: Path) -> Lock | None:
     Entries that are whole in a cut file are kept: they may be newer than the copy, which gives the others.
 
     Raises:
-        UserError: The file was cut, no copy was kept and git has it; or it is none that DVC wrote, or holds the marks of
-            a merge.
+        UserError: The file was cut, no copy was kept and git has it; or it is not of DVC, or holds marks of a merge.
     """
     if (root / NAME).is_dir():
         raise UserError("a folder, expected a file", where=NAME, remedy="move it away")

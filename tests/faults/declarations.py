@@ -47,30 +47,20 @@ def project(root: Path, params: str = PARAMS) -> None:
     (root / "params.yaml").write_text(params)
     (root / "dvc.yaml").write_text(PIPELINE)
     (root / "weights/tiny").mkdir(parents=True)
-    for family, name in (("framing", "hair"), ("probes", "jobs")):
-        starter = files(FAMILIES[family]).joinpath("starter")
-        _put(starter, root / "data/sources" / family, name)
+    starter = files(FAMILIES["framing"]).joinpath("starter/NAME.yaml").read_text(encoding="utf-8")
+    (root / SOURCE).parent.mkdir(parents=True)
+    (root / SOURCE).write_text(starter.replace("NAME", "hair"))
     (root / UNDECLARED).mkdir(parents=True)
     (root / UNDECLARED / "rows.parquet").write_text("made")
-    (root / lock.NAME).write_text(locked("gone"))
+    (root / lock.NAME).write_text(locked(UNDECLARED))
 
 
-def _put(starter: object, folder: Path, name: str) -> None:
-    with_name = [(file, folder / file.name.replace("NAME", name)) for file in starter.iterdir()]  # type: ignore[attr-defined]
-    for file, path in with_name:
-        if file.is_dir():
-            _put(file, path, name)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(file.read_text(encoding="utf-8").replace("NAME", name))
-
-
-def locked(*names: str) -> str:
-    """A dvc.lock with an entry for each of some instruments of framing."""
+def locked(*outs: str) -> str:
+    """A dvc.lock with an entry for each of some outs, of a stage `build@NAME`."""
     entries = (
-        f"  build@{name}:\n    cmd: mkdir -p data/built/framing/{name}\n    outs:\n"
-        f"    - path: data/built/framing/{name}\n      hash: md5\n      md5: {1:032x}.dir\n      size: 4\n      nfiles: 1\n"
-        for name in names
+        f"  build@{Path(out).name}:\n    cmd: mkdir -p {out}\n    outs:\n"
+        f"    - path: {out}\n      hash: md5\n      md5: {1:032x}.dir\n      size: 4\n      nfiles: 1\n"
+        for out in outs
     )
     return lock.HEADER + "".join(entries)
 
@@ -137,6 +127,8 @@ OF_YAML: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
     ("aliases that come to 9^12 values", _text(LISTS), ("its aliases come to more than 1,000,000 values",)),
     ("merges that come to 9^11 keys", _text(MERGES), ("its aliases come to more than 1,000,000 values",)),
     ("an alias that holds itself", _with("x: &x {y: [*x]}\n"), ("line ", "an alias that holds itself")),
+    ("an anchor given twice", _with("x: &x [1]\ny: &x [2]\n"), ("found duplicate anchor 'x'",)),
+    ("a word that is said to be an integer", _with("x: !!int word\n"), ("not YAML",)),
     ("60 levels of lists", _with(f"x: {'[' * 60}{']' * 60}\n"), ("nested more than 50 levels deep",)),
     ("20,000 levels of lists", _with(f"x: {'[' * 20000}\n"), ("nested more than 50 levels deep",)),
     ("a folder in its place", _folder, ("a folder, expected a file",)),
@@ -152,6 +144,7 @@ OF_YAML: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
 
 OF_PARAMS: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
     ("a name of 300 letters", _renamed("x" * 300), ("instruments.xxx", "at most 100 characters")),
+    ("a folder in its place", _folder, ("no params.yaml here or above",)),
     ("a name that is a path", _renamed("../../hair"), ("instruments.../../hair", "expected a slug")),
 )
 
@@ -168,9 +161,10 @@ OF_DVC: tuple[tuple[str, str, Edit, tuple[str, ...]], ...] = (
 
 CASES = [
     *(
-        Case(f"{file}, {fault}", "check", Outcome.REFUSED, _refused(file, edit), (Path(file).name, *says))
+        Case(f"{Path(file).name}, {fault}", "check", Outcome.REFUSED, _refused(file, edit), (Path(file).name, *says))
         for file in ("params.yaml", SOURCE)
         for fault, edit, says in OF_YAML
+        if (file, edit) != ("params.yaml", _folder)
     ),
     *(
         Case(f"params.yaml, {fault}", "check", Outcome.REFUSED, _refused("params.yaml", edit), says)
@@ -181,7 +175,8 @@ CASES = [
         for file, fault, edit, says in OF_DVC
     ),
     Case("dvc.yaml, stages that DVC refuses", "check", Outcome.REFUSED,
-         _refused("dvc.yaml", _text("stages: {a: {cmd: true, nonsense: 1}}\n"), dvc=True), ("dvc.yaml: DVC cannot list",)),
+         _refused("dvc.yaml", _text("stages: {a: {cmd: true, nonsense: 1}}\n"), dvc=True),
+         ("dvc.yaml: DVC cannot list",)),
     Case("text of others is a download that nobody declared", "check", Outcome.REFUSED,
          _refused("benchmarks/saged-theirs/README.md", lambda path: (path.parent.mkdir(parents=True), path.touch())),
          ("benchmarks/saged-theirs: not declared",)),
