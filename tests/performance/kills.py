@@ -353,7 +353,10 @@ def table(seen: list[dict[str, Any]]) -> str:
     kills = [one for one in seen if "victim" in one]
     rounds = [one for one in seen if "status" in one]
     hit = [one for one in kills if one["victim"] != "none"]
-    lines = ["| killed | kills | while a stage ran | `dvc.lock` cut | a process outlived it |", "| --- " * 5 + "|"]
+    lines = [
+        "| killed | kills | while a stage ran | `dvc.lock` cut after it | a process outlived it |",
+        "| --- " * 5 + "|",
+    ]
     for moment in ("random", "lock"):
         for victim in ("command", "dvc", "stage"):
             own = [one for one in hit if (one["victim"], one["moment"]) == (victim, moment)]
@@ -368,8 +371,8 @@ def table(seen: list[dict[str, Any]]) -> str:
         "",
         f"{len(hit)} kills in {len(rounds)} rounds; {sum(one['status'] == 0 for one in rounds)} last builds ended with "
         f"status 0, {sum(not one['differing'] for one in rounds)} with the same files, bytes and `git status`.",
-        f"{sum(one['acknowledged'] for one in rounds):,} answers kept; {sum(one['twice'] for one in rounds)} asked "
-        f"again, {sum(one['lost'] for one in rounds)} lost.",
+        f"{sum(one['acknowledged'] for one in rounds):,} answers in the stores in the end; "
+        f"{sum(one['twice'] for one in rounds)} asked again, {sum(one['lost'] for one in rounds)} lost.",
         *(f"{times} x refused by itself: {said}" for said, times in failed.most_common()),
     ]
     return "\n".join(lines)
