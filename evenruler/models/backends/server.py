@@ -3,6 +3,7 @@
 import json
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -73,6 +74,7 @@ class Server:
             # Another server is another key of answers, so nothing follows to where it sends.
             http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [_bounded]})
             self._client = openai.OpenAI(max_retries=ATTEMPTS - 1, timeout=SECONDS, http_client=http)
+            weakref.finalize(self, http.close)  # a client that was given is not closed by its library
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
 
