@@ -80,20 +80,25 @@ def attempt(files: list[Path], tests: tuple[str, ...], python: Path, budget: flo
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
         dead[module] = {key(one): one for one in before if one["outcome"] in ("killed", "timeout")}
     asked = {str(ROOT / module): [one for one in of if key(one) not in dead[module]] for module, of in mutants.items()}
-    done = subprocess.run(
+    for module, of in mutants.items():
+        kept(module).parent.mkdir(exist_ok=True)
+        kept(module).write_text(
+            json.dumps([dead[module][key(one)] for one in of if key(one) in dead[module]], indent=0)
+        )
+    order = {
+        "modules": {file: of for file, of in asked.items() if of},
+        "tests": tests,
+        "budget": budget,
+        "to": {str(ROOT / module): str(kept(module)) for module in files},
+    }
+    subprocess.run(
         [sys.executable, "-m", "tests.mutation.trying"],
-        input=json.dumps({"modules": {file: of for file, of in asked.items() if of}, "tests": tests, "budget": budget}),
-        stdout=subprocess.PIPE,
+        input=json.dumps(order),
         text=True,
         check=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
     )
-    tried = json.loads(done.stdout)
-    for module, of in mutants.items():
-        still = [dead[module][key(one)] for one in of if key(one) in dead[module]]
-        kept(module).parent.mkdir(exist_ok=True)
-        kept(module).write_text(json.dumps([*still, *tried.get(str(ROOT / module), [])], indent=0))
 
 
 def table(files: list[Path]) -> str:

@@ -2,18 +2,18 @@
 
 The operators are those of mutmut. Not made, since no test should hold them:
 - text: docstrings, whatever a `raise` says, and any string with a space in it;
-- annotations, decorators, imports;
+- annotations, decorators, imports, `__all__`;
 - `strict=` of `zip`, which is an assertion of its own.
 """
 
 import json
 import sys
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import libcst as cst
+import libcst.matchers as m
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators, operator_arg_removal
 
@@ -33,7 +33,7 @@ class Places(cst.CSTVisitor):
         self.found: list[tuple[cst.CSTNode, str | None, cst.CSTNode | None]] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, LEFT_OUT) or is_text(node) or is_strict(node):
+        if isinstance(node, LEFT_OUT) or is_text(node) or is_strict(node) or is_all(node):
             return False
         if isinstance(node, cst.Expr) and isinstance(node.value, cst.BaseString):
             return False
@@ -61,6 +61,10 @@ def is_text(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.SimpleString) and " " in node.value
 
 
+def is_all(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Assign) and m.matches(node.targets[0].target, m.Name("__all__"))
+
+
 def is_strict(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "strict"
 
@@ -82,12 +86,11 @@ def strict_of(call: Any) -> list[str]:
 def changed(before: str, after: str) -> tuple[str, str]:
     """The lines that differ, each side as one line."""
     old, new = before.splitlines(), after.splitlines()
-    sides: tuple[list[str], list[str]] = ([], [])
-    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if what != "equal":
-            sides[0].extend(old[i:j])
-            sides[1].extend(new[k:m])
-    return " ".join(" ".join(sides[0]).split()), " ".join(" ".join(sides[1]).split())
+    while old and new and old[0] == new[0]:
+        del old[0], new[0]
+    while old and new and old[-1] == new[-1]:
+        del old[-1], new[-1]
+    return " ".join(" ".join(old).split()), " ".join(" ".join(new).split())
 
 
 def mutants(source: str) -> Iterator[dict[str, Any]]:

@@ -200,8 +200,8 @@ Attempts = list[tuple[dict[str, Any], list[str], float]]
 class Collected:
     """A plugin that, once tests are collected, tries mutants on them instead of running them."""
 
-    def __init__(self, modules: Mapping[str, Sequence[dict[str, Any]]], budget: float) -> None:
-        self.modules, self.budget = modules, budget
+    def __init__(self, modules: Mapping[str, Sequence[dict[str, Any]]], budget: float, to: Mapping[str, str]) -> None:
+        self.modules, self.budget, self.to = modules, budget, to
         self.found: dict[str, list[dict[str, Any]]] = {file: [] for file in modules}
         self.late: dict[str, Attempts] = {file: [] for file in modules}
 
@@ -213,6 +213,7 @@ class Collected:
         say(f"{len(self.items)} tests, {sum(self.baseline.seconds.values()):.0f} s")
         for file, mutants in self.modules.items():
             self.attempt_all(file, mutants)
+            keep(self.to[file], self.found[file])
         return True
 
     def attempt_all(self, file: str, mutants: Sequence[dict[str, Any]]) -> None:
@@ -323,14 +324,14 @@ def is_ours(module: Any) -> bool:
 
 
 def collected(
-    modules: Mapping[str, Sequence[dict[str, Any]]], tests: Sequence[str], budget: float
-) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Attempts], list[str]]:
-    """Outcomes of mutants inside functions, the mutants that have to be imported, and libraries that tests import."""
-    plugin = Collected(modules, budget)
+    modules: Mapping[str, Sequence[dict[str, Any]]], tests: Sequence[str], budget: float, to: Mapping[str, str]
+) -> tuple[dict[str, Attempts], list[str]]:
+    """Tries mutants inside functions; gives those that have to be imported, and the libraries that tests import."""
+    plugin = Collected(modules, budget, to)
     status = pytest.main([*OPTIONS, *tests], plugins=[plugin, stops])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise RuntimeError(f"pytest ends with {status}")
-    return plugin.found, plugin.late, libraries()
+    return plugin.late, libraries()
 
 
 def imported(file: str, mutant: dict[str, Any], tests: Sequence[str]) -> int:
@@ -345,33 +346,35 @@ def imported(file: str, mutant: dict[str, Any], tests: Sequence[str]) -> int:
     return KILLED if pytest.main([*OPTIONS, *tests], plugins=[stops]) else ALIVE
 
 
-def outcomes(
-    modules: Mapping[str, Sequence[dict[str, Any]]], tests: Sequence[str], budget: float
-) -> dict[str, list[dict[str, Any]]]:
-    """What became of each mutant, by module.
+def keep(file: str, found: list[dict[str, Any]]) -> None:
+    """Adds outcomes to those of a module."""
+    path = Path(file)
+    path.write_text(json.dumps([*json.loads(path.read_text()), *found], indent=0))
+
+
+def attempt_modules(
+    modules: Mapping[str, Sequence[dict[str, Any]]], tests: Sequence[str], budget: float, to: Mapping[str, str]
+) -> None:
+    """Tries mutants and keeps what became of each.
 
     Args:
         modules: By file, its mutants as `mutants.py` prints them.
         tests: Files and folders of tests.
         budget: Seconds of tests that a mutant may take, as long as they take without it.
+        to: By file, where outcomes are kept: a JSON file with a list.
     """
-    found, late, heavy = answer(lambda: collected(modules, tests, budget), 36000)
+    late, heavy = answer(lambda: collected(modules, tests, budget, to), 36000)
     for name in heavy:
         with suppress(Exception):
             import_module(name)
     # Whole files, not the names of tests: a mutant of a table may change which tests there are.
     for file, attempts in late.items():
         say(f"{Path(file).relative_to(ROOT)}: {len(attempts)} mutants of what runs at import")
+        found = []
         for mutant, files, limit in attempts:
             outcome, by = attempt(lambda f=file, m=mutant, of=files: imported(f, m, of), limit)
-            found[file].append(told(mutant, outcome, by))
-    return found
-
-
-def main() -> None:
-    """Reads {modules, tests, budget} from standard input and prints the outcomes, both JSON."""
-    asked = json.load(sys.stdin)
-    print(json.dumps(outcomes(asked["modules"], asked["tests"], asked["budget"])))
+            found.append(told(mutant, outcome, by))
+        keep(to[file], found)
 
 
 def say(line: str) -> None:
@@ -379,4 +382,4 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    attempt_modules(**json.load(sys.stdin))
