@@ -154,7 +154,7 @@ class InPlace:
         lines = {(code.co_qualname, code.co_firstlineno) for of in self.before.values() for code in of}
         self.functions: dict[tuple[str, int], list[FunctionType]] = defaultdict(list)
         for one in gc.get_objects():
-            if isinstance(one, FunctionType) and one.__code__.co_filename == file:
+            if type(one) is FunctionType and one.__code__.co_filename == file:
                 place = (one.__code__.co_qualname, one.__code__.co_firstlineno)
                 if place in lines:
                     self.functions[place].append(one)
