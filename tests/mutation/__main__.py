@@ -78,7 +78,7 @@ def attempt(files: list[Path], tests: tuple[str, ...], python: Path, budget: flo
     dead: dict[Path, dict[tuple[Any, ...], dict[str, Any]]] = {}
     for module in files:
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
-        dead[module] = {key(one): one for one in before if one["outcome"] in ("killed", "timeout")}
+        dead[module] = {key(one): one for one in before if one["outcome"] == "killed"}
     asked = {str(ROOT / module): [one for one in of if key(one) not in dead[module]] for module, of in mutants.items()}
     for module, of in mutants.items():
         kept(module).parent.mkdir(exist_ok=True)

@@ -211,6 +211,7 @@ class Collected:
         if self.baseline.failed:
             raise RuntimeError(f"fails where nothing is mutated: {self.baseline.failed[0]}")
         say(f"{len(self.items)} tests, {sum(self.baseline.seconds.values()):.0f} s")
+        gc.freeze()  # so that a fork that collects garbage does not copy all of this
         for file, mutants in self.modules.items():
             self.attempt_all(file, mutants)
             keep(self.to[file], self.found[file])
