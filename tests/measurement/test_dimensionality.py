@@ -79,8 +79,8 @@ class TestParallelAnalysis:
         assert parallel_analysis(x, seed=0) == 0
 
     def test_each_is_compared_with_those_of_its_own_place(self, sample_with):
-        # Pairs of items with correlations .9 and .4: eigenvalues 1.9 and 1.4. The second is above the second of noise, and
-        # below what one in twenty of all eigenvalues of noise exceeds.
+        # Pairs of items with correlations .9 and .4: eigenvalues 1.9 and 1.4. The second is above the second of noise,
+        # and below what one in twenty of all eigenvalues of noise exceeds.
         correlations = np.eye(4)
         correlations[[0, 1], [1, 0]] = 0.9
         correlations[[2, 3], [3, 2]] = 0.4
