@@ -5,6 +5,7 @@ name that the function goes by is mutated). What runs when the module is importe
 mutated where the module is imported: in a fork that has imported the libraries, and nothing of ours.
 """
 
+import ast
 import gc
 import importlib.machinery
 import json
@@ -145,6 +146,18 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(const)
 
 
+def called_at_import(source: str) -> set[str]:
+    """Functions of a module whose results it keeps: they have run before a mutant can be put in their place."""
+    found, open_nodes = set(), [ast.parse(source)]
+    while open_nodes:
+        node = open_nodes.pop()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found.add(node.func.id)
+        inside = () if isinstance(node, ast.FunctionDef | ast.Lambda) else ast.iter_child_nodes(node)
+        open_nodes.extend(inside)
+    return found
+
+
 class InPlace:
     """Functions of an imported module, to be mutated where they are."""
 
@@ -222,10 +235,11 @@ class Collected:
         seconds = self.baseline.seconds
         using = [name for name, ran in self.baseline.lines.items() if any(of == file for of, _ in ran)]
         late = list(dict.fromkeys(name.split("::")[0] for name in self.chosen(file, using, Counter())))
+        early = called_at_import(Path(file).read_text(encoding="utf-8"))
         killers: dict[str | None, Counter[str]] = defaultdict(Counter)
         say(f"{Path(file).relative_to(ROOT)}: {len(mutants)} mutants, {len(using)} tests")
         for mutant in mutants:
-            if mutant["function"] is None:
+            if mutant["function"] is None or mutant["function"] in early:
                 self.late[file].append((mutant, late, 10 + 4 * sum(seconds.values())))
                 continue
             reached = self.reaching(file, mutant)
