@@ -29,6 +29,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ALIVE, KILLED, LATE = 0, 1, 3
+HEAVY = ("numpy", "pandas", "pyarrow", "pydantic", "scipy.stats", "sklearn", "statsmodels.api", "torch")
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "scipy.stats",
+    "scipy.optimize",
+    "sklearn",
+    "statsmodels.api",
+    "torch",
+)
+"""Libraries that take long to import. Plugins of pytest are not among them: it has to import these itself."""
 OPTIONS = ["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow"]
 
 
@@ -224,7 +236,6 @@ class Collected:
         if self.baseline.failed:
             raise RuntimeError(f"fails where nothing is mutated: {self.baseline.failed[0]}")
         say(f"{len(self.items)} tests, {sum(self.baseline.seconds.values()):.0f} s")
-        gc.freeze()  # so that a fork that collects garbage does not copy all of this
         for file, mutants in self.modules.items():
             self.attempt_all(file, mutants)
             keep(self.to[file], self.found[file])
@@ -326,16 +337,8 @@ stops = Stops(os.devnull)
 
 
 def libraries() -> list[str]:
-    """Modules that are imported and are not ours."""
-    ours = {name for name, module in list(sys.modules.items()) if is_ours(module)}
-    return [
-        name for name in sys.modules if name not in ours and not name.startswith(("tests", "evenruler", "conftest"))
-    ]
-
-
-def is_ours(module: Any) -> bool:
-    file = getattr(module, "__file__", None)
-    return bool(file) and Path(file).is_relative_to(ROOT) and "site-packages" not in file
+    """Those of `HEAVY` that tests have imported."""
+    return [name for name in HEAVY if name in sys.modules]
 
 
 def collected(
@@ -380,12 +383,15 @@ def attempt_modules(
     """
     late, heavy = answer(lambda: collected(modules, tests, budget, to), 36000)
     for name in heavy:
-        with suppress(Exception):
-            import_module(name)
+        import_module(name)
     # Whole files, not the names of tests: a mutant of a table may change which tests there are.
     for file, attempts in late.items():
         say(f"{Path(file).relative_to(ROOT)}: {len(attempts)} mutants of what runs at import")
         found = []
+        for files, limit in {(tuple(files), limit) for _, files, limit in attempts}:
+            same = {"source": Path(file).read_text(encoding="utf-8")}
+            if attempt(lambda f=file, m=same, of=files: imported(f, m, of), limit)[0] != "survived":
+                raise RuntimeError(f"tests fail with {file} as it is")
         for mutant, files, limit in attempts:
             outcome, by = attempt(lambda f=file, m=mutant, of=files: imported(f, m, of), limit)
             found.append(told(mutant, outcome, by))
