@@ -30,16 +30,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ALIVE, KILLED, LATE = 0, 1, 3
 HEAVY = ("numpy", "pandas", "pyarrow", "pydantic", "scipy.stats", "sklearn", "statsmodels.api", "torch")
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "pydantic",
-    "scipy.stats",
-    "scipy.optimize",
-    "sklearn",
-    "statsmodels.api",
-    "torch",
-)
 """Libraries that take long to import. Plugins of pytest are not among them: it has to import these itself."""
 OPTIONS = ["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow"]
 
@@ -253,7 +243,8 @@ class Collected:
             if mutant["function"] is None or mutant["function"] in early:
                 self.late[file].append((mutant, late, 10 + 4 * sum(seconds.values())))
                 continue
-            reached = self.reaching(file, mutant)
+            # What tests do in processes of their own is not seen: then those are tried that use the module at all.
+            reached = self.reaching(file, mutant) or using
             if not reached:
                 self.found[file].append(told(mutant, "unreached", ""))
                 continue
