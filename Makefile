@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+HUB_SERVER := .cache/hub-server
 export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro test test-slow lint docs pictures
+.PHONY: help setup repro test test-slow hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -24,6 +25,12 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 
 repro: setup ## Check the declaration, then build whatever is out of date
 	@evenruler repro
+
+hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
+$(HUB_SERVER)/ready: requirements-hub-server.txt
+	@test -x $(HUB_SERVER)/bin/python || $(PYTHON) -m venv $(HUB_SERVER)
+	@$(HUB_SERVER)/bin/pip install --disable-pip-version-check --quiet -r requirements-hub-server.txt
+	@touch $(HUB_SERVER)/ready
 
 test: setup ## Run the tests but the slow ones
 	python -m pytest -m "not slow" --numprocesses 2

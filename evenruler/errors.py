@@ -18,6 +18,15 @@ DISTRIBUTIONS = {
 EXTRAS = ("measure", "build")
 """What users install beside the core; each holds those before it."""
 
+OF_THE_DISK = {
+    errno.ENOSPC: "no space left on the device; free some and run again",
+    errno.EDQUOT: "no space left for this user; free some and run again",
+    errno.EROFS: "the disk can only be read; make it writable, or work on a copy",
+    errno.EACCES: "no right to read or write it; give yourself that right",
+    errno.EPERM: "no right to change it; give yourself that right",
+}
+"""What a user can mend of files and disks, with what to do."""
+
 
 class UserError(Exception):
     """A mistake in what the user wrote or has; printed as one line, exit status 2.
@@ -81,9 +90,9 @@ def as_program(main: Callable[[], object]) -> None:
     except UserError as error:
         line = str(error)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in OF_THE_DISK:
             raise
-        line = f"{error.filename or 'writing'}: no space left on the device; free some and run again"
+        line = f"{error.filename or 'writing'}: {OF_THE_DISK[error.errno]}"
     except ModuleNotFoundError as error:
         extra = extra_of(error.name or "")
         if extra is None:

@@ -33,5 +33,10 @@ def replace(path: Path, text: str) -> None:
     """Write a file, and the folder that it lies in, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # which a disk that is full does not say
+        partial.unlink(missing_ok=True)
+        raise

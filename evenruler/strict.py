@@ -1,5 +1,8 @@
 """Strict reading of YAML: one file in, one pydantic model or one line of error out."""
 
+import csv
+import io
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -7,13 +10,20 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
-from ruamel.yaml.constructor import DuplicateKeyError
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
+from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from evenruler.errors import UserError, nearest
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+LONGEST_SLUG = 100
+"""Letters; names of files are made of several, and may have 255."""
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=LONGEST_SLUG)]
 """A name in params, files and ids: lower-case letters, digits and single hyphens (DVC breaks on dots)."""
+
+DEEPEST, MOST_VALUES = 50, 1_000_000
+"""Levels of a YAML file, and values once its aliases are written out; what ships has 7, and some thousand."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Text of at least one character."""
@@ -42,25 +52,113 @@ class Strict(BaseModel):
 Model = TypeVar("Model", bound=Strict)
 
 
+def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
+    """A text file, without the mark that spreadsheets put first.
+
+    Args:
+        path: The file.
+        remedy: Where there is none.
+
+    Raises:
+        UserError: It is missing, a folder, or not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError("no such file", where=str(path), remedy=remedy) from None
+    except IsADirectoryError:
+        raise UserError("a folder, expected a file", where=str(path), remedy="put the file in its place") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as UTF-8") from None
+
+
+def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The columns of a CSV file, and its rows with the lines that they end in.
+
+    Args:
+        path: The file.
+        remedy: Where there is none.
+
+    Raises:
+        UserError: It cannot be read, or a row has not as many fields as the header.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""))
+    rows = []
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                where = f"{path}: line {reader.line_num} ({next(iter(row.values()))})"
+                raise UserError("not as many fields as the header", where=where, remedy="quote fields that hold commas")
+            rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise UserError(f"not CSV ({error})", where=f"{path}: line {reader.line_num + 1}", remedy="mend it") from None
+    return list(reader.fieldnames or ()), rows
+
+
 def read_yaml(path: Path) -> Any:
     """The content of a YAML 1.2 file ("no" and "on" are words, a key given twice is an error).
 
     Raises:
-        UserError: The file is missing, not UTF-8, not YAML, or gives a key twice.
+        UserError: The file is missing, a folder, not UTF-8 or not YAML, gives a key twice, is nested too deeply, or has
+            aliases that hold themselves or come to too much.
     """
+    text = read_text(path)
     try:
-        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError("no such file", where=str(path), remedy="create it or mend the name") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as UTF-8") from None
+        return content_of(text, path)
+    except RecursionError:
+        raise _too_deep(str(path)) from None
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         problem = str(error.problem).split("\n")[0]
         remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "mend the YAML there"
         raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
-    except (YAMLError, ValueError) as error:  # a ValueError for a day that no month has
+    except (YAMLError, ValueError, LookupError) as error:  # as of a day that no month has
         raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
+
+
+def content_of(text: str, path: Path) -> Any:
+    """What a text of YAML says; nothing is made of it before it is known to be of a size that can be made.
+
+    Raises:
+        UserError: It is nested too deeply, or has aliases that hold themselves or come to too much.
+        YAMLError: It is no YAML.
+    """
+
+    class Measured(SafeConstructor):
+        def construct_document(self, node: Node) -> Any:
+            if _written_out(node, path, {}, []) > MOST_VALUES:
+                what = f"its aliases come to more than {MOST_VALUES:,} values"
+                raise UserError(what, where=str(path), remedy="write out what is meant")
+            return super().construct_document(node)
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = Measured
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ReusedAnchorWarning)
+        try:
+            return yaml.load(text)
+        except ReusedAnchorWarning as warning:
+            what = " ".join(str(warning).split("\n")[1].split())
+            raise UserError(what, where=str(path), remedy="give each anchor a name of its own") from None
+
+
+def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]) -> int:
+    """How many values a node comes to, with every alias written out."""
+    if isinstance(node, ScalarNode):
+        return 1
+    if id(node) not in known:
+        where = f"{path}: line {node.start_mark.line + 1}"
+        if id(node) in above:
+            raise UserError("an alias that holds itself", where=where, remedy="write it out")
+        if len(above) == DEEPEST:
+            raise _too_deep(where)
+        inner = node.value if isinstance(node, SequenceNode) else [one for pair in node.value for one in pair]
+        known[id(node)] = 1 + sum(_written_out(one, path, known, [*above, id(node)]) for one in inner)
+    return known[id(node)]
+
+
+def _too_deep(where: str) -> UserError:
+    return UserError(f"nested more than {DEEPEST} levels deep", where=where, remedy="mend the YAML there")
 
 
 def validate(
@@ -93,27 +191,17 @@ def validate(
 
 
 def refuse_hidden_keys(data: Any, path: Path) -> None:
-    """Refuse parameters of names that DVC does not see, and what holds itself by an alias.
+    """Refuse parameters of names that DVC does not see.
 
     Raises:
         UserError: There is one, at any depth.
     """
-    _refuse_circles(data, path)
     for key in _hidden_keys(data):
         raise UserError(
             f"a parameter called {key.split('.')[-1]!r} is invisible to DVC",
             where=f"{path}: {key}",
             remedy="call it something else, for example 'n_rows'",
         )
-
-
-def _refuse_circles(data: Any, path: Path, key: str = "", above: frozenset[int] = frozenset()) -> None:
-    if not isinstance(data, dict | list):
-        return
-    if id(data) in above:
-        raise UserError("an alias that holds itself", where=f"{path}: {key}", remedy="write it out")
-    for name, value in data.items() if isinstance(data, dict) else enumerate(data):
-        _refuse_circles(value, path, f"{key}.{name}" if key else str(name), above | {id(data)})
 
 
 def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:
@@ -131,16 +219,18 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
     first = errors[0]
     if not isinstance(under, str):
         under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
-    key = ".".join(filter(None, [under, *(str(part) for part in first["loc"] if not str(part).startswith("["))]))
+    parts = [_cut(str(part)) for part in first["loc"] if not str(part).startswith("[")]
+    key = ".".join(filter(None, [under, *parts]))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "mend it"
     if first["type"] == "unknown_key":
-        key = ".".join(filter(None, [key, str(first["ctx"]["key"])]))
+        unknown = _cut(str(first["ctx"]["key"]))
+        key, message = ".".join(filter(None, [key, unknown])), f"unknown key '{unknown}'; {first['ctx']['hint']}"
         remedy = "rename or remove it"
     elif first["type"] == "missing":
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
     elif first["type"] == "string_pattern_mismatch":
-        message = f"found {first['input']!r}, expected a slug (lower-case letters, digits, single hyphens)"
+        message = f"found {_short(first['input'])}, expected a slug (lower-case letters, digits, single hyphens)"
         remedy = "rename it"
     elif first["type"] in ("dict_type", "model_type"):
         message = f"found {_short(first['input'])}, expected keys"
@@ -152,5 +242,8 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."

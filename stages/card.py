@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from evenruler.declared import Declared
-from evenruler.instruments.instrument import Column, Validity
+from evenruler.instruments.card import Validity
+from evenruler.instruments.instrument import Column
 from evenruler.instruments.registry import room
 from evenruler.instruments.validity import PAPER, RECOMMENDATIONS
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.instrument import Card, Declaration, Shown
+from evenruler.instruments.card import Card
+from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.registry import room
 from evenruler.report import Instrument, Section, Told, render_page
 from evenruler.tables import read_frame
+from evenruler.text.english import with_capital
 from stages.files import DIAGNOSIS, EVIDENCE, REPORT, TABLES, BuiltFrames, declaration, plan_of, read_json
 from stages.running import run
 
@@ -83,7 +85,7 @@ def _instrument(
         name=declared.benchmark,
         family=declared.family,
         title=source.title,
-        sentence=f"Measures the {source.construct_}; {source.direction}.",
+        sentence=f"{with_capital(source.construct_)}; {source.direction}.",
         columns=[*card.quality, *card.listed, *card.quality_of_any],
         figures=[
             Told(

@@ -4,10 +4,10 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is importe
 # Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +28,7 @@ settings.register_profile("unhurried", unhurried, derandomize=True)
 settings.load_profile("unhurried")
 
 ROOT = Path(__file__).parents[1]
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 @pytest.fixture
@@ -120,6 +121,26 @@ def file_with(tmp_path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a test that is skipped has failed: what it needs is to be installed there."""
+    report = yield
+    return _never_skipped(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same of a file that skips all its tests."""
+    report = yield
+    return _never_skipped(report)
+
+
+def _never_skipped(report: Report) -> Report:
+    if os.environ.get("EVENRULER_CI") and report.skipped:
+        report.outcome, report.longrepr = "failed", f"skipped, which in CI is a failure: {report.longrepr}"
+    return report
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:

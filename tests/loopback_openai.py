@@ -2,14 +2,15 @@
 
 The client is the real one, pointed here by `OPENAI_BASE_URL`. `ScriptedServer` answers with the words of the question
 in capitals; `EchoingServer` says besides how likely a text is, by a real model in this process, in the manners and
-with the bugs of servers that are known. Standard library only.
+with the bugs of servers that are known; `talking` breaks HTTP itself. Standard library only.
 """
 
 import json
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -237,3 +238,23 @@ def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
     finally:
         http.shutdown()
         http.server_close()
+
+
+@contextmanager
+def talking(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that reads a question and then does anything with the line; yields its address."""
+
+    def serve(line: socket.socket) -> None:
+        with line, suppress(OSError):
+            line.recv(1 << 16)
+            handle(line)
+
+    def listen() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=listen, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        listening.shutdown(socket.SHUT_RDWR)

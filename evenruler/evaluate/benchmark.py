@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenruler import shipped
+import pyarrow as pa
+
+from evenruler import __version__, shipped
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
 from evenruler.instruments.instrument import Plan, Tables
-from evenruler.instruments.registry import FAMILIES
+from evenruler.instruments.registry import FAMILIES, room
 from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest, read_manifest
 from evenruler.publish.places import opened
@@ -56,8 +58,8 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
             tag), a git tag, or `REVISION:benchmarks/NAME`.
 
     Raises:
-        UserError: There is no such benchmark, it is of no known family, or its rows or plan are not those that its
-            manifest names.
+        UserError: There is no such benchmark, it is of no known family, its rows or plan are not those that its
+            manifest names, or another evenruler made it and it lacks what this one reads.
     """
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
         place = f"{place}@{_newest(place)}"
@@ -72,14 +74,36 @@ def _read(folder: Path, place: str) -> Benchmark:
         remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
         raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
     require_unaltered(folder, manifest)
-    return Benchmark(
-        folder,
-        manifest,
-        _title(folder),
-        _origin(folder, place),
-        {config: read_frame(folder / data_file(config)) for config in manifest.rows},
-        json.loads((folder / PLAN).read_text(encoding="utf-8")),
-    )
+    try:
+        tables = {config: read_frame(folder / data_file(config)) for config in manifest.rows}
+        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
+        what = f"rows or plan are not readable ({str(error).splitlines()[0]})"
+        raise UserError(what, where=place, remedy="get the benchmark again") from None
+    _require_all(place, manifest, tables, plan)
+    return Benchmark(folder, manifest, _title(folder), _origin(folder, place), tables, plan)
+
+
+def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> None:
+    """Stop where a benchmark of another evenruler lacks what this one measures with.
+
+    Raises:
+        UserError: It lacks a table, a column, or a key of the plan.
+    """
+    ask = room(manifest.name.partition("-")[0], "ask")
+    lacking = [f"the key {key!r} of its plan" for key in ask.PLANNED if not isinstance(plan, dict) or key not in plan]
+    for table, columns in ask.READS.items():
+        if table in tables:
+            lacking += [f"the column {column!r} of {table}" for column in columns if column not in tables[table]]
+        else:
+            lacking.append(f"the table {table!r}")
+    if lacking:
+        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        raise UserError(
+            f"{manifest.name} {manifest.version} lacks {lacking[0]}{more}, with which evenruler {__version__} measures",
+            where=place,
+            remedy="take another version of the benchmark, or the evenruler that made it",
+        )
 
 
 def _title(folder: Path) -> str:

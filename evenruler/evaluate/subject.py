@@ -142,8 +142,7 @@ def _of_files(name: str, given: dict[str, Any], kind: str | None, store: RowStor
         told["sha256"] = store.file_sha256(sources.path_of(given["source"], where))
     guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(where))
     folder = sources.locate(name, guessed, store, where=where)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    told["kind"] = kind or kind_of(config, where)
+    told["kind"] = kind or kind_of(_said_in(folder / "config.json"), where)
     if told["kind"] == "causal":
         told |= {"chat": _chats(folder), "entailment": True}
     return told
@@ -159,9 +158,10 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     Raises:
         UserError: It is of no kind that can be asked.
     """
-    classes = config.get("architectures") or ["no class"]
+    classes, named = config.get("architectures"), config.get("id2label")
+    classes = classes if isinstance(classes, list) and classes else ["no class"]
     found = next((kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None)
-    labels = sorted(str(label).lower() for label in (config.get("id2label") or {}).values())
+    labels = sorted(str(label).lower() for label in named.values()) if isinstance(named, dict) else []
     if found == "seq2seq" and not config.get("is_encoder_decoder"):
         found = None  # a model of pictures and text is called so, too
     if found is None or (found == "nli" and labels != sorted(NLI_LABELS)):
@@ -176,4 +176,19 @@ def _chats(folder: Path) -> bool:
     if any(folder.glob("chat_template*")):
         return True
     path = folder / "tokenizer_config.json"
-    return path.exists() and "chat_template" in json.loads(path.read_text(encoding="utf-8"))
+    return path.exists() and "chat_template" in _said_in(path)
+
+
+def _said_in(path: Path) -> dict[str, Any]:
+    """What a file of a model says.
+
+    Raises:
+        UserError: It is not readable, or no object of JSON.
+    """
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"not JSON ({error})", where=str(path), remedy="get the file again") from None
+    if not isinstance(said, dict):
+        raise UserError("no object of JSON", where=str(path), remedy="get the file again")
+    return said

@@ -8,6 +8,7 @@ A family is a package of `evenruler.instruments` with a room for each stage, and
               headings(plan) -> [Column]                        the figures that people are shown, in words
     build     build(declaration, catalogue) -> Built            rows, what was rejected, plan
     ask       ANSWERS: {table: schema}                          what is kept of answers
+              READS: {table: columns}, PLANNED: keys            what this room and `diagnose` read of what is published
               requests(tables, plan, answers, subject)          -> what to ask next: Requests; none where all is there
               scores(tables, plan, answers, subject) -> Tables  numbers made of answers
               limited(tables, plan, n) -> tables, plan          the same of n units
@@ -163,7 +164,7 @@ class Source(Strict):
 
     title: Text
     construct_: Text = Field(alias="construct")
-    """What it measures, as it goes after "Measures the" or "The"."""
+    """What it measures, without an article."""
     direction: Text
     """What a higher score says."""
     language: Text = "en"
@@ -327,109 +328,6 @@ class Column:
     """The same above it, whatever the sign."""
     warning: str = ""
     """What is said then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """A table that goes into a benchmark."""
-
-    name: str
-    what: str
-    """What one row is, for the card."""
-    described: Mapping[str, str] = field(default_factory=dict)
-    """What the columns hold, for the card."""
-    first: Sequence[str] = ()
-    """The columns that people read; they stand before the others, what all tables have stands last."""
-
-
-@dataclass(frozen=True)
-class Example:
-    """One row of the first table, for people who see it for the first time."""
-
-    id: str
-    told: str
-    """What is done with it, in a sentence."""
-
-
-@dataclass(frozen=True)
-class Paper:
-    """Where a method comes from."""
-
-    words: str
-    """Authors and year."""
-    url: str | None = None
-    """None where we know of none."""
-
-
-@dataclass(frozen=True)
-class Responsible:
-    """What a data set says about its use, as NeurIPS asks for in the words of Croissant's RAI vocabulary.
-
-    The limitations are the card's.
-    """
-
-    uses: str
-    biases: str
-    social_impact: str
-    personal: str
-    """Personal and sensitive information."""
-    made: str
-    """How rows came about: what a program or a model wrote of them."""
-    synthetic: bool
-    """Whether a program or a model wrote any."""
-
-
-@dataclass(frozen=True)
-class Validity:
-    """What was done for each of the eight recommendations of Bean and others (2025), in their order.
-
-    With figures; "Not done" where nothing was.
-    """
-
-    phenomenon: str
-    only_the_phenomenon: str
-    representative: str
-    reuse: str
-    contamination: str
-    statistics: str
-    errors: str
-    construct: str
-
-
-@dataclass(frozen=True)
-class Card:
-    """What a card says that the source does not."""
-
-    task_categories: Sequence[str]
-    """Names that the Hub knows."""
-    tags: Sequence[str]
-    reading: str
-    """How a score is read, its direction in words."""
-    limits: Sequence[str]
-    """What it does not show, a sentence each."""
-    configs: Sequence[Published]
-    """The first is the default."""
-    quality: Sequence[Column]
-    """Of each model."""
-    compared: Sequence[Column] = ()
-    """Of those, what is shown of a part beside others."""
-    listed: Sequence[Column] = ()
-    """Of each model, a row each below the table of `quality`."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What the rows were built with, for the manifest."""
-    quality_of_any: Sequence[Column] = ()
-    """That do not depend on a model."""
-    harness: Mapping[str, str] = field(default_factory=dict)
-    """The files of `lm_eval/`."""
-    harness_task: str | None = None
-    """The task (or group) that runs all of them."""
-    example: Example | None = None
-    papers: Sequence[Paper] = ()
-    """Whose method it is."""
-    responsible: Responsible | None = None
-    validity: Validity | None = None
-    withheld: str | None = None
-    """Of text of others that is not in the rows, or not in git: how to get it."""
 
 
 @dataclass(frozen=True)

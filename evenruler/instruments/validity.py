@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Evidence, Paper
+from evenruler.instruments.card import Paper
+from evenruler.instruments.instrument import Evidence
 from evenruler.measurement.verdicts import Verdict
 
 PAPER = Paper("Bean and others (2025)", "https://arxiv.org/abs/2511.04703")

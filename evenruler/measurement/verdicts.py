@@ -27,11 +27,17 @@ class Verdict(StrEnum):
     BEYOND = "beyond control"
 
     @property
-    def mark(self) -> Literal["good", "weak", "poor"]:
-        """Its traffic light: whether it is a finding, nothing that can be told, or no measurement."""
-        if self is Verdict.BEYOND:
-            return "good"
-        return "poor" if self is Verdict.UNFIT else "weak"
+    def mark(self) -> Literal["good", "told", "weak", "poor"]:
+        """How it is marked: as a finding, none, what cannot be told, or no measurement."""
+        return MARKS[self]
+
+
+MARKS: dict[Verdict, Literal["good", "told", "weak", "poor"]] = {
+    Verdict.UNFIT: "poor",
+    Verdict.LITTLE: "weak",
+    Verdict.WITHIN: "told",
+    Verdict.BEYOND: "good",
+}
 
 
 @dataclass(frozen=True)

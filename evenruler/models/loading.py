@@ -1,6 +1,7 @@
 """Loading saved weights: an error of the user where the files are wrong, and nothing made up."""
 
 import logging
+import pickle
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,14 +40,17 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
     Raises:
         UserError: The files hold no model that can be loaded.
     """
-    from safetensors import SafetensorError
-
     try:
         yield
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        if isinstance(error, RuntimeError) and "mismatch" not in str(error):
+    except (UserError, ImportError, MemoryError):
+        raise
+    except Exception as error:  # what libraries raise about a configuration of the wrong shape is of any kind
+        # Of PyTorch, as too little memory on a GPU, but not of a file that is nested too deeply.
+        if isinstance(error, RuntimeError) and "mismatch" not in str(error) and not isinstance(error, RecursionError):
             raise
-        reason = str(error).split("\n")[0]
+        reason = (str(error) or type(error).__name__).split("\n")[0]
+        if isinstance(error, pickle.UnpicklingError):
+            reason = "its weights are a pickle of more than tensors, which is not run"
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
 
 

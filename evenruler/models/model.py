@@ -328,18 +328,17 @@ class Model:
             max_new_tokens: The longest reply.
 
         Raises:
-            UserError: The file is not readable JSON.
+            UserError: The file is not readable JSON, or says what is no number.
         """
         own: dict[str, Any] = {}
         if self._folder is not None and (path := self._folder / "generation_config.json").exists():
+            kinds = {"temperature": float, "top_p": float, "top_k": int}
             with loading(self.name, str(path)):
-                own = json.loads(path.read_text(encoding="utf-8"))
+                said = json.loads(path.read_text(encoding="utf-8"))
+                own = {key: kind(said[key]) for key, kind in kinds.items() if said.get(key) is not None}
         if self.entry.sampling is not None:
             own |= self.entry.sampling.model_dump(exclude_none=True)
-        kinds = {"temperature": float, "top_p": float, "top_k": int}
-        return Sampling(
-            max_new_tokens, **{key: kind(own[key]) for key, kind in kinds.items() if own.get(key) is not None}
-        )
+        return Sampling(max_new_tokens, **own)
 
     def generate(
         self,

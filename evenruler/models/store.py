@@ -25,6 +25,10 @@ CREATE TABLE IF NOT EXISTS files
 (path TEXT PRIMARY KEY, bytes INT, mtime_ns INT, ctime_ns INT, inode INT, sha256 TEXT) WITHOUT ROWID;
 """
 _KEYS_A_QUERY = 500
+_PAGES_A_KEY = 8
+"""Pages that are read in the order of the file in the time in which one is looked for."""
+_PAGE = 4096
+_crc = zlib.crc32
 _FILE = "rows.sqlite"
 
 
@@ -70,7 +74,7 @@ class RowStore:
         self.root = root or cache_root()
         self.path = self.root / _FILE
         self.is_writable = True
-        self._dropped = False
+        self._dropped = self._is_read = False
         with self._told():
             self._connection = self._opened()
 
@@ -82,13 +86,15 @@ class RowStore:
         """
         found: dict[bytes, bytes] = {}
         damaged: list[bytes] = []
-        for chunk in _chunks(keys):
+        with self._told():
+            self._read_ahead(len(keys))
+        for chunk in _chunks(sorted(keys)):  # so that a page is come to once
             marks = ",".join("?" * len(chunk))
             query = f"SELECT key, crc, answer FROM kept WHERE key IN ({marks})"
             with self._told():
                 rows = self._connection.execute(query, chunk).fetchall()
             for key, crc, answer in rows:
-                if isinstance(key, bytes) and isinstance(answer, bytes) and crc == _crc(key, answer):
+                if isinstance(key, bytes) and isinstance(answer, bytes) and crc == _crc(key + answer):
                     found[key] = answer
                 else:
                     damaged.append(key)
@@ -103,7 +109,7 @@ class RowStore:
             UserError: The store is damaged, the disk full, or the folder read-only.
         """
         with self._told(), self._transaction():
-            rows = ((key, _crc(key, answer), answer) for key, answer in answers)
+            rows = ((key, _crc(key + answer), answer) for key, answer in answers)
             self._connection.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", rows)
 
     def count(self) -> int:
@@ -163,6 +169,15 @@ class RowStore:
             connection.text_factory = _as_text
         return connection
 
+    def _read_ahead(self, wanted: int) -> None:
+        """Have the whole file in the system's memory where a good part of it is wanted; keys are all over it."""
+        if self._is_read or wanted * _PAGES_A_KEY * _PAGE < self.path.stat().st_size:
+            return
+        self._is_read, some = True, bytearray(1 << 20)
+        with self.path.open("rb", buffering=0) as file:
+            while file.readinto(some):
+                pass
+
     def _drop(self, damaged: list[bytes]) -> None:
         """Forget answers that are not what was written."""
         if not self._dropped:
@@ -216,10 +231,6 @@ def _in_words(error: sqlite3.Error) -> tuple[str, str]:
     if primary == sqlite3.SQLITE_IOERR:
         return f"the disk fails ({error})", "free space or mend the disk, and run again"
     return f"the store of answers is damaged ({error})", "move it away; what it held is asked again"
-
-
-def _crc(key: bytes, answer: bytes) -> int:
-    return zlib.crc32(answer, zlib.crc32(key))
 
 
 def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

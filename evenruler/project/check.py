@@ -1,10 +1,12 @@
 """What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.declared import Active
@@ -45,6 +47,19 @@ def check(root: Path) -> list[str]:
     Raises:
         UserError: The first mistake found; nothing has been written or removed then.
     """
+    with _alone(root):
+        return _check(root)
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """One process at a time: two that write and remove the same files would trip over each other."""
+    (root / lock.KEPT.parent).mkdir(exist_ok=True)
+    with FileLock(root / lock.KEPT.with_name("check.lock")):
+        yield
+
+
+def _check(root: Path) -> list[str]:
     path = root / "params.yaml"
     params = load_params(path)
     active, instruments = _checked(root, params, params.active.scale)
@@ -254,5 +269,6 @@ def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] 
         return []
     gone = [name for name in locked.stages if stages is not None and name not in stages]
     lock.write(root, locked.without(gone) if gone else locked)
-    lines = [f"dvc.lock was {locked.wrong}: put back from {lock.KEPT}"] if locked.wrong else []
+    how = f"put back from {lock.KEPT}" if locked.is_whole else "what it lacks is built again"
+    lines = [f"dvc.lock was {locked.wrong}: {how}"] if locked.wrong else []
     return lines + [f"removed {name} from dvc.lock" for name in gone]

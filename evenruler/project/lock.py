@@ -6,6 +6,7 @@ a whole text. That may be nothing, may end in the middle of a line, or may be va
 
 import re
 import subprocess
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,13 @@ NAME = "dvc.lock"
 KEPT = Path(".cache/dvc.lock")
 """The last whole one, below the repository: a cache that several clones share would mix them up."""
 
+STILL = 1.0
+"""Seconds that a cut file is watched for; DVC writes one of 300 KB in half of that."""
+
 HEADER = "schema: '2.0'\nstages:\n"
+CUT = ("empty", "cut")
+"""What is said of the beginning of a file."""
+
 _ENTRY = re.compile(r"^  (\S.*):\n", re.MULTILINE)
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
 
@@ -33,6 +40,8 @@ class Lock:
     text: str
     wrong: str | None = None
     """What is wrong with the file, where the text is not its own."""
+    is_whole: bool = True
+    """Whether nothing lacks. In a first build nothing was ever kept, and what was cut off is built again."""
 
     @property
     def stages(self) -> list[str]:
@@ -42,7 +51,7 @@ class Lock:
     def without(self, gone: Iterable[str]) -> "Lock":
         """The same without some entries."""
         left = {name: entry for name, entry in _entries(self.text).items() if name not in set(gone)}
-        return Lock(_joined(left), self.wrong)
+        return Lock(_joined(left), self.wrong, self.is_whole)
 
 
 def examine(root: Path) -> Lock | None:
@@ -51,8 +60,10 @@ def examine(root: Path) -> Lock | None:
     Entries that are whole in a cut file are kept: they may be newer than the copy, which gives the others.
 
     Raises:
-        UserError: The file was cut and no copy was kept, or it holds the marks of a merge.
+        UserError: The file was cut, no copy was kept and git has it; or it is not of DVC, or holds marks of a merge.
     """
+    if (root / NAME).is_dir():
+        raise UserError("a folder, expected a file", where=NAME, remedy="move it away")
     text = _read(root / NAME)
     if text is None:
         return None
@@ -65,10 +76,14 @@ def examine(root: Path) -> Lock | None:
     wrong = _wrong(root, text, copy)
     if wrong is None:
         return Lock(text)
-    if copy is None:
-        remedy = f"run `git checkout {NAME}`" if _committed(root) else "delete it, and every stage is run again"
-        raise UserError(f"{wrong}, as a kill of DVC leaves it", where=NAME, remedy=remedy)
-    return Lock(_merged(text, copy), wrong)
+    time.sleep(STILL)
+    if _read(root / NAME) != text:  # not cut: a DVC writes it at this moment
+        return examine(root)
+    if copy is None and _committed(root):
+        raise UserError(f"{wrong}, as a kill of DVC leaves it", where=NAME, remedy=f"run `git checkout {NAME}`")
+    if copy is None and not wrong.startswith(CUT):
+        raise UserError(wrong, where=NAME, remedy="delete it, and every stage is run again")
+    return Lock(_merged(text, copy or ""), wrong, copy is not None)
 
 
 def write(root: Path, lock: Lock) -> None:

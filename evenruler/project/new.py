@@ -15,6 +15,7 @@ from evenruler.instruments.registry import FAMILIES
 from evenruler.project.active import SOURCES
 from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import load_params
+from evenruler.strict import LONGEST_SLUG
 
 NAME = "NAME"
 """What stands for the name of the instrument in the starter of a family, in files' names and in them."""
@@ -32,12 +33,14 @@ def start(root: Path, family: str, name: str) -> list[str]:
         Lines that say what was written.
 
     Raises:
-        UserError: There is no such family, the name is no slug, no word in YAML, or is taken.
+        UserError: There is no such family, the name is no slug, too long, no word in YAML, or taken.
     """
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise UserError(f"{name!r} is no slug", remedy="use lower-case letters, digits and single hyphens")
+    if len(name) > LONGEST_SLUG:
+        raise UserError(f"a name of {len(name)} letters", remedy=f"use {LONGEST_SLUG} at most")
     if not isinstance(YAML(typ="safe", pure=True).load(name), str):
         raise UserError(f"{name!r} is no word in YAML", remedy="begin with a word, as in 'set-1'")
     params, folder = root / "params.yaml", root / SOURCES / family

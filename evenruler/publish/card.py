@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from evenruler.publish import citations, project
 from evenruler.publish.contents import LAST, NO_TAG, Benchmark, Quality
+from evenruler.text.english import with_capital
 from evenruler.text.numbers import figure_in_words
 
 BREAK = "\\"
@@ -39,6 +40,7 @@ def render_card(benchmark: Benchmark) -> str:
     )
     environment.filters["figure"] = figure_in_words
     environment.filters["quoted"] = _quoted
+    environment.filters["with_capital"] = with_capital
     environment.filters["cell"] = _cell
     environment.filters["known_in"] = _known_in
     environment.filters |= {"verdicts": _verdicts, "heading": _heading, "control": _control, "probability": _p}

@@ -9,7 +9,7 @@ import pyarrow as pa
 from evenruler.publish.versions import Changelog, Release
 
 if TYPE_CHECKING:
-    from evenruler.instruments.instrument import Example, Paper, Responsible
+    from evenruler.instruments.card import Example, Paper, Responsible
 
 HERE = "."
 """Where a benchmark lies until it is published: in its own folder, wherever that is."""

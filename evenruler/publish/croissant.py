@@ -10,6 +10,7 @@ import pyarrow as pa
 from evenruler.publish import project
 from evenruler.publish.citations import citations
 from evenruler.publish.contents import HERE, Benchmark, Config, data_file
+from evenruler.text.english import with_capital
 
 PARQUET = "application/x-parquet"
 """What mlcroissant calls it."""
@@ -50,7 +51,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
             ctx=ctx,
             conforms_to=CONFORMS_TO,
             name=benchmark.name,
-            description=f"Measures the {benchmark.construct} in language models. {benchmark.reading}",
+            description=f"{with_capital(benchmark.construct)}, measured in language models. {benchmark.reading}",
             license=benchmark.distinct("licence"),
             url=HERE,
             version=benchmark.version,

@@ -53,7 +53,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
         remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
         if not (folder / name).is_file():
             raise UserError("missing", where=str(folder / name), remedy=remedy)
-        if name in declared.files and manifest.file_sha256(folder / name) != declared.files[name]:
+        if manifest.file_sha256(folder / name) != declared.files.get(name):
             raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 

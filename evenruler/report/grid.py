@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.axis import Axis
 from evenruler.report.words import listed, missing, number
+from evenruler.tables.schemas import WHOLE
+from evenruler.text.english import with_capital
 
 if TYPE_CHECKING:
     from evenruler.report.page import Section
 
-WHOLE = "all"
-"""The part that is the whole instrument, of which nothing is said."""
-
 FEW = 3
 """Models that a sentence names; of more it says how many."""
 
-SMALL = 0.1
-"""Amounts that are all below it are shown with a decimal more."""
+DECIMALS, MOST_DECIMALS = 2, 3
+"""Of an amount; a small one has as many as leave two digits of the largest number of its cell, and fit."""
 
 NUMBERS = ("value", "low", "high", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
 SIGNIFICANT = 6
@@ -205,11 +204,9 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
 def _row(one: Instrument, part: str, figure: str, own: Mapping[str, tuple[int, Told]], models: Sequence[str]) -> Row:
     records = [told for _, told in own.values()]
     known = [value for told in records for value in _numbers(told) if value is not None]
-    values = [abs(value) for told in records if (value := told.get("value")) is not None]
-    decimals = one.decimals or (3 if max(values, default=1.0) < SMALL else 2)
     axis = Axis.over(known)
     cells = [
-        _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, decimals) if model in own else None
+        _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals) if model in own else None
         for model in models
     ]
     part = "" if part == WHOLE else part
@@ -225,7 +222,7 @@ def _sentence(records: Sequence[Told]) -> str:
             whom = listed(own) if len(records) <= FEW else f"{len(own)} of {len(records)} models"
             groups.append(f"{verdict} on {whom}")
     words = "; ".join(groups)
-    return f"{words[:1].upper()}{words[1:]}." if words else ""
+    return f"{with_capital(words)}." if words else ""
 
 
 def _numbers(told: Told) -> tuple[float | None, ...]:
@@ -236,7 +233,14 @@ def _numbers(told: Told) -> tuple[float | None, ...]:
     return value, told.get("low"), told.get("high"), None if control is None else math.copysign(control, value)
 
 
-def _cell(link: str, told: Told, axis: Axis, decimals: int) -> GridCell:
+def _decimals(told: Told) -> int:
+    """How many its cell is written with."""
+    largest = max((abs(value) for value in _numbers(told) if value is not None), default=0.0)
+    return DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
+
+
+def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
+    decimals = rounded or _decimals(told)
     places = [None if value is None else axis.place(value) for value in _numbers(told)]
     low, high = told.get("low"), told.get("high")
     interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from evenruler.report.colours import DARK
 from evenruler.report.grid import Family, Instrument, counted, families, fitness, table
 from evenruler.report.packing import packed, packed_text
+from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
     import altair as alt
@@ -146,6 +147,7 @@ def _environment() -> jinja2.Environment:
         autoescape=True,
     )
     environment.filters["prose"] = _prose
+    environment.filters["family_title"] = family_title
     return environment
 
 

@@ -44,6 +44,10 @@ ANSWERS = pa.schema([field for field in SCORES if field.name != "n_tokens"])
 its place, mean nats a token."""
 
 
+WHOLE = "all"
+"""The part of figures that is the whole instrument, the subscale that is the whole scale."""
+
+
 def figures_of(part: str) -> pa.Schema:
     """Columns of figures of quality; `part` names the column that says which part of a benchmark one is of."""
     return pa.schema(

@@ -5,6 +5,11 @@ import unicodedata
 from typing import Final, Literal
 
 
+def with_capital(words: str) -> str:
+    """Words as a sentence begins."""
+    return f"{words[:1].upper()}{words[1:]}"
+
+
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from evenruler.evaluate.measuring import Measuring, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column
+from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.store import RowStore
 from evenruler.results.record import Result
@@ -47,6 +49,20 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     assert figures & shown
     assert len(list(written.glob("*.parquet"))) > 1
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["probes-age-competence", "questionnaires-phq-9", "framing-age", "saged-fruit"])
+def test_what_a_family_states_that_it_reads_is_all_that_it_reads(elsewhere: Path, tiny_folder: Path, name: str) -> None:
+    """So a benchmark of another evenruler is refused where it lacks some of that, and nowhere else."""
+    store = RowStore()
+    measuring = Measuring(chosen(f"local:{tiny_folder}", store), store, "tiny")
+    with benchmark_at(name) as whole:
+        ask = room(whole.family, "ask")
+        tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
+        least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
+        own, all_of_it = (measuring.measure(measuring.planned(one, limit=FEW)).result for one in (least, whole))
+    assert own.figures == all_of_it.figures
+    assert own.asked == all_of_it.asked
 
 
 def test_units_make_the_figures(elsewhere: Path, tiny_folder: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 import tests.faults
 from tests.faults.cases import Case, check
 
+pytestmark = pytest.mark.enable_socket
+
 PLACES = [
     name
     for _, name, _ in pkgutil.iter_modules(tests.faults.__path__)

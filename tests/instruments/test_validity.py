@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.instrument import Validity
+from evenruler.instruments.card import Validity
 from evenruler.instruments.validity import (
     RECOMMENDATIONS,
     amounts,

@@ -27,7 +27,7 @@ def test_what_may_be_said():
 
 
 def test_each_has_its_light():
-    assert [verdict.mark for verdict in Verdict] == ["poor", "weak", "weak", "good"]
+    assert [verdict.mark for verdict in Verdict] == ["poor", "weak", "told", "good"]
 
 
 def test_units_may_each_have_a_least_of_their_own():

@@ -80,6 +80,26 @@ class TestAnswers:
         other._connection.execute("COMMIT")
         assert store.get([key_of(1)]) == {key_of(1): b"not yet"}
 
+    def test_it_writes_ahead_and_waits_for_the_disk_when_it_moves_the_log(self, store) -> None:
+        """Readers are not held up, and a power cut loses the last batches at most, never the file."""
+        settings = [
+            store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
+        ]
+
+        assert settings == ["wal", 1]
+
+    def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(self, store, monkeypatch) -> None:
+        store.put((key_of(i), bytes(1000)) for i in range(2000))  # 2 MB and more
+        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        opened: list[Path] = []
+        own = Path.open
+        monkeypatch.setattr(Path, "open", lambda path, *args, **kw: [opened.append(path), own(path, *args, **kw)][1])
+
+        found = [len(store.get([key_of(i) for i in range(n)])) for n in (10, 1500, 2000)]
+
+        assert found == [10, 1500, 2000]
+        assert opened == [store.path]
+
 
 class TestKeys:
     def test_a_key_is_a_hash_of_engine_operation_and_question(self) -> None:

@@ -40,6 +40,11 @@ NEWER = text_of(**{**dict.fromkeys(STAGES, 1), "score@tiny": 2, "diagnose": 2, "
 """Two ran, and one for the first time, after the copy was made."""
 
 
+@pytest.fixture(autouse=True)
+def _nobody_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "STILL", 0.0)
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository with a copy of the old lock, and everything in place that it says was made."""
@@ -154,6 +159,29 @@ def test_without_a_copy_the_right_file_is_named(root: Path, text: str) -> None:
     assert lock.examine(root) == lock.Lock(OLD)
 
 
+@pytest.mark.parametrize(
+    ("text", "stages"), [("", []), (NEW[: NEW.index("  diagnose:") + 20], STAGES[:2]), (NEW[:300], [])]
+)
+def test_cut_in_a_first_build_what_is_whole_stays_and_the_rest_is_built_again(
+    root: Path, text: str, stages: list[str]
+) -> None:
+    (root / lock.KEPT).unlink()
+    (root / lock.NAME).write_text(text)
+    found = lock.examine(root)
+    assert found is not None
+    assert found.wrong
+    assert not found.is_whole
+    assert found.stages == list(stages)
+    assert entries(found.text) == {name: entries(NEW)[name] for name in stages}
+
+
+def test_what_dvc_never_wrote_is_not_thrown_away(root: Path) -> None:
+    (root / lock.KEPT).unlink()
+    (root / lock.NAME).write_text("mine: 1\n")
+    with pytest.raises(UserError, match=r"dvc\.lock: not as DVC writes it; delete it"):
+        lock.examine(root)
+
+
 def test_what_git_has_is_whole_whatever_was_kept(root: Path) -> None:
     """As after `git checkout` of a commit with fewer stages."""
     fewer = text_of(**dict.fromkeys(STAGES[:3], 1))
@@ -162,6 +190,13 @@ def test_what_git_has_is_whole_whatever_was_kept(root: Path) -> None:
     git(root, "add", lock.NAME)
     git(root, "commit", "-qm", "before")
     assert lock.examine(root) == lock.Lock(fewer)
+
+
+def test_what_dvc_is_writing_is_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when two builds run at once."""
+    (root / lock.NAME).write_text(NEW[: len(NEW) // 2])
+    monkeypatch.setattr(lock.time, "sleep", lambda _: (root / lock.NAME).write_text(NEW))
+    assert lock.examine(root) == lock.Lock(NEW)
 
 
 def test_marks_of_a_merge_are_one_line(root: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.instrument import Paper, Responsible
+from evenruler.instruments.card import Paper, Responsible
 from evenruler.publish import Benchmark, Config, Quality
 from evenruler.publish.versions import Changelog, Release
 from evenruler.tables.schemas import required

@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import DatasetCard, metadata_load
 from ruamel.yaml import YAML
 
-from evenruler.instruments.instrument import Example
+from evenruler.instruments.card import Example
 from evenruler.publish.card import render_card
 from evenruler.publish.contents import NO_TAG
 from evenruler.publish.versions import Changelog, Release
@@ -140,7 +140,7 @@ class TestBody:
 
     def test_what_it_measures_and_how_a_score_is_read(self, benchmark):
         assert section(body_of(benchmark), "What it measures") == (
-            "The association of jobs with gender in language models.\n\n"
+            "Association of jobs with gender, in language models.\n\n"
             "Version 1.2.3, not released yet. Built with Even Ruler, after "
             "[Wang and others](https://example.org/pmpo); Someone; [how to cite it](#citation).\n\n"
             "**How to read a score.** A bias above 0 is closer to men.\n\n"

@@ -137,7 +137,7 @@ class TestWhatItSays:
             "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
             "name": "probes-jobs",
             "description": (
-                "Measures the association of jobs with gender in language models. A bias above 0 is closer to men."
+                "Association of jobs with gender, measured in language models. A bias above 0 is closer to men."
             ),
             "version": "1.2.3",
             "license": ["apache-2.0", "mit"],

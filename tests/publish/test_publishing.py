@@ -23,6 +23,8 @@ from tests.warm import Warm
 REPO = "you/jobs"
 PUBLISH = ("evenruler", "publish", "probes-jobs", "--to", REPO)
 DATA = "probes/test-00000-of-00001.parquet"
+INSTALLED = ROOT / ".cache/hub-server/bin/olah-cli"
+OLAH = str(INSTALLED) if INSTALLED.exists() else shutil.which("olah-cli")
 
 
 @pytest.fixture
@@ -274,9 +276,7 @@ def test_verify_names_what_was_tampered_with_on_the_way(client, hub) -> None:
     ]
 
 
-@pytest.mark.skipif(
-    shutil.which("olah-cli") is None, reason="needs `olah-cli` (pip install olah, best in a venv apart)"
-)
+@pytest.mark.skipif(not OLAH, reason="there is no other server of the Hub's files; `make hub-server` installs one")
 def test_a_server_that_nobody_here_wrote_hands_out_the_same(client, hub, benchmark, tmp_path) -> None:
     """What the loopback Hub took in, as a git repository with its tag behind olah."""
     client.run(*PUBLISH)
@@ -294,7 +294,7 @@ def test_a_server_that_nobody_here_wrote_hands_out_the_same(client, hub, benchma
     config.write_text(f'[basic]\nmirrors-path = ["{tmp_path / "mirrors"}"]\n[accessibility]\noffline = true\n')
     server = subprocess.Popen(
         [
-            "olah-cli",
+            OLAH,
             "-c",
             str(config),
             "--host",

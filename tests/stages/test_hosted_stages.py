@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.framing.diagnose.choices import WITHHELD
-from evenruler.instruments.questionnaires.diagnose.population import WHOLE
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.records import LABELS
 from evenruler.tables import read_frame
+from evenruler.tables.schemas import WHOLE
 from tests.loopback_openai import HTML, EchoingServer, Scorer, ScriptedServer, chat_choice, running, scorer_of
 from tests.stages.conftest import FEW, PAIRS, Clone, clone_into, entry, short_pairs, shorten, shorten_items
 from tests.stages.evolving import two_targets

@@ -289,7 +289,12 @@ class Causal:
             )
         first = [{"role": "system", "content": system}] if system else []
         messages = [*first, {"role": "user", "content": prompt}]
-        rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        try:
+            rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        except Exception as error:  # a template is a program, and may fail as one
+            reason = (str(error) or type(error).__name__).split("\n")[0]
+            what = f"the chat template of {self._name} does not take a prompt ({reason})"
+            raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
         bos = self.tokenizer.bos_token
         return rendered.removeprefix(bos) if bos else rendered  # every sequence gets its start token once
 

@@ -2,12 +2,16 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from evenruler.errors import UserError
+
+if TYPE_CHECKING:  # which takes a while to import
+    from httpx2 import Response
 
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Variables of the environment: where the server is (OpenAI's own by default), and the key for it."""
@@ -18,6 +22,9 @@ faults with no answer between them it is asked nothing more."""
 
 ATTEMPTS, SECONDS = 6, 120
 """How often a question is asked that the server is too busy for, or breaks off, and how long an answer may take."""
+
+LONGEST = 1 << 26
+"""Bytes that are read of an answer: several times as many as of 16 texts with their log-probabilities."""
 
 REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
 
@@ -63,7 +70,9 @@ class Server:
             remedy = "set it again; look for a line break or quotes copied along"
             raise UserError(f"the key for {name} holds what no key does", where=f"environment: {KEY}", remedy=remedy)
         try:
-            self._client = openai.OpenAI(max_retries=ATTEMPTS - 1, timeout=SECONDS)
+            # Another server is another key of answers, so nothing follows to where it sends.
+            http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [_bounded]})
+            self._client = openai.OpenAI(max_retries=ATTEMPTS - 1, timeout=SECONDS, http_client=http)
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
 
@@ -99,6 +108,11 @@ class Server:
             said = self._client.post(path, cast_to=httpx2.Response, body=body).content
         except openai.BadRequestError as error:
             raise RefusalError(self.plain(error)) from None
+        except openai.APIStatusError as error:
+            if not error.response.has_redirect_location:
+                raise self.fault(f"the server does not answer ({self.plain(error)})") from None
+            elsewhere = self.plain(error.response.headers["location"])
+            raise self.fault(f"the server sends elsewhere ({elsewhere})", f"set {URL} to where it is") from None
         except openai.OpenAIError as error:
             raise self.fault(f"the server does not answer ({self.plain(error)})") from None
         try:
@@ -143,6 +157,31 @@ def no_address() -> UserError:
     """The line about an address that is none; it is not repeated, as it may hold a password."""
     remedy = "write it as in http://127.0.0.1:8000/v1"
     return UserError("the address of the server is none", where=f"environment: {URL}", remedy=remedy)
+
+
+def _bounded(response: "Response") -> None:
+    """Have a body read for so long, and so far: a server that drips never breaks the pause between two bytes."""
+    import httpx2
+
+    class Bounded(httpx2.SyncByteStream):
+        def __init__(self, own: httpx2.SyncByteStream) -> None:
+            self.own = own
+
+        def close(self) -> None:
+            self.own.close()
+
+        def __iter__(self) -> Iterator[bytes]:
+            until, left = time.monotonic() + SECONDS, LONGEST
+            for part in self.own:
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout(f"no whole answer in {SECONDS} s", request=response.request)
+                yield part[:left]
+                left -= len(part)
+                if left <= 0:
+                    return
+
+    assert isinstance(response.stream, httpx2.SyncByteStream)
+    response.stream = Bounded(response.stream)
 
 
 def _outcome(task: Callable[[], Outcome[Answer]]) -> Outcome[Answer]:

@@ -655,7 +655,7 @@ class TestShipped:
         comment = [line for line in lines[:5] if line.startswith("#")]
         assert lines[: len(comment)] == comment
         assert 1 <= len(comment) <= 3
-        assert 'README, "Add your own"' in " ".join(comment)
+        assert "docs/adding-a-contrast.md" in " ".join(comment)
 
     @pytest.mark.parametrize("name", SHIPPED)
     def test_no_stimulus_names_a_class(self, name) -> None:

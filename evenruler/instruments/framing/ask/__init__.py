@@ -22,7 +22,19 @@ from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.progress import note
 from evenruler.tables import evenly_spread
 
-__all__ = ["ANSWERS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
+
+READS: Final = {
+    "content-free": ("id", "prompt", "task", "letters", "framing"),
+    "prompts": ("id", "content_sha256", "prompt", "task", "stimulus", "turn", "order", "framing"),
+    "stimuli": ("text", "stimulus"),
+}
+
+PLANNED: Final = (
+    *("bound", "calibrated", "choices", "configurations", "confirmatory", "confirmed", "continuation", "factors"),
+    *("generations", "groups", "least", "least_coverage", "mass", "new_tokens", "options", "orders", "outcomes"),
+    *("placebo_stimuli", "placebos", "replicates", "seed", "stimuli", "tools"),
+)
 
 ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
 

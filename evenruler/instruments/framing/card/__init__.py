@@ -1,8 +1,9 @@
 """What a contrast gives to its card."""
 
+from evenruler.instruments.card import Card, Example, Paper, Published
 from evenruler.instruments.framing.card import harness, uses, validity, words
 from evenruler.instruments.framing.declare.headings import headings, listed
-from evenruler.instruments.instrument import Card, Declaration, Evidence, Example, Paper, Plan, Published, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.tables.schemas import BARE
 
 __all__ = ["card"]

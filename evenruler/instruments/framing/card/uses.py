@@ -1,7 +1,7 @@
 """What the card of a contrast says about its use."""
 
+from evenruler.instruments.card import Responsible
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.instrument import Responsible
 
 USES = (
     "Testing: to measure the {construct}, in answers with and without a cue and beside placebos, and to compare models "

@@ -1,9 +1,11 @@
 """What the card of a contrast says about its validity, from the evidence."""
 
 from evenruler.instruments import validity
+from evenruler.instruments.card import Validity
 from evenruler.instruments.framing.declare.settings import Settings
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.instrument import Declaration, Evidence, Tables, Validity
+from evenruler.instruments.instrument import Declaration, Evidence, Tables
+from evenruler.text.english import with_capital
 
 NO_ANSWER = "Prompts have no right answer to learn by heart; that a model may know such tests is what is asked here."
 UNREAD = "Reading of answers by a person: not done."
@@ -39,8 +41,8 @@ def answers(declaration: Declaration, tables: Tables, evidence: Evidence) -> Val
 def _phenomenon(source: ContrastSource) -> str:
     cues = " and ".join(f"{name} ({words})" for name, words in source.factors.items())
     return (
-        f"The {source.construct_}, defined by what is computed: how far answers differ with and without a cue, "
-        f"{cues}, beyond placebos. What is left out stands under Limits."
+        f"{with_capital(source.construct_)}, defined by what is computed: how far answers differ with and without "
+        f"a cue, {cues}, beyond placebos. What is left out stands under Limits."
     )
 
 

@@ -9,7 +9,20 @@ from evenruler.instruments.probes.ask.prefixing import after_prefixes
 from evenruler.tables import evenly_spread
 from evenruler.tables.schemas import required
 
-__all__ = ["ANSWERS", "after_prefixes", "diversities", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "PLANNED", "READS", "after_prefixes", "diversities", "limited", "requests", "scores"]
+
+READS = {
+    "attributes": ("word", "attribute", "criterion", "match"),
+    "probes": (
+        *("id", "content_sha256", "text", "set", "template", "keying", "control"),
+        *("attribute", "group", "pole", "target", "variant", "framing"),
+    ),
+}
+
+PLANNED = (
+    *("bound", "descriptive", "embedder", "least", "name", "placebos", "prefixed", "prefixed_targets"),
+    *("prefixed_templates", "prefixes", "reliability", "tools"),
+)
 
 ANSWERS = {
     "likelihoods": pa.schema(

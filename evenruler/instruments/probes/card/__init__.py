@@ -1,16 +1,7 @@
 """What the card of probes says."""
 
-from evenruler.instruments.instrument import (
-    Card,
-    Column,
-    Declaration,
-    Evidence,
-    Example,
-    Paper,
-    Plan,
-    Published,
-    Tables,
-)
+from evenruler.instruments.card import Card, Example, Paper, Published
+from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.probes.card import evolved, harness, uses, validity, words
 from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, headings
 from evenruler.instruments.probes.schemas import CHOSEN

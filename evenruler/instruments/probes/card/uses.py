@@ -1,6 +1,6 @@
 """What the card of probes says about their use."""
 
-from evenruler.instruments.instrument import Responsible
+from evenruler.instruments.card import Responsible
 from evenruler.instruments.probes.declare import ProbeSource, Settings
 
 USES = (

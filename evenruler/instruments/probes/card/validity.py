@@ -1,8 +1,10 @@
 """What the card of probes says about their validity, from the evidence."""
 
 from evenruler.instruments import validity
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables, Validity
+from evenruler.instruments.card import Validity
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.text.english import with_capital
 
 UNREAD = "Likelihoods leave no text to read, so that there is no qualitative analysis: not done."
 NO_ANSWER = "Sentences have no right answer to learn by heart; a model that has read them may find them likelier."
@@ -33,8 +35,8 @@ def answers(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evid
 def _phenomenon(source: ProbeSource) -> str:
     words = " and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items())
     return (
-        f"The {source.construct_}, defined by what is computed: the difference in log-likelihood between sentences "
-        f"with {words} ({source.direction}). What is left out stands under Limits."
+        f"{with_capital(source.construct_)}, defined by what is computed: the difference in log-likelihood between "
+        f"sentences with {words} ({source.direction}). What is left out stands under Limits."
     )
 
 

@@ -1,14 +1,12 @@
 """The criterion of a domain: a published number per attribute."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from evenruler.errors import UserError
-from evenruler.strict import Strict, Text
+from evenruler.strict import Strict, Text, read_csv
 from evenruler.text.slots import slug_of
 
 MATCHES = ("exact", "group", "none")
@@ -64,23 +62,15 @@ def read_criterion(entry: CriterionEntry | None, attributes: Mapping[str, str], 
 
 
 def _rows(path: Path, entry: CriterionEntry) -> dict[str, dict[str, str]]:
-    if not path.exists():
-        raise UserError("no such file", where=str(path), remedy="put the criterion there or mend `criterion.file`")
-    try:
-        text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte order mark first
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as UTF-8") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    columns, found = read_csv(path, "put the criterion there or mend `criterion.file`")
     for column in ("attribute", "match", entry.column):
-        if column not in (reader.fieldnames or ()):
+        if column not in columns:
             raise UserError(f"no column {column!r}", where=str(path), remedy="add it")
     rows: dict[str, dict[str, str]] = {}
-    for row in reader:
-        where = f"{path}: line {reader.line_num} ({row['attribute']})"
-        if None in row or None in row.values():
-            raise UserError("not as many fields as the header", where=where, remedy="quote fields that hold commas")
+    for line, row in found:
         slug = slug_of(row["attribute"])
         if slug in rows:
+            where = f"{path}: line {line} ({row['attribute']})"
             raise UserError(f"{row['attribute']!r} twice", where=where, remedy="keep one")
         rows[slug] = row
     return rows

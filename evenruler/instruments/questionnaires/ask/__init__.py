@@ -8,7 +8,21 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.asked import limited, requests
 from evenruler.instruments.questionnaires.ask.scored import scores
 
-__all__ = ["ANSWERS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
+
+READS: Final = {
+    "items": ("id", "premise", "hypothesis", "original", "item", "twin", "subscale", "keying"),
+    "prompts": (
+        *("id", "content_sha256", "premise", "hypothesis", "questionnaire", "item", "twin", "term", "polarity"),
+        *("intensifier", "level", "weight", "variant"),
+    ),
+    "terms": ("item", "twin", "word", "term"),
+}
+
+PLANNED: Final = (
+    *("accuracy", "bound", "corpora", "embedder", "judge", "least", "placebos", "prefixed", "stop_below"),
+    *("temperature", "three_way", "tools"),
+)
 
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,

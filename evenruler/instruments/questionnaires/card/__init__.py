@@ -1,6 +1,7 @@
 """What the card of a questionnaire benchmark says."""
 
-from evenruler.instruments.instrument import Card, Declaration, Evidence, Example, Paper, Plan, Published, Tables
+from evenruler.instruments.card import Card, Example, Paper, Published
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.questionnaires.card import harness, uses, validity, words
 from evenruler.instruments.questionnaires.declare import Settings, Source, headings
 

@@ -1,6 +1,6 @@
 """What the card of a questionnaire says about its use, and how to get wording that is withheld."""
 
-from evenruler.instruments.instrument import Responsible
+from evenruler.instruments.card import Responsible
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
 
 USES = (

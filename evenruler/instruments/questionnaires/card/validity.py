@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenruler.instruments import validity
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables, Validity
+from evenruler.instruments.card import Validity
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
+from evenruler.text.english import with_capital
 
 KNOWN = (
     "The questionnaire that it follows is published, so a model may know its items and what they are for; items are "
@@ -41,8 +43,8 @@ def answers(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evid
 def _phenomenon(source: QuestionnaireSource) -> str:
     scales = f", with the subscales {', '.join(source.subscales)}" if source.subscales else ""
     return (
-        f"The {source.construct_}, after {source.original.name} ({source.original.reference}){scales}; in a model it "
-        "is what the model takes to follow from what, no state of anybody. What is left out stands under Limits."
+        f"{with_capital(source.construct_)}, after {source.original.name} ({source.original.reference}){scales}; in a "
+        "model it is what it takes to follow from what, no state of anybody. What is left out stands under Limits."
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenruler.errors import UserError
+from evenruler.strict import read_text
 
 
 def lines_of(file: str, where: str) -> list[str]:
@@ -19,10 +20,7 @@ def lines_of(file: str, where: str) -> list[str]:
     lines = Path(file).expanduser()
     if not lines.is_file():
         raise UserError(f"no file {file}", where=where, remedy="put it there or mend the name")
-    try:
-        text = lines.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 (byte {error.start})", where=str(lines), remedy="save it as UTF-8") from None
+    text = read_text(lines)
     sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
     if not sentences:
         raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")

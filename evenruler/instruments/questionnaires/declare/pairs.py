@@ -1,13 +1,12 @@
 """`shared/pairs/entailment-pairs.csv` of the family: labelled pairs that tell how well a model says what follows."""
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from evenruler.errors import UserError
-from evenruler.strict import Slug, Strict, Text, validate
+from evenruler.strict import Slug, Strict, Text, read_csv, validate
 
 MNLI = "mnli"
 """The set of pairs that accuracy is judged by; others are told beside it."""
@@ -36,11 +35,8 @@ def load_pairs(path: Path) -> list[LabelledPair]:
     Raises:
         UserError: There is no such file, a row is wrong or stands twice, or no pair is of `MNLI`.
     """
-    if not path.is_file():
-        raise UserError("no such file", where=str(path), remedy="put labelled pairs there; the README beside says how")
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    found = [validate(LabelledPair, row, path) for row in rows]
+    _, rows = read_csv(path, "put labelled pairs there; the README beside says how")
+    found = [validate(LabelledPair, row, path) for _, row in rows]
     seen: set[tuple[str, str]] = set()
     for pair in found:
         if (pair.premise, pair.hypothesis) in seen:

@@ -15,7 +15,6 @@ from evenruler.instruments.questionnaires.diagnose.accuracy import accuracies, f
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
 from evenruler.instruments.questionnaires.diagnose.fits import over_fits
 from evenruler.instruments.questionnaires.diagnose.population import (
-    WHOLE,
     called,
     members_of,
     population,
@@ -26,6 +25,7 @@ from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models.entry import named
+from evenruler.tables.schemas import WHOLE
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenruler import measurement
 from evenruler.instruments.questionnaires.declare.headings import of_those
 from evenruler.instruments.questionnaires.diagnose.accuracy import figures_of
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, WHOLE, called
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, called
 from evenruler.instruments.questionnaires.diagnose.twins import by_figure, controls
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
@@ -19,6 +19,7 @@ from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
 from evenruler.measurement.verdicts import Fitness, marked
 from evenruler.models.entry import named
+from evenruler.tables.schemas import WHOLE
 
 
 def of_models(

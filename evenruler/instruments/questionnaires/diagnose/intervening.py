@@ -16,7 +16,7 @@ from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires.ask.adapting import STAGE
 from evenruler.instruments.questionnaires.declare.headings import of_those
 from evenruler.instruments.questionnaires.diagnose.accuracy import fitness, interval_of
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, WHOLE, called
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.figures import jackknifed
@@ -24,6 +24,7 @@ from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.entry import LIKELIHOODS
 from evenruler.models.records import LABELS
+from evenruler.tables.schemas import WHOLE
 
 MOVED = "moved_by_"
 """Begins the name of a figure: how far answers move with a corpus, less how far they move with its control."""

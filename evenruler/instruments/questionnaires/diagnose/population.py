@@ -13,12 +13,10 @@ from evenruler.instruments.questionnaires.ask.scored import KINDS
 from evenruler.instruments.questionnaires.diagnose.accuracy import NOT_ASKED, fitness, judged_by
 from evenruler.measurement.checks import constant_columns
 from evenruler.models.entry import LIKELIHOODS, named
+from evenruler.tables.schemas import WHOLE
 
 OF_MODEL = ["questionnaire", "model", "configuration"]
 """The columns that say who answered what, and how."""
-
-WHOLE = "all"
-"""The subscale that is the whole scale."""
 
 FEWEST_MODELS = 3
 """Models below which a place in the population says nothing."""

@@ -5,9 +5,10 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from evenruler.instruments.questionnaires.diagnose.population import OF_MODEL, WHOLE
+from evenruler.instruments.questionnaires.diagnose.population import OF_MODEL
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
 from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
+from evenruler.tables.schemas import WHOLE
 
 UNIT = "items"
 """What observations are."""

@@ -11,13 +11,14 @@ from scipy import stats
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires.declare.headings import BEYOND
 from evenruler.instruments.questionnaires.diagnose.intervening import SMALLEST_BOUND
-from evenruler.instruments.questionnaires.diagnose.population import OF_MODEL, WHOLE
+from evenruler.instruments.questionnaires.diagnose.population import OF_MODEL
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.jackknife import PLAIN
 from evenruler.measurement.verdicts import Fitness, marked
 from evenruler.models.entry import named
+from evenruler.tables.schemas import WHOLE
 
 UNIT = "items"
 

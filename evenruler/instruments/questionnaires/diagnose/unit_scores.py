@@ -4,10 +4,10 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.declare.headings import BEYOND
-from evenruler.instruments.questionnaires.diagnose.population import WHOLE, called
+from evenruler.instruments.questionnaires.diagnose.population import called
 from evenruler.instruments.questionnaires.diagnose.twins import paired_answers
 from evenruler.tables import rows_of
-from evenruler.tables.schemas import UNITS
+from evenruler.tables.schemas import UNITS, WHOLE
 
 
 def units(record: Record) -> pd.DataFrame:

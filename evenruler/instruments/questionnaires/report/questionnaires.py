@@ -15,12 +15,10 @@ from evenruler.instruments.questionnaires.report.words import CONTENT, OF_A_MODE
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
+from evenruler.tables.schemas import WHOLE
 
 Declared = Mapping[str, Source]
 Tables = Mapping[str, pd.DataFrame]
-
-WHOLE = "all"
-"""The subscale that is the whole scale."""
 
 SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 

@@ -16,7 +16,19 @@ from evenruler.instruments.saged.declare.features import OPERATION_OF, Feature
 from evenruler.text.language import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 
-__all__ = ["ANSWERS", "RESEEDED", "asked_again", "features_of", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "PLANNED", "READS", "RESEEDED", "asked_again", "features_of", "limited", "requests", "scores"]
+
+READS = {
+    "prompts": (
+        *("id", "content_sha256", "prompt", "baseline", "concept", "keyword", "source_tag", "prompt_type"),
+        *("root_id", "root_concept", "prompt_spans", "baseline_spans", "section"),
+    )
+}
+
+PLANNED = (
+    *("concepts", "controls", "disparities", "embedder", "features", "generations", "items", "language", "name"),
+    *("new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed", "templates", "tools"),
+)
 
 ANSWERS: dict[str, pa.Schema] = {
     "replies": schemas.REPLIES,

@@ -2,11 +2,13 @@
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Card, Declaration, Evidence, Example, Paper, Plan, Published, Tables
+from evenruler.instruments.card import Card, Example, Paper, Published
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.saged.card import uses, validity
 from evenruler.instruments.saged.declare import Settings, Source, headings
 from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.declare.headings import in_words
+from evenruler.text.english import with_capital
 
 __all__ = ["card"]
 
@@ -98,7 +100,7 @@ def reading(source: Source, plan: Plan) -> str:
     """How a score is read, the direction of each feature in words."""
     favour = in_words({name: Feature.model_validate(feature) for name, feature in plan["features"].items()})
     return READING.format(
-        direction=f"{source.direction[:1].upper()}{source.direction[1:]}",
+        direction=with_capital(source.direction),
         favour=f"By feature: {favour}",
         verdict=VERDICT if source.branch else NO_VERDICT,
     )

@@ -1,6 +1,6 @@
 """What the card of a domain says about its use, and how to get text that others wrote."""
 
-from evenruler.instruments.instrument import Responsible
+from evenruler.instruments.card import Responsible
 from evenruler.instruments.saged.declare import Settings, Source
 
 USES = (

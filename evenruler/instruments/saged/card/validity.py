@@ -1,9 +1,11 @@
 """What the card of a domain says about its validity, from the evidence."""
 
 from evenruler.instruments import validity
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables, Validity
+from evenruler.instruments.card import Validity
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.saged.declare import Source
 from evenruler.instruments.saged.declare.headings import SMALLEST
+from evenruler.text.english import with_capital
 
 READ_BEFORE = "Its text was on the web before: models may have learnt it, and go on from memory."
 NO_ANSWER = "Prompts have no right answer to learn by heart."
@@ -36,8 +38,9 @@ def answers(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evid
 
 def _phenomenon(source: Source, plan: Plan) -> str:
     return (
-        f"The {source.construct_}, defined by what is computed: how far replies about {len(source.concepts)} concepts "
-        f"differ in {', '.join(plan['features'])}. What is left out stands under Limits."
+        f"{with_capital(source.construct_)}, defined by what is computed: how far replies about "
+        f"{len(source.concepts)} concepts differ in {', '.join(plan['features'])}. "
+        "What is left out stands under Limits."
     )
 
 

@@ -8,6 +8,7 @@ from evenruler.instruments.saged.declare.headings import SMALLEST
 from evenruler.instruments.saged.report.confirmed import beyond, confirmed
 from evenruler.measurement.verdicts import ALPHA, Verdict
 from evenruler.report.words import listed, number
+from evenruler.text.english import with_capital
 
 FEW = 10
 """Replies a concept below which intervals say little, however narrow."""
@@ -70,7 +71,7 @@ def _between(between: pd.DataFrame) -> str:
         counted = listed(kinds) if kinds else "none"
         told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
     words = "; ".join(told)
-    return f"{words[:1].upper()}{words[1:]} (adjusted p below {ALPHA})." if told else ""
+    return f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""
 
 
 def _asked(tables: Mapping[str, pd.DataFrame]) -> str:

@@ -4,6 +4,10 @@ from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 
 from .. import schemas
 
+READS = {"pairs": ("id", "more", "less")}
+
+PLANNED = ("most",)
+
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
 
 

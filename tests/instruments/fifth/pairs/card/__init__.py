@@ -1,6 +1,7 @@
 """What the card says."""
 
-from evenruler.instruments.instrument import Card, Declaration, Evidence, Plan, Published, Tables
+from evenruler.instruments.card import Card, Published
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 
 from ..declare import headings
 

@@ -1,0 +1,110 @@
+"""What the card of an instrument says that its source does not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenruler.instruments.instrument import Column
+
+
+@dataclass(frozen=True)
+class Published:
+    """A table that goes into a benchmark."""
+
+    name: str
+    what: str
+    """What one row is, for the card."""
+    described: Mapping[str, str] = field(default_factory=dict)
+    """What the columns hold, for the card."""
+    first: Sequence[str] = ()
+    """The columns that people read; they stand before the others, what all tables have stands last."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row of the first table, for people who see it for the first time."""
+
+    id: str
+    told: str
+    """What is done with it, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Where a method comes from."""
+
+    words: str
+    """Authors and year."""
+    url: str | None = None
+    """None where we know of none."""
+
+
+@dataclass(frozen=True)
+class Responsible:
+    """What a data set says about its use, as NeurIPS asks for in the words of Croissant's RAI vocabulary.
+
+    The limitations are the card's.
+    """
+
+    uses: str
+    biases: str
+    social_impact: str
+    personal: str
+    """Personal and sensitive information."""
+    made: str
+    """How rows came about: what a program or a model wrote of them."""
+    synthetic: bool
+    """Whether a program or a model wrote any."""
+
+
+@dataclass(frozen=True)
+class Validity:
+    """What was done for each of the eight recommendations of Bean and others (2025), in their order.
+
+    With figures; "Not done" where nothing was.
+    """
+
+    phenomenon: str
+    only_the_phenomenon: str
+    representative: str
+    reuse: str
+    contamination: str
+    statistics: str
+    errors: str
+    construct: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a card says that the source does not."""
+
+    task_categories: Sequence[str]
+    """Names that the Hub knows."""
+    tags: Sequence[str]
+    reading: str
+    """How a score is read, its direction in words."""
+    limits: Sequence[str]
+    """What it does not show, a sentence each."""
+    configs: Sequence[Published]
+    """The first is the default."""
+    quality: Sequence[Column]
+    """Of each model."""
+    compared: Sequence[Column] = ()
+    """Of those, what is shown of a part beside others."""
+    listed: Sequence[Column] = ()
+    """Of each model, a row each below the table of `quality`."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What the rows were built with, for the manifest."""
+    quality_of_any: Sequence[Column] = ()
+    """That do not depend on a model."""
+    harness: Mapping[str, str] = field(default_factory=dict)
+    """The files of `lm_eval/`."""
+    harness_task: str | None = None
+    """The task (or group) that runs all of them."""
+    example: Example | None = None
+    papers: Sequence[Paper] = ()
+    """Whose method it is."""
+    responsible: Responsible | None = None
+    validity: Validity | None = None
+    withheld: str | None = None
+    """Of text of others that is not in the rows, or not in git: how to get it."""

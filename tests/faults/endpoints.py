@@ -1,0 +1,166 @@
+"""Servers that speak the OpenAI protocol badly, over HTTP on loopback."""
+
+import socket
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import count
+from pathlib import Path
+from unittest.mock import patch
+
+from evenruler.models import load
+from evenruler.models.backends.server import KEY, URL
+from evenruler.models.model import Model
+from evenruler.models.store import RowStore
+from tests.faults.cases import Case, Outcome, Seen, doing
+from tests.loopback_openai import NO_ANSWERS, ScriptedServer, running, talking
+from tests.tiny import catalogue_of, tiny_declaration
+
+SECRET = "secret-word"
+ASK = "ask a server for replies"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+WAITS = 0.3
+"""Seconds in which an answer must be there."""
+
+
+def _model(folder: Path) -> Model:
+    declaration = tiny_declaration({})
+    entry = {"kind": "chat", "source": "endpoint:big-one", "licence": "by its terms", "origin": "x"}
+    declaration["models"]["big"] = entry
+    return load("big", catalogue_of(declaration), store=RowStore(folder))
+
+
+def _at(url: str) -> AbstractContextManager[object]:
+    return patch.dict("os.environ", {URL: url, KEY: SECRET})
+
+
+def _asking(folder: Path, url: str, *prompts: str) -> Seen:
+    """What a user sees who asks; a fault is met twice, so that nobody waits."""
+    server = "evenruler.models.backends.server"
+    with _at(url), patch(f"{server}.ATTEMPTS", 2), patch(f"{server}.SECONDS", WAITS):
+        seen = doing(lambda: _model(folder).replies(prompts))
+    assert SECRET not in seen.errors
+    return seen
+
+
+def _says(status: int, body: object, folder: Path) -> Seen:
+    """Nothing of it is kept: the server is asked again once it is well."""
+    server = ScriptedServer(faults=[(status, body)] * 2)
+    with running(server):
+        seen = _asking(folder, server.url, "hello")
+        server.faults.clear()
+        with _at(server.url):
+            model = _model(folder)
+            assert model.generate(["hello"]) == ["HELLO"]
+            assert model.asked == 1
+    return seen
+
+
+def _breaks(handle: Callable[[socket.socket], None], folder: Path) -> Seen:
+    with talking(handle) as url:
+        seen = _asking(folder, url, "hello")
+    assert RowStore(folder).count() == 0
+    return seen
+
+
+def _drips(line: socket.socket) -> None:
+    """Never long enough without a byte for a pause to be noticed."""
+    line.sendall(HEAD + b"Content-Length: 100000\r\n\r\n")
+    for _ in range(100):
+        time.sleep(WAITS / 5)
+        line.sendall(b" ")
+
+
+def _never_ends(line: socket.socket) -> None:
+    line.sendall(HEAD + b"Connection: close\r\n\r\n")
+    for _ in count():
+        line.sendall(b"x" * (1 << 16))
+
+
+def _closes(line: socket.socket) -> None:
+    pass
+
+
+def _hangs_up(line: socket.socket) -> None:
+    line.sendall(HEAD + b'Content-Length: 100\r\n\r\n{"choices"')
+
+
+def _is_none(line: socket.socket) -> None:
+    line.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+
+def _huge(folder: Path) -> Seen:
+    with patch("evenruler.models.backends.server.LONGEST", 1 << 20):
+        return _breaks(_never_ends, folder)
+
+
+def _elsewhere(folder: Path) -> Seen:
+    """To another server, which would answer: its words must not become those of the one that is named."""
+    with running(ScriptedServer()) as other:
+        to = f"HTTP/1.1 307 Moved\r\nLocation: {other.url}/chat/completions\r\nContent-Length: 0\r\n\r\n".encode()
+        seen = _breaks(lambda line: line.sendall(to), folder)
+        assert other.asked == []
+    return seen
+
+
+def _one_refused(folder: Path) -> Seen:
+    """One prompt of 24: the others are kept, and it is an answer with a reason."""
+    with running(ScriptedServer(refuses="prompt-7")) as server:
+        seen = _asking(folder, server.url, *(f"prompt-{i}." for i in range(24)))
+        assert RowStore(folder).count() == 24
+        asked = len(server.asked)
+        assert _asking(folder, server.url, *(f"prompt-{i}." for i in range(24))).status == 0
+        assert len(server.asked) == asked
+    return seen
+
+
+def _fails_midway(folder: Path) -> Seen:
+    """The answers before the fault are kept, and only the rest is asked by the next run."""
+    prompts = [f"prompt-{i}." for i in range(24)]
+    with running(ScriptedServer()) as server:
+        _asking(folder, server.url, *prompts[:15])
+        server.faults = [(500, {})] * 18  # two for each of the other nine
+        assert _asking(folder, server.url, *prompts).status == 2
+        kept, server.faults, server.asked = RowStore(folder).count(), [], []
+        assert kept >= 15
+        seen = _asking(folder, server.url, *prompts)
+        assert len(server.asked) == 24 - kept
+    return seen
+
+
+def _nobody_listens(folder: Path) -> Seen:
+    with running(ScriptedServer()) as gone:
+        pass
+    return _asking(folder, gone.url, "hello")
+
+
+def _without(name: str, folder: Path) -> Seen:
+    with _at("http://127.0.0.1:9/v1"), patch.dict("os.environ", {name: ""}):
+        return doing(lambda: _model(folder).generate(["hello"]))
+
+
+SAYS = {
+    "wrong key": ("401", "OPENAI_API_KEY"),
+    "no such model": ("does not exist", "endpoint:"),
+    "nothing with length": ("cut off", "more new tokens"),
+    "html": ("is no answer", "Sign in"),
+}
+"""Words of some lines; by default that the server is at fault."""
+
+CASES = [
+    *(
+        Case(f"says: {what}", ASK, Outcome.REFUSED, partial(_says, *said), SAYS.get(what, ("big: ", "the server ")))
+        for what, said in NO_ANSWERS.items()
+    ),
+    Case("drips an answer", ASK, Outcome.REFUSED, partial(_breaks, _drips), ("timed out",)),
+    Case("an answer without end", ASK, Outcome.REFUSED, _huge, ("is no answer",)),
+    Case("closes the line", ASK, Outcome.REFUSED, partial(_breaks, _closes), ("Connection error",)),
+    Case("hangs up in the middle", ASK, Outcome.REFUSED, partial(_breaks, _hangs_up), ("Connection error",)),
+    Case("is no web server", ASK, Outcome.REFUSED, partial(_breaks, _is_none), ("Connection error",)),
+    Case("sends to another server", ASK, Outcome.REFUSED, _elsewhere, ("sends elsewhere (http", f"set {URL}")),
+    Case("nobody listens", ASK, Outcome.REFUSED, _nobody_listens, ("Connection error", URL)),
+    Case("no key", ASK, Outcome.REFUSED, partial(_without, KEY), (KEY, "set it")),
+    Case("refuses one prompt of 24", ASK, Outcome.REASON, _one_refused),
+    Case("fails in the middle of 24", ASK, Outcome.RESUMED, _fails_midway),
+]

@@ -1,0 +1,304 @@
+"""Models whose files are damaged, replaced or hostile."""
+
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from tempfile import mkdtemp
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from evenruler.models import load
+from evenruler.models.model import Model
+from evenruler.models.store import RowStore
+from tests.faults.cases import Case, Outcome, Seen, doing
+from tests.models.test_loading import save_gguf
+from tests.tiny import catalogue_of, save_tiny, tiny_declaration, tiny_params
+
+ASK, CHAT = "ask a model in a folder", "ask a model in a chat"
+TEXT = "The man is"
+WEIGHTS = "model.safetensors"
+
+
+@cache
+def _whole() -> Path:
+    """A tiny model that chats, to be copied."""
+    return save_tiny(Path(mkdtemp()) / "tiny", chat=True)
+
+
+def _copied(folder: Path) -> Path:
+    return Path(shutil.copytree(_whole(), folder / "model"))
+
+
+def _model(folder: Path) -> Model:
+    return load("tiny", tiny_params({"tiny": folder / "model"}, chat=True), store=RowStore(folder / "store"))
+
+
+def _asks(harm: Callable[[Path], object], folder: Path) -> Seen:
+    """Nothing of a model that is refused is kept."""
+    harm(_copied(folder))
+    seen = doing(lambda: _model(folder).loglikelihood([TEXT]))
+    assert RowStore(folder / "store").count() == (seen.status == 0)
+    return seen
+
+
+def _chats(template: str, folder: Path) -> Seen:
+    (_copied(folder) / "chat_template.jinja").write_text(template)
+    return doing(lambda: _model(folder).generate([TEXT], system="Be brief."))
+
+
+def _weights(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
+    def harm(folder: Path) -> None:
+        (folder / WEIGHTS).write_bytes(change((folder / WEIGHTS).read_bytes()))
+
+    return harm
+
+
+def _another_bit(at: int) -> Callable[[bytes], bytes]:
+    return lambda own: own[:at] + bytes([own[at] ^ 1]) + own[at:][1:]
+
+
+def _not_a_number(folder: Path) -> None:
+    weights = load_file(folder / WEIGHTS)
+    weights["model.norm.weight"][3] = torch.nan
+    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+class _Runs:
+    """What a pickle of it runs where it is read without care."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.marker),)
+
+
+def _pickled(dump: Callable[[object, Path], object], folder: Path) -> Seen:
+    ran = folder / "ran"
+
+    def harm(model: Path) -> None:
+        (model / WEIGHTS).unlink()
+        dump(_Runs(ran), model / "pytorch_model.bin")
+
+    seen = _asks(harm, folder)
+    assert not ran.exists()
+    return seen
+
+
+_OWN = """
+from pathlib import Path
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+Path({!r}).mkdir()
+class Config(LlamaConfig): pass
+class Model(LlamaForCausalLM): pass
+class Tokenizer(PreTrainedTokenizerFast): pass
+"""
+_MODEL = {"auto_map": {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}}
+
+
+def _brings_code(file: str, says: dict[str, object], folder: Path) -> Seen:
+    """It is not run, and nobody is asked whether to."""
+    ran = folder / "ran"
+
+    def harm(model: Path) -> None:
+        (model / "own.py").write_text(_OWN.format(str(ran)))
+        (model / file).write_text(json.dumps({**json.loads((model / file).read_text()), **says}))
+
+    seen = _asks(harm, folder)
+    assert not ran.exists()
+    return seen
+
+
+def _replaced(folder: Path) -> Seen:
+    """Weights that change after their key was made, and then those: each answers for itself."""
+    weights = _copied(folder) / WEIGHTS
+    first = _model(folder).loglikelihood([TEXT]).nats
+    model = _model(folder)
+    save_tiny(folder / "model", seed=1, chat=True)
+    seen = doing(lambda: model.loglikelihood(["another"]))
+    assert RowStore(folder / "store").count() == 1
+    later = _model(folder)
+    assert later.loglikelihood([TEXT]).nats != first
+    assert later.asked == 1
+    assert weights.exists()
+    return seen
+
+
+def _converted(harm: Callable[[Path], object], folder: Path) -> Seen:
+    """A converted model is converted again, and answers as before; what was kept of it stays."""
+    file = save_gguf(folder / "tiny.gguf")
+    store = RowStore(folder / "store")
+
+    def model() -> Model:
+        return load("tiny", catalogue_of(declared), store=store)
+
+    declared = tiny_declaration({"tiny": file})
+    first = model().loglikelihood([TEXT]).nats
+    (made,) = (folder / "store" / "models").glob("*/model.safetensors")
+    harm(made)
+    seen = doing(lambda: model().loglikelihood([TEXT, "another"]))
+    again = model().loglikelihood([TEXT]).nats
+    assert again == first
+    assert store.count() == (2 if seen.status == 0 else 1)
+    return seen
+
+
+def _gguf(content: Callable[[bytes], bytes], folder: Path) -> Seen:
+    file = save_gguf(folder / "tiny.gguf")
+    file.write_bytes(content(file.read_bytes()))
+    store = RowStore(folder / "store")
+    return doing(lambda: load("tiny", tiny_params({"tiny": file}), store=store).loglikelihood([TEXT]))
+
+
+def _zero_page(path: Path) -> None:
+    own = path.read_bytes()
+    path.write_bytes(own[:-8192] + bytes(4096) + own[-4096:])
+
+
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
+LOADS = ("does not load", "see its `source`")
+PICKLE = ("does not load", "pickle of more than tensors")
+CODE = ("does not load", "custom code")
+
+CASES = [
+    Case("a page of zeros in a converted GGUF", ASK, Outcome.RESUMED, partial(_converted, _zero_page)),
+    Case(
+        "a converted GGUF that is cut", ASK, Outcome.RESUMED, partial(_converted, lambda path: os.truncate(path, 5000))
+    ),
+    Case("a converted GGUF without weights", ASK, Outcome.RESUMED, partial(_converted, Path.unlink)),
+    Case(
+        "a GGUF that is cut",
+        ASK,
+        Outcome.REFUSED,
+        partial(_gguf, lambda own: own[: len(own) // 2]),
+        ("corrupt", "get the file again"),
+    ),
+    Case("another bit in a user's own weights", ASK, Outcome.UNHARMED, partial(_asks, _weights(_another_bit(-9)))),
+    Case("weights of no length", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: b"")), LOADS),
+    Case(
+        "half of the weights", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: own[: len(own) // 2])), LOADS
+    ),
+    Case(
+        "weights without their last byte", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: own[:-1])), LOADS
+    ),
+    Case(
+        "another bit in the head of the weights",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, _weights(_another_bit(40))),
+        LOADS,
+    ),
+    Case(
+        "a head of the weights as long as it can be said",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, _weights(lambda own: b"\xff" * 8 + own[8:])),
+        LOADS,
+    ),
+    Case("no weights", ASK, Outcome.REFUSED, partial(_asks, lambda model: (model / WEIGHTS).unlink()), ("no weights",)),
+    *(
+        Case(
+            f"{file} is a list",
+            ASK,
+            Outcome.REFUSED,
+            partial(_asks, lambda model, file=file: (model / file).write_text("[]")),
+            LOADS,
+        )
+        for file in FILES
+    ),
+    Case(
+        "config.json is nested without end",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, lambda model: (model / FILES[0]).write_text("[" * 100_000)),
+        LOADS,
+    ),
+    Case(
+        "no config.json",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, lambda model: (model / FILES[0]).unlink()),
+        ("no config.json",),
+    ),
+    Case(
+        "no tokenizer",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, lambda model: (model / FILES[1]).unlink()),
+        ("no tokenizer",),
+    ),
+    Case(
+        "a weight that is no number",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, _not_a_number),
+        ("what is no number", "dtype"),
+    ),
+    Case(
+        "weights that are a pickle of a command",
+        ASK,
+        Outcome.REFUSED,
+        partial(_pickled, lambda own, path: path.write_bytes(pickle.dumps(own))),
+        PICKLE,
+    ),
+    Case(
+        "weights of PyTorch with a command in them",
+        ASK,
+        Outcome.REFUSED,
+        partial(_pickled, lambda own, path: torch.save({"a": own}, path)),
+        PICKLE,
+    ),
+    Case("code of its own for a known model", ASK, Outcome.UNHARMED, partial(_brings_code, FILES[0], _MODEL)),
+    Case(
+        "code of its own for an unknown model",
+        ASK,
+        Outcome.REFUSED,
+        partial(_brings_code, FILES[0], {**_MODEL, "model_type": "own"}),
+        CODE,
+    ),
+    Case(
+        "code of its own for a tokenizer",
+        ASK,
+        Outcome.REFUSED,
+        partial(
+            _brings_code, FILES[2], {"auto_map": {"AutoTokenizer": ["own.Tokenizer", None]}, "tokenizer_class": "Own"}
+        ),
+        CODE,
+    ),
+    Case(
+        "other weights after the key was made",
+        ASK,
+        Outcome.REFUSED,
+        _replaced,
+        ("changed while it was in use", "run again"),
+    ),
+    Case(
+        "a chat template without a system prompt",
+        CHAT,
+        Outcome.REFUSED,
+        partial(_chats, "{{ raise_exception('no system role') }}"),
+        ("no system role", "chat: false"),
+    ),
+    Case(
+        "a chat template that is cut", CHAT, Outcome.REFUSED, partial(_chats, "{% if"), ("chat template", "chat: false")
+    ),
+    Case(
+        "a chat template that reaches for classes",
+        CHAT,
+        Outcome.REFUSED,
+        partial(_chats, "{{ ''.__class__.__mro__ }}"),
+        ("unsafe", "chat: false"),
+    ),
+    Case(
+        "a chat template without end",
+        CHAT,
+        Outcome.REFUSED,
+        partial(_chats, "{% for x in range(10 ** 12) %}a{% endfor %}"),
+        ("chat template",),
+    ),
+]

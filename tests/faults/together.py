@@ -1,0 +1,86 @@
+"""Two commands at once in one repository."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from evenruler.project import lock
+from tests.faults.cases import Case, Outcome, Seen, program
+from tests.faults.declarations import UNDECLARED, contents, project
+from tests.faults.killed import CONFIG, DVC, ENV
+
+CHECK = """\
+import sys
+from pathlib import Path
+from evenruler.errors import as_program
+from evenruler.project.check import check
+print("ready", flush=True)
+sys.stdin.readline()
+as_program(lambda: print("\\n".join(check(Path()))))
+"""
+"""Does nothing until it is told to, so that several begin at once."""
+
+
+def _run(*commands: tuple[str, ...], folder: Path, started: str = "") -> list[Seen]:
+    """Several commands, each told to go on once all have said that they are ready."""
+    running = [
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=os.environ | ENV,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for command in commands
+    ]
+    for process in running if started else ():
+        assert process.stdout
+        assert process.stdout.readline() == f"{started}\n"
+    ended = []
+    for process in running:
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in running:
+        said = process.communicate(timeout=300)
+        ended.append(Seen(process.returncode, said[1] + said[0] * (process.returncode != 0)))
+    return ended
+
+
+def _worst(seen: list[Seen]) -> Seen:
+    return max(seen, key=lambda one: (one.status != 0, "Traceback" in one.errors))
+
+
+def _checks(root: Path) -> Seen:
+    """All have the same to write and to remove."""
+    project(root)
+    seen = _run(*[(sys.executable, "-c", CHECK)] * 3, folder=root, started="ready")
+    assert not (root / UNDECLARED).exists()
+    after = contents(root)
+    assert not [name for name in after if name.endswith(".partial")]
+    assert "hair" in after["params.yaml"].decode().partition("active:")[2].partition("models:")[0]
+    return _worst(seen)
+
+
+def _builds(root: Path) -> Seen:
+    """DVC turns one away that comes to a stage which the other runs; what both leave is whole, and the next goes on."""
+    (root / ".dvc").mkdir()
+    (root / ".dvc/config").write_text(CONFIG)
+    write = f"{sys.executable} -c \"import time; time.sleep(0.3); open('${{item}}', 'w').write('${{item}}')\""
+    stages = {"foreach": ["a", "b", "c"], "do": {"cmd": write, "outs": ["${item}"]}}
+    (root / "dvc.yaml").write_text(json.dumps({"stages": {"make": stages}}))
+    assert min(seen.status for seen in _run(DVC, DVC, folder=root)) == 0
+    again = program(*DVC, folder=root, env=ENV)
+    assert {name: (root / name).read_text() for name in "abc"} == {"a": "a", "b": "b", "c": "c"}
+    assert lock.Lock((root / lock.NAME).read_text()).stages == ["make@a", "make@b", "make@c"]
+    return again
+
+
+CASES = [
+    Case("two others do the same", "check", Outcome.UNHARMED, _checks, slow=True),
+    Case("another one builds the same", "dvc repro", Outcome.RESUMED, _builds, slow=True),
+]

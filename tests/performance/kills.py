@@ -1,0 +1,401 @@
+"""Builds of a tiny pipeline that are killed at random moments, and what is left once the next build has ended.
+
+Run by hand: `python -m tests.performance.kills FOLDER --kills N`. The folder holds the pipeline and what was seen; a
+later run goes on from there. The stages are those of this project, started cold; the model is that of `tests.tiny`. A
+round begins where some stages have been built, of a clone in which nothing else ever was (`a`) or in which all was
+built of another declaration (`b`). Builds (`evenruler repro` or `dvc repro`) are killed until a round has had enough;
+then one `evenruler repro` is left alone. It must end with status 0, and leave the files, byte for byte, that a build
+leaves which nobody killed. Who is killed is drawn: the command, the DVC that it started, or a stage. Moments are drawn
+evenly, or are those at which `dvc.lock` is being written.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from ruamel.yaml import YAML
+
+from tests.stages.conftest import FRUIT, Clone, clone_into, entry, shorten
+from tests.tiny import save_tiny
+
+LONGEST = 15.0
+"""Seconds after which a build is killed at the latest."""
+
+A_ROUND = 8
+"""Kills in a round, on average."""
+
+AT_THE_LOCK = 0.25
+"""Share of kills that wait for DVC to write `dvc.lock`."""
+
+STATES = ("a", "b")
+STAGES = (
+    *("scrape@fruit", "build@occupation-gender", "build@fruit", "ask@probes-tiny", "ask@saged-tiny"),
+    *("diagnose@probes", "diagnose@saged", "card@occupation-gender", "card@fruit"),
+)
+"""All but the last, in an order in which they can run."""
+
+COMMANDS = {"evenruler repro": ("evenruler", "repro"), "dvc repro": ("dvc", "repro")}
+MADE_BY_THE_WAY = ("/.git/", "/.dvc/", "/.cache/", "/__pycache__/", "/dvc.lock")
+
+LOGGED = """import importlib.abc, importlib.util, os, sys
+
+class Logging(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != "evenruler.models.store":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        whole = spec.loader.exec_module
+
+        def exec_module(module):
+            whole(module)
+            put = module.RowStore.put
+
+            def logged(store, answers):
+                answers = list(answers)
+                put(store, answers)
+                with open(os.environ["ACKNOWLEDGED"], "ab") as file:
+                    file.write(b"".join(key for key, _ in answers))
+
+            module.RowStore.put = logged
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+sys.meta_path.insert(0, Logging())
+"""
+"""For a `sitecustomize`: the keys of all answers that the store said it has, in a file."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One kill, or a command that ended before it."""
+
+    round: int
+    command: str
+    victim: str
+    """`command`, `dvc`, `stage`; `none` where it ended first."""
+    moment: str
+    """`random` or `lock`."""
+    seconds: float
+    stage: str
+    """That ran then; empty where none did."""
+    lock: str
+    """`dvc.lock` after it: `whole`, `cut` or `none`."""
+    outlived: int
+    """Processes that were there ten seconds later."""
+    said: str
+    """Of a command that ended by itself and failed: its last line."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the build after the kills left."""
+
+    round: int
+    kills: int
+    status: int
+    differing: list[str]
+    """Files that are not what a build leaves which nobody killed, or `git status`."""
+    twice: int
+    """Answers that were kept, and asked again."""
+    lost: int
+    """Answers that were kept, and are gone."""
+    acknowledged: int
+
+
+class Pipeline:
+    """The tiny pipeline and what was seen of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clone = Clone(folder / "clone", folder / "cache")
+        self.log = folder / "acknowledged"
+        hook = folder / "hook"
+        self.clone.env |= {
+            "ACKNOWLEDGED": str(self.log),
+            "PYTHONPATH": os.pathsep.join([str(hook), str(self.clone.folder)]),
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        if not (folder / "expected.json").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            hook.mkdir(parents=True)
+            (hook / "sitecustomize.py").write_text(LOGGED)
+            self._make()
+        self.expected = json.loads((folder / "expected.json").read_text())
+
+    def _make(self) -> None:
+        """Build both declarations without a kill, and keep what each stage left."""
+        clone_into(self.clone.folder, self.folder / "cache")
+        save_tiny(self.folder / "tiny", kind="llama")
+        expected = {}
+        for state in STATES:
+            _declare(self.clone, state, self.folder / "tiny")
+            self.clone.run("evenruler", "check")
+            self._empty()
+            for number, stage in enumerate(STAGES):
+                _copy(self.clone.folder, self.folder / f"begun/{state}-{number}/clone")
+                _copy(self.folder / "cache", self.folder / f"begun/{state}-{number}/cache")
+                self.clone.run("dvc", "repro", "--single-item", stage)
+            self.clone.run("evenruler", "repro")
+            expected[state] = self.left()
+            self.clone.commit(state)
+            print(f"built {state}: {len(expected[state])} files", flush=True)
+        (self.folder / "expected.json").write_text(json.dumps(expected))
+
+    def _empty(self) -> None:
+        """Forget every answer, and every result that DVC could take in place of a run."""
+        for path in (self.folder / "cache").glob("rows.sqlite*"):
+            path.unlink()
+        shutil.rmtree(self.clone.folder / ".dvc/cache/runs", ignore_errors=True)
+
+    def begin(self, state: str, number: int) -> None:
+        """Be where that many stages have been built, and log answers from here on."""
+        for name in ("clone", "cache"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            _copy(self.folder / f"begun/{state}-{number}" / name, self.folder / name)
+        self.log.write_bytes(b"".join(sorted(self.kept())))
+
+    def left(self) -> dict[str, str]:
+        """The checksum of every file; of dvc.lock that of what it says, whose order is that of the runs."""
+        found = {}
+        for path in sorted(self.clone.folder.rglob("*")):
+            name = f"/{path.relative_to(self.clone.folder).as_posix()}"
+            if path.is_file() and not any(word in name for word in MADE_BY_THE_WAY):
+                found[name[1:]] = hashlib.sha256(path.read_bytes()).hexdigest()
+        said = YAML(typ="safe").load((self.clone.folder / "dvc.lock").read_text())
+        found["dvc.lock"] = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        found["git status"] = self.clone.run("git", "status", "--porcelain")
+        return found
+
+    def acknowledged(self) -> list[bytes]:
+        """The keys of all answers that the store said it has, in their order."""
+        content = self.log.read_bytes()
+        return [content[first : first + 32] for first in range(0, len(content), 32)]
+
+    def kept(self) -> set[bytes]:
+        """The keys in the store."""
+        import sqlite3
+
+        path = self.folder / "cache/rows.sqlite"
+        if not path.exists():
+            return set()
+        with sqlite3.connect(path) as connection:
+            return {key for (key,) in connection.execute("SELECT key FROM kept")}
+
+    def locked(self) -> set[str]:
+        """The stages that dvc.lock knows; none where it cannot be read."""
+        with suppress(Exception):
+            return set(YAML(typ="safe").load((self.clone.folder / "dvc.lock").read_text())["stages"])
+        return set()
+
+    def lock(self, before: set[str]) -> str:
+        """Whether dvc.lock can be read and knows what it knew."""
+        path = self.clone.folder / "dvc.lock"
+        if not path.exists():
+            return "none"
+        known = self.locked()
+        return "whole" if known and known >= before else "cut"
+
+
+def _copy(folder: Path, to: Path) -> None:
+    shutil.copytree(folder, to, symlinks=True)
+
+
+def _declare(clone: Clone, state: str, model: Path) -> None:
+    """Two declarations whose every stage differs."""
+    first = state == "a"
+
+    def few(params: dict[str, Any]) -> None:
+        params["models"] = {"tiny": entry(model), "all-minilm-l6-v2": params["models"]["all-minilm-l6-v2"]}
+        params["diagnosis"]["resamples"] = 100 if first else 101
+        params["instruments"] = {
+            "occupation-gender": {"family": "probes"},
+            "fruit": {"family": "saged", **FRUIT, "items": 6 if first else 7, "new_tokens": 4 if first else 5},
+        }
+        params["families"]["saged"]["features"] = {"vader": {"kind": "lexicon"}}
+
+    source = "data/sources/probes/occupation-gender.yaml"
+    if first:
+        clone.edit(source, shorten(12, ("validation",)))
+    else:
+        clone.edit(source, lambda content: content["attributes"].pop())
+    clone.edit("params.yaml", few)
+
+
+def _stages(top: psutil.Process) -> Iterator[tuple[psutil.Process, str]]:
+    """The stages that run below a process."""
+    with suppress(psutil.Error):
+        for process in top.children(recursive=True):
+            with suppress(psutil.Error):
+                words = process.cmdline()
+                if "-m" in words and (name := words[words.index("-m") + 1]).startswith("stages."):
+                    yield process, " ".join([name.removeprefix("stages."), *words[words.index("-m") + 2 :]])
+
+
+def _dvc(top: psutil.Process) -> psutil.Process | None:
+    with suppress(psutil.Error):
+        for process in (top, *top.children(recursive=True)):
+            with suppress(psutil.Error):
+                words = process.cmdline()
+                if "repro" in words and any(Path(word).name == "dvc" for word in words):
+                    return process
+    return None
+
+
+def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
+    """Start a build and kill somebody; what was seen."""
+    command, victim = draws.choice(list(COMMANDS)), draws.choice(("command", "dvc", "stage"))
+    at_lock, delay = draws.random() < AT_THE_LOCK, draws.uniform(0, LONGEST)
+    said = pipeline.folder / "said.txt"
+    path = pipeline.clone.folder / "dvc.lock"
+    before, knew = path.stat().st_mtime_ns if path.exists() else None, pipeline.locked()
+    with said.open("w") as out:
+        started = subprocess.Popen(
+            COMMANDS[command],
+            cwd=pipeline.clone.folder,
+            env=pipeline.clone.env,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    began, top = time.monotonic(), psutil.Process(started.pid)
+    target, stage = None, ""
+    while started.poll() is None and target is None:
+        took = time.monotonic() - began
+        if at_lock and took < 3 * LONGEST:
+            time.sleep(0.0005)
+            if not path.exists() or path.stat().st_mtime_ns == before:
+                continue
+            target = _dvc(top) if victim != "command" else top
+        elif took < delay:
+            time.sleep(0.01)
+            continue
+        elif victim == "stage":
+            target = next((process for process, _ in _stages(top)), None)
+        else:
+            target = top if victim == "command" else _dvc(top)
+    family = []
+    with suppress(psutil.Error):
+        family = [top, *top.children(recursive=True)]
+        stage = next((name for _, name in _stages(top)), "")
+    hit = False
+    if target is not None and started.poll() is None:
+        with suppress(psutil.Error):
+            target.send_signal(signal.SIGKILL)
+            hit = True
+    took = time.monotonic() - began
+    status = started.wait(timeout=600)
+    _, alive = psutil.wait_procs([one for one in family if one.pid != started.pid], timeout=10)
+    for process in alive:
+        with suppress(psutil.Error):
+            process.kill()
+    lines = said.read_text(errors="replace").splitlines()
+    return Kill(
+        round=number,
+        command=command,
+        victim=("dvc" if at_lock and victim == "stage" else victim) if hit else "none",
+        moment="lock" if at_lock else "random",
+        seconds=round(took, 2),
+        stage=stage,
+        lock=pipeline.lock(knew),
+        outlived=len(alive),
+        said="" if hit or status == 0 else (lines or [""])[-1][:200],
+    )
+
+
+def one_round(pipeline: Pipeline, number: int, most: int, draws: random.Random) -> tuple[list[Kill], Round]:
+    """Kill, build in peace, and compare."""
+    state, clone = STATES[number % 2], pipeline.clone
+    pipeline.begin(state, draws.randrange(len(STAGES)))
+    kills: list[Kill] = []
+    while sum(kill.victim != "none" for kill in kills) < most:
+        kills.append(kill_once(pipeline, number, draws))
+        print(f"  {kills[-1]}", flush=True)
+        if (kills[-1].victim == "none" and not kills[-1].said) or draws.random() < 1 / A_ROUND:
+            break
+    done = subprocess.run(
+        COMMANDS["evenruler repro"], cwd=clone.folder, env=clone.env, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        print(done.stdout[-2000:], done.stderr[-2000:])
+    expected, left = pipeline.expected[state], pipeline.left()
+    differing = sorted(name for name in {*expected, *left} if expected.get(name) != left.get(name))
+    keys, kept = pipeline.acknowledged(), pipeline.kept()
+    found = Round(
+        round=number,
+        kills=sum(kill.victim != "none" for kill in kills),
+        status=done.returncode,
+        differing=differing,
+        twice=len(keys) - len(set(keys)),
+        lost=len(set(keys) - kept),
+        acknowledged=len(keys),
+    )
+    return kills, found
+
+
+def table(seen: list[dict[str, Any]]) -> str:
+    """What was seen, as Markdown."""
+    kills = [one for one in seen if "victim" in one]
+    rounds = [one for one in seen if "status" in one]
+    hit = [one for one in kills if one["victim"] != "none"]
+    lines = [
+        "| killed | kills | while a stage ran | `dvc.lock` cut after it | a process outlived it |",
+        "| --- " * 5 + "|",
+    ]
+    for moment in ("random", "lock"):
+        for victim in ("command", "dvc", "stage"):
+            own = [one for one in hit if (one["victim"], one["moment"]) == (victim, moment)]
+            if own:
+                when = "while `dvc.lock` was written" if moment == "lock" else "at a random moment"
+                cut = sum(one["lock"] == "cut" for one in own)
+                outlived = sum(one["outlived"] > 0 for one in own)
+                ran = sum(bool(one["stage"]) for one in own)
+                lines.append(f"| {victim}, {when} | {len(own)} | {ran} | {cut} | {outlived} |")
+    failed = Counter(one["said"] for one in kills if one["said"])
+    lines += [
+        "",
+        f"{len(hit)} kills in {len(rounds)} rounds; {sum(one['status'] == 0 for one in rounds)} last builds ended with "
+        f"status 0, {sum(not one['differing'] for one in rounds)} with the same files, bytes and `git status`.",
+        f"{sum(one['acknowledged'] for one in rounds):,} answers in the stores in the end; "
+        f"{sum(one['twice'] for one in rounds)} asked again, {sum(one['lost'] for one in rounds)} lost.",
+        *(f"{times} x refused by itself: {said}" for said, times in failed.most_common()),
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Kill until there are as many as asked for; print the table."""
+    parser = argparse.ArgumentParser(description="Kill builds of a tiny pipeline.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--kills", type=int, default=1000)
+    given = parser.parse_args()
+    pipeline, log = Pipeline(given.folder.resolve()), given.folder / "seen.jsonl"
+    seen = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    while (so_far := sum(one.get("victim", "none") != "none" for one in seen)) < given.kills:
+        number = 1 + max((one["round"] for one in seen), default=0)
+        kills, found = one_round(pipeline, number, given.kills - so_far, random.Random(number))
+        new = [asdict(one) for one in (*kills, found)]
+        with log.open("a") as out:
+            out.writelines(json.dumps(one) + "\n" for one in new)
+        seen += new
+        print(f"{so_far + found.kills} of {given.kills} kills; {found}", flush=True)
+    print(table(seen))
+
+
+if __name__ == "__main__":
+    main()

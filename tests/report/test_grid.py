@@ -1,0 +1,46 @@
+"""What a cell of the grid says."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from evenruler.measurement.verdicts import Verdict
+from evenruler.report.grid import Instrument, Told, rows_of
+
+
+def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
+    column = SimpleNamespace(figure="slope", heading="slope", meaning="", role="amount")
+    return Instrument(
+        "jobs", "probes", "Jobs", "", [column], [Told("all", "m", "slope", {"bound": 0.1, **record})], decimals=decimals
+    )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ((0.574, 0.46, 0.719, 0.25), ("0.57", "[0.46, 0.72]", "0.25")),
+        ((0.021, 0.004, 0.048, 0.0394), ("0.021", "[0.004, 0.048]", "0.039")),
+        ((0.0021, 0.0004, 0.0048, 0.0039), ("0.002", "[0.000, 0.005]", "0.004")),
+        ((0.03, 0.01, 0.2, 0.0), ("0.03", "[0.01, 0.20]", "0.00")),
+        ((0.0, 0.0, 0.0, 0.0), ("0.00", "[0.00, 0.00]", "0.00")),
+        ((12.5, 11.0, 14.04, 1.0), ("12.50", "[11.00, 14.04]", "1.00")),
+    ],
+)
+def test_the_largest_number_of_a_cell_keeps_two_digits_where_they_fit(numbers, said) -> None:
+    value, low, high, control = numbers
+    (row,) = rows_of(of({"value": value, "low": low, "high": high, "control": control}), ["m"])
+    (cell,) = row.cells
+    assert cell is not None
+    assert (cell.amount, cell.interval, cell.control) == said
+
+
+def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
+    (row,) = rows_of(of({"value": 0.002, "low": 0.001, "high": 0.004}, decimals=3), ["m"])
+    (cell,) = row.cells
+    assert cell is not None
+    assert (cell.amount, cell.interval) == ("0.002", "[0.001, 0.004]")
+
+
+def test_each_verdict_has_a_mark_of_its_own() -> None:
+    marks = [rows_of(of({"value": 1.0, "verdict": str(verdict)}), ["m"])[0].cells[0].mark for verdict in Verdict]
+    assert sorted(marks) == ["good", "poor", "told", "weak"]

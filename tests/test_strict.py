@@ -1,0 +1,38 @@
+"""Texts and tables of users; YAML is tried in `tests/faults/declarations.py`."""
+
+from pathlib import Path
+
+import pytest
+
+from evenruler.strict import read_csv
+
+TABLE = 'word,text\na,"one, two"\nb,three\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_rows_with_the_lines_that_they_end_in(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(TABLE, encoding=encoding)
+    assert read_csv(path, "put it there") == (
+        ["word", "text"],
+        [(2, {"word": "a", "text": "one, two"}), (3, {"word": "b", "text": "three"})],
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (TABLE.encode("utf-16"), "not UTF-8 (byte 0)"),
+        (f"{TABLE}c\n".encode(), "line 4 (c): not as many fields as the header"),
+        (f"{TABLE}c,{'x' * 200_000}\n".encode(), "line 4: not CSV (field larger than field limit (131072))"),
+    ],
+)
+def test_what_is_no_table_is_one_line(tmp_path: Path, error_of, content: bytes, said: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    assert said in error_of(read_csv, path, "put it there")
+
+
+def test_no_table_and_a_folder(tmp_path: Path, error_of) -> None:
+    assert error_of(read_csv, tmp_path / "none.csv", "put it there").endswith("no such file; put it there")
+    assert "a folder, expected a file" in error_of(read_csv, tmp_path, "put it there")
