@@ -63,7 +63,8 @@ def kept(module: Path) -> Path:
 
 
 def key(mutant: dict[str, Any]) -> tuple[Any, ...]:
-    return mutant["function"], mutant["before"], mutant["after"], str(mutant["lines"])
+    """What a mutant is known by, wherever its lines have moved to."""
+    return mutant["function"], mutant["before"], mutant["after"]
 
 
 def made(module: Path, python: Path) -> list[dict[str, Any]]:
@@ -78,7 +79,8 @@ def attempt(files: list[Path], tests: tuple[str, ...], python: Path, budget: flo
     dead: dict[Path, dict[tuple[Any, ...], dict[str, Any]]] = {}
     for module in files:
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
-        dead[module] = {key(one): one for one in before if one["outcome"] == "killed"}
+        alive_then = {key(one) for one in before if one["outcome"] != "killed"}
+        dead[module] = {key(one): one for one in before if key(one) not in alive_then}
     asked = {str(ROOT / module): [one for one in of if key(one) not in dead[module]] for module, of in mutants.items()}
     for module, of in mutants.items():
         kept(module).parent.mkdir(exist_ok=True)
