@@ -1,5 +1,6 @@
 """Talking to the Hugging Face Hub: what goes wrong becomes one line that says what to do."""
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -8,6 +9,9 @@ from evenruler.errors import UserError
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
+
+MOST_SAID = 300
+"""Characters of what the Hub says that are passed on."""
 
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
@@ -36,6 +40,7 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
     )
 
     subject = f"{repo} " if where else ""
+    what = ""
     try:
         yield
     except HFValidationError as error:
@@ -55,11 +60,34 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         what, remedy = "HF_HUB_OFFLINE forbids asking the Hub", "unset it"
     except HfHubHTTPError as error:
         what, remedy = _refused(error)
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
-    else:
-        return
-    raise UserError(what, where=where or repo, remedy=remedy)
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError) as error:
+        if not _of_client(error):
+            raise
+        cause = error.__cause__  # of a fault in a thread that uploads
+        told = f"{type(error).__name__}: {_first_line(error)}"
+        what, remedy = f"the answer is not the Hub's ({told})", "see whether a network stands between, or HF_ENDPOINT"
+        if isinstance(cause, HfHubHTTPError):
+            what, remedy = _refused(cause)
+        elif isinstance(cause, httpx2.HTTPError):
+            what, remedy = f"the Hub does not answer ({_first_line(cause)})", "run it again"
+    if what:
+        raise UserError(_without_token(what), where=where or repo, remedy=remedy)
+
+
+def _of_client(error: Exception) -> bool:
+    """Whether the Hub's client raised it, which takes answers as they come."""
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(name.partition(".")[0] == "huggingface_hub" for name in frames)
+
+
+def _without_token(line: str) -> str:
+    """A line without the token, which a server may repeat."""
+    from huggingface_hub import get_token
+
+    token = get_token()
+    return line.replace(token, "HF_TOKEN") if token else line
 
 
 def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
@@ -79,8 +107,9 @@ def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
         return "the Hub limits the rate (429)", f"run it again {wait}"
     if status >= 500:
         return f"the Hub has a fault of its own ({status})", "run it again later"
-    return f"the Hub refused ({error.server_message or _first_line(error)})", "mend it"
+    return f"the Hub refused ({(error.server_message or '')[:MOST_SAID] or _first_line(error)})", "mend it"
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")
+    line = (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")
+    return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]} ..."

@@ -1,13 +1,12 @@
 """A published benchmark as it is measured with: its rows and its plan, as its manifest says."""
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
+import pandas as pd
 
 from evenruler import __version__, shipped
 from evenruler.errors import UserError
@@ -15,10 +14,10 @@ from evenruler.hub import talking_about
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import Manifest, read_manifest
+from evenruler.publish.manifest import PLAN, Manifest, read_manifest
 from evenruler.publish.places import opened
-from evenruler.publish.verifying import PLAN, front_matter, require_unaltered
-from evenruler.tables import read_frame
+from evenruler.publish.reading import AGAIN, json_of, printable, schema_of, table_in
+from evenruler.publish.verifying import front_matter, require_unaltered
 
 
 @dataclass(frozen=True)
@@ -74,12 +73,8 @@ def _read(folder: Path, place: str) -> Benchmark:
         remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
         raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
     require_unaltered(folder, manifest)
-    try:
-        tables = {config: read_frame(folder / data_file(config)) for config in manifest.rows}
-        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-    except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
-        what = f"rows or plan are not readable ({str(error).splitlines()[0]})"
-        raise UserError(what, where=place, remedy="get the benchmark again") from None
+    tables = {config: _rows(folder, config) for config in manifest.rows}
+    plan = _plan(folder / PLAN)
     _require_all(place, manifest, tables, plan)
     return Benchmark(folder, manifest, _title(folder), _origin(folder, place), tables, plan)
 
@@ -91,7 +86,7 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
         UserError: It lacks a table, a column, or a key of the plan.
     """
     ask = room(manifest.name.partition("-")[0], "ask")
-    lacking = [f"the key {key!r} of its plan" for key in ask.PLANNED if not isinstance(plan, dict) or key not in plan]
+    lacking = [f"the key {key!r} of its plan" for key in ask.PLANNED if key not in plan]
     for table, columns in ask.READS.items():
         if table in tables:
             lacking += [f"the column {column!r} of {table}" for column in columns if column not in tables[table]]
@@ -106,10 +101,22 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
         )
 
 
+def _rows(folder: Path, config: str) -> pd.DataFrame:
+    path = folder / data_file(config)
+    schema_of(path)
+    frame: pd.DataFrame = table_in(path).to_pandas()
+    return frame
+
+
+def _plan(path: Path) -> Plan:
+    found = json_of(path)
+    if not isinstance(found, dict):
+        raise UserError(f"found {type(found).__name__}, expected a plan", where=str(path), remedy=AGAIN)
+    return found
+
+
 def _title(folder: Path) -> str:
-    card = folder / "README.md"
-    front = front_matter(card.read_text(encoding="utf-8", errors="replace")) if card.is_file() else None
-    return str((front or {}).get("pretty_name") or folder.name)
+    return printable(str((front_matter(folder) or {}).get("pretty_name") or folder.name))
 
 
 def _origin(folder: Path, place: str) -> str:

@@ -1,7 +1,8 @@
 """A benchmark on a model: what is asked, what the answers make, and what speaks against it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, 
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import OF_ANY_MODEL, Resampling
 from evenruler.models.store import RowStore
-from evenruler.publish.verifying import PLAN
+from evenruler.publish.manifest import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import table_of
 from evenruler.tables.rounding import for_people
@@ -113,15 +114,16 @@ class Measuring:
             UserError: The model's files are not there.
         """
         door, subject = room(benchmark.family, "ask"), self.subject
-        tables, plan = benchmark.tables, benchmark.plan if prefixed else prefixes.without(benchmark.plan)
-        whole = _counted(door, tables, plan, subject)
-        if limit is not None:
-            tables, plan = door.limited(tables, plan, limit)
-        questions = _counted(door, tables, plan, subject)
-        lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
+        with _as_published(benchmark):
+            tables, plan = benchmark.tables, benchmark.plan if prefixed else prefixes.without(benchmark.plan)
+            whole = _counted(door, tables, plan, subject)
+            if limit is not None:
+                tables, plan = door.limited(tables, plan, limit)
+            questions = _counted(door, tables, plan, subject)
+            lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
+            headings = room(benchmark.family, "declare").headings(plan)
         if not questions:
             raise _cannot_answer(subject, benchmark, lacking)
-        headings = room(benchmark.family, "declare").headings(plan)
         has = bool(benchmark.plan.get("prefixed") and benchmark.plan.get("prefixes"))
         settings = _settings(has and prefixed, has and not prefixed, None if questions == whole else limit)
         result = Result(
@@ -147,14 +149,15 @@ class Measuring:
         """
         benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, self.subject
         ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
-        answering = Answering(
-            self.model, tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
-        )
+        with _as_published(benchmark):
+            tools = tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
+        answering = Answering(self.model, tools)
         asked = {benchmark.instrument: (tables, plan)}
         answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
         own = {table: _answers(answers, table, schema) for table, schema in ask_room.ANSWERS.items()}
-        scores = ask_room.scores(tables, plan, own, subject)
-        record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
+        with _as_published(benchmark):
+            scores = ask_room.scores(tables, plan, own, subject)
+            record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
         found = {
             "figures": for_people(figures),
             "warnings": [*silences(own), *warnings(figures, planned.headings)],
@@ -175,6 +178,28 @@ class Measuring:
             licence=entry.licence,
             engine=json.loads(self.model.engine),
         )
+
+
+@contextmanager
+def _as_published(benchmark: Benchmark) -> Iterator[None]:
+    """Rows and a plan that a family cannot take are a line, where others made them; of what is shipped, they are a bug.
+
+    Raises:
+        UserError: The family cannot take them.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # of pandas and Arrow, too, which have their own
+        if benchmark.origin == "shipped":
+            raise
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(
+            f"rows or plan are not as this evenruler knows the family {benchmark.family} ({told:.200})",
+            where=str(benchmark.folder),
+            remedy="get the benchmark again, or the evenruler that built it",
+        ) from error
 
 
 def _counted(door: Any, tables: Tables, plan: Plan, subject: Subject) -> dict[str, int]:

@@ -190,8 +190,8 @@ def _quoted(value: object) -> str:
 
 
 def _cell(value: object) -> str:
-    """A value inside a Markdown table."""
-    return " ".join(str(value).split()).replace("|", "\\|")
+    """A value inside a Markdown table, where no `<` of it begins an element."""
+    return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def _category(rows: int) -> str:

@@ -1,10 +1,8 @@
 """What changed between two versions of a benchmark, and which version number that asks for."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,11 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
-from evenruler.publish import places
+from evenruler.publish import places, reading
 from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import Manifest, read_manifest
 from evenruler.publish.versions import BUMPS, Bump, bumped
@@ -27,8 +24,13 @@ EXAMPLES = 5
 TOLERANCE = 0.0015
 """Figures have three decimals, the last of which another processor may round the other way."""
 
+SEE = "see `evenruler verify`"
+
 CROISSANT = "croissant.json"
 _CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
+
+NUMBERS = ("value", "low", "high", "n", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
+"""Of a figure."""
 
 Leaf = Mapping[str, Any]
 
@@ -215,34 +217,21 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
 
 
 def _schema_and_rows(folder: Path, config: str) -> tuple[pa.Schema, int]:
-    path = folder / data_file(config)
-    with _reading(path), pq.ParquetFile(path) as file:
-        return file.schema_arrow, file.metadata.num_rows
+    return reading.schema_of(folder / data_file(config), SEE)
 
 
 def _column(folder: Path, config: str, column: str) -> pa.Array:
-    path = folder / data_file(config)
-    with _reading(path):
-        return pq.read_table(path, columns=[column]).column(0).combine_chunks()
+    return reading.table_in(folder / data_file(config), [column], SEE).column(0).combine_chunks()
 
 
 def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
     where = str(folder / data_file(config))
     if "id" not in schema.names or schema.field("id").type not in (pa.string(), pa.large_string()):
-        raise UserError("no column id of strings", where=where, remedy="see `evenruler verify`")
+        raise UserError("no column id of strings", where=where, remedy=SEE)
     ids = _column(folder, config, "id").cast(pa.string())
     if len(ids.unique()) != len(ids):
-        raise UserError("an id stands twice", where=where, remedy="see `evenruler verify`")
+        raise UserError("an id stands twice", where=where, remedy=SEE)
     return ids
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"no readable Parquet ({reason})", where=str(path), remedy="see `evenruler verify`") from None
 
 
 def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
@@ -276,19 +265,34 @@ def _as_bool(values: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
-def _evidence(folder: Path) -> dict[str, Any]:
+def _evidence(folder: Path) -> dict[str, Leaf]:
+    """Every figure by its path."""
     path = folder / "evidence.json"
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError(f"found {type(found).__name__}, expected figures by name")
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot be read ({error})", where=str(path), remedy="see `evenruler verify`") from None
-    return found
+    found = reading.json_of(path, SEE)
+    if not isinstance(found, dict):
+        raise UserError(f"found {type(found).__name__}, expected figures by name", where=str(path), remedy=SEE)
+    leaves = dict(_leaves(found))
+    for figure, leaf in leaves.items():
+        whole = "n" in leaf
+        numeric = [key for key in leaf if (whole and key in NUMBERS) or isinstance(leaf[key], int)]
+        if told := [key for key in numeric if not _is_number(leaf[key])]:
+            what = f"{told[0]} of {figure} is {leaf[told[0]]!r:.60}, expected a number"
+        elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
+            what = f"{figure} has neither a value nor a reason"
+        elif whole and (leaf.get("low") is None) != (leaf.get("high") is None):
+            what = f"the interval of {figure} has one end"
+        else:
+            continue
+        raise UserError(what, where=str(path), remedy=SEE)
+    return leaves
 
 
-def _compare_figures(old: Leaf, new: Leaf, tolerance: float) -> list[FigureDifference]:
-    before, after = dict(_leaves(old)), dict(_leaves(new))
+def _is_number(value: object) -> bool:
+    """Whether it is none, or a number that a float holds."""
+    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
+
+
+def _compare_figures(before: dict[str, Leaf], after: dict[str, Leaf], tolerance: float) -> list[FigureDifference]:
     return [
         FigureDifference(
             figure, before.get(figure), after.get(figure), _apart(before.get(figure), after.get(figure), tolerance)
@@ -331,11 +335,7 @@ def _compare_files(old: Path, before: Manifest, new: Path, after: Manifest) -> l
 
 def _text(folder: Path, name: str) -> str | None:
     """A text of a benchmark, wherever that is loaded from; without checksums of rows, which are compared."""
-    path = folder / name
-    if not path.is_file():
+    if not reading.is_file(folder / name):
         return None
-    try:
-        text = places.renamed(name, path.read_text(encoding="utf-8"), "USER/REPO")
-        return _CHECKSUM.sub('"sha256": ""', text) if name == CROISSANT else text
-    except UnicodeDecodeError:
-        raise UserError("not UTF-8", where=str(path), remedy="see `evenruler verify`") from None
+    text = places.renamed(name, reading.text_of(folder / name, SEE), "USER/REPO")
+    return _CHECKSUM.sub('"sha256": ""', text) if name == CROISSANT else text

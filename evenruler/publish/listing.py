@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evenruler.errors import UserError
 from evenruler.publish import manifest
+from evenruler.publish.reading import printable
 from evenruler.publish.verifying import front_matter
 
 
@@ -30,11 +31,12 @@ def listed(folder: Path) -> list[Listed]:
 
 
 def _one(folder: Path) -> Listed:
-    declared, card = manifest.read_manifest(folder), folder / "README.md"
-    front = front_matter(card.read_text(encoding="utf-8", errors="replace")) if card.is_file() else None
+    declared, front = manifest.read_manifest(folder), front_matter(folder)
     if not front or not front.get("pretty_name"):
-        raise UserError("no `pretty_name` in its front matter", where=str(card), remedy="get the file again")
-    return Listed(declared.name, declared.version, sum(declared.rows.values()), str(front["pretty_name"]))
+        where = str(folder / "README.md")
+        raise UserError("no `pretty_name` in its front matter", where=where, remedy="get the file again")
+    title = printable(str(front["pretty_name"]))
+    return Listed(declared.name, declared.version, sum(declared.rows.values()), title)
 
 
 def as_table(benchmarks: Sequence[Listed]) -> str:

@@ -2,39 +2,66 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
 import pyarrow as pa
+from pydantic import AfterValidator, NonNegativeInt, model_validator
 
 from evenruler.errors import UserError
+from evenruler.publish.contents import data_file
+from evenruler.publish.reading import json_of
 from evenruler.publish.versions import Version
-from evenruler.strict import Strict, Text, validate
+from evenruler.strict import Slug, Strict, Text, validate
 
 NAME = "manifest.json"
+
+PLAN = "plan.json"
+
+LONGEST_PATH = 255
+"""Bytes of the path of a file in a benchmark."""
+
+
+def _inside(name: str) -> str:
+    parts = name.split("/")
+    if {"", ".", ".."} & {*parts} or "\\" in name or not name.isprintable() or len(name.encode()) > LONGEST_PATH:
+        raise ValueError(f"found {name[:LONGEST_PATH]!r}, expected the path of a file in the benchmark's folder")
+    return name
 
 
 class Manifest(Strict):
     """The content of `manifest.json`."""
 
-    name: Text
+    name: Slug
     version: Version
     location: Text
     """Where the data set lies: `.`, in this folder, or `USER/REPO` on the Hub."""
     content_sha256: Text
-    rows: dict[str, int]
+    rows: dict[Slug, NonNegativeInt]
     """By config."""
-    rejected: int
+    rejected: NonNegativeInt
     """Rows that were left out when it was built."""
-    columns: dict[str, dict[str, str]]
+    columns: dict[Slug, dict[str, str]]
     """By config: Arrow type of each column."""
     sources: list[str]
     licences: list[str]
     parameters: dict[str, Any]
     """What it was built from."""
-    files: dict[str, str]
+    files: dict[Annotated[str, AfterValidator(_inside)], str]
     """sha256 of every other file, by path."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """No table goes unchecked."""
+        if self.rows.keys() != self.columns.keys():
+            told = sorted(self.rows.keys() ^ self.columns.keys())
+            raise ValueError(f"{', '.join(told)} stands under one of `rows` and `columns`, expected both or none")
+        for name in map(data_file, self.rows):
+            if name not in self.files:
+                raise ValueError(f"`files` lacks {name}")
+        return self
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -44,23 +71,9 @@ def read_manifest(folder: Path) -> Manifest:
         UserError: There is none, or it is no manifest.
     """
     path = folder / NAME
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        remedy = "name a folder of a benchmark"
-        raise UserError(f"no {NAME} here", where=str(folder), remedy=remedy) from None
-    except UnicodeDecodeError:
-        raise UserError("not UTF-8", where=str(path), remedy="get the file again") from None
-    return parse_manifest(text, path)
-
-
-def parse_manifest(text: str, path: Path) -> Manifest:
-    """The manifest in a text; errors as for `read_manifest`."""
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UserError(f"not JSON ({error})", where=str(path), remedy="get the file again") from None
-    return validate(Manifest, content, path)
+    if not os.path.lexists(path):
+        raise UserError(f"no {NAME} here", where=str(folder), remedy="name a folder of a benchmark")
+    return validate(Manifest, json_of(path, "get the file again"), path)
 
 
 def as_json(content: object) -> str:

@@ -1,9 +1,11 @@
 """A benchmark onto the Hugging Face Hub: one commit, then one tag that never moves."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
 from evenruler.hub import LOG_IN, talking_about
@@ -12,6 +14,9 @@ from evenruler.publish.difference import compare
 from evenruler.publish.places import from_hub, relocated
 from evenruler.publish.verifying import NOT_OURS, problems
 from evenruler.publish.versions import bumped, version_key
+
+if TYPE_CHECKING:  # which takes a second to import
+    from huggingface_hub import HfApi, RepoFile
 
 KIND = "dataset"
 
@@ -153,7 +158,7 @@ def _publish(
         elif private and not remote.private:
             yield f"{repo} is public already and stays so: --private is for a new data set"
         head = remote.head if remote else api.dataset_info(repo).sha
-        if head and _is_ours(repo, head, files):
+        if head and _is_ours(api, repo, head, files):
             yield "an earlier run made the commit, but not the tag"
         else:
             operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
@@ -172,13 +177,21 @@ def _publish(
         yield f"published {repo} {tag}"
 
 
-def _is_ours(repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
-    """Whether a commit has just our content: its manifest, which holds every checksum, is ours."""
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError
+def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
+    """Whether a commit holds our files, all of them as they are here, and nothing else.
 
-    try:
-        found = hf_hub_download(repo, manifest.NAME, repo_type=KIND, revision=commit)
-    except EntryNotFoundError:
-        return False
-    return Path(found).read_bytes() == files[manifest.NAME]
+    Its manifest alone would not tell: somebody may have edited another file since.
+    """
+    from huggingface_hub import RepoFile
+
+    found = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)
+    there = {one.path: one for one in found if isinstance(one, RepoFile) and one.path not in NOT_OURS - files.keys()}
+    return there.keys() == files.keys() and all(_is_same(there[name], content) for name, content in files.items())
+
+
+def _is_same(there: "RepoFile", content: bytes | Path) -> bool:
+    """Whether a file of a commit has this content, by the checksum that its kind of storage has."""
+    data = content if isinstance(content, bytes) else content.read_bytes()
+    if there.lfs is not None:
+        return there.lfs.sha256 == manifest.bytes_sha256(data)
+    return there.blob_id == hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()

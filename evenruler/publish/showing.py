@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evenruler.publish.difference import ConfigDifference, Difference, FigureDifference
+from evenruler.publish.reading import printable
 from evenruler.text.numbers import figure_in_words
 
 ITEMS = " / items / "
@@ -22,7 +23,7 @@ def as_json(difference: Difference) -> dict[str, Any]:
 def as_markdown(difference: Difference) -> str:
     """For people: what is needed and why, rows, columns, figures side by side."""
     head = f"# {difference.name}: {difference.before} to {difference.after}"
-    return "\n\n".join([head, _verdict(difference), *_rows(difference), *_figures(difference)]) + "\n"
+    return printable("\n\n".join([head, _verdict(difference), *_rows(difference), *_figures(difference)]) + "\n")
 
 
 def _verdict(difference: Difference) -> str:
@@ -52,11 +53,13 @@ def _figures(difference: Difference) -> list[str]:
     if not shown:
         return []
     lines = ["| figure | before | after | change |", "| --- " * 4 + "|"]
-    lines += [
-        f"| {figure.figure} | {_words(figure.before)} | {_words(figure.after)} | {_change(figure)} |"
-        for figure in shown
-    ]
+    told = ((one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown)
+    lines += [f"| {' | '.join(map(_cell, cells))} |" for cells in told]
     return ["## Figures of quality", "\n".join(lines)]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def _words(record: Any) -> str:

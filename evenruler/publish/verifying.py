@@ -1,30 +1,38 @@
 """Is a benchmark folder what its manifest says?"""
 
+import fnmatch
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 
 from evenruler import shipped
 from evenruler.errors import UserError
-from evenruler.publish import manifest
+from evenruler.publish import manifest, reading
 from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import Manifest
+from evenruler.publish.manifest import PLAN, Manifest
 
 NOT_OURS = {".gitattributes", manifest.NAME}
 """Files that a manifest does not list."""
-
-PLAN = "plan.json"
 
 CLIENT = ".cache"
 """What the Hub's client writes beside a download of its own."""
 
 COMPILED = "__pycache__"
 """What Python makes of the modules of `lm_eval/`: of benchmarks that come with the package, when it is installed."""
+
+MOST_OF_FRONT_MATTER, DEEPEST = 32_768, 20
+"""Characters and levels of the keys at the head of a card."""
+
+LONGEST_NAME = 255
+"""Bytes of an `id` or `content_sha256`."""
+
+TEXTS = {"string", "large_string"}
 
 CARD_KEYS = ("pretty_name", "language", "license", "task_categories", "size_categories", "tags", "configs")
 
@@ -36,11 +44,13 @@ def problems(folder: Path) -> list[str]:
         UserError: There is no readable manifest.
     """
     declared = manifest.read_manifest(folder)
-    return [
-        *_file_problems(folder, declared),
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if reading.is_file(path)}
+    found = [
+        *_file_problems(folder, declared, there),
         *_row_problems(folder, declared),
-        *_card_problems(folder, declared),
+        *_card_problems(folder, declared, there),
     ]
+    return [reading.printable(line) for line in found]
 
 
 def require_unaltered(folder: Path, declared: Manifest) -> None:
@@ -49,48 +59,61 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
     Raises:
         UserError: A file is missing or another one.
     """
+    remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
     for name in (PLAN, *map(data_file, declared.rows)):
-        remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
-        if not (folder / name).is_file():
-            raise UserError("missing", where=str(folder / name), remedy=remedy)
-        if manifest.file_sha256(folder / name) != declared.files.get(name):
+        reading.require_file(folder / name, remedy=remedy)
+        if _sha256(folder / name) != declared.files.get(name):
             raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 
-def _file_problems(folder: Path, declared: Manifest) -> Iterator[str]:
+def _sha256(path: Path) -> str:
+    try:
+        return manifest.file_sha256(path)
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror})", where=str(path), remedy=reading.AGAIN) from None
+
+
+def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
     for name, expected in sorted(declared.files.items()):
-        path = folder / name
-        if not path.is_file():
-            yield f"{name}: missing"
-        elif manifest.file_sha256(path) != expected:
-            yield f"{name}: altered (its sha256 is not the one in the manifest)"
-    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+        try:
+            reading.require_file(folder / name)
+            if _sha256(folder / name) != expected:
+                yield f"{name}: altered (its sha256 is not the one in the manifest)"
+        except UserError as error:
+            yield f"{name}: {error.what}"
     # What was downloaded brings no compiled code of its own: it would run in the place of what the manifest names.
     trusted = {COMPILED} if folder.resolve().parent == shipped.benchmarks().resolve() else set()
-    for path in sorted(path for path in found if path.parts[0] != CLIENT and not trusted & {*path.parts}):
-        if path.as_posix() not in declared.files and path.as_posix() not in NOT_OURS:
-            yield f"{path.as_posix()}: not in the manifest"
+    for name in sorted(there - declared.files.keys() - NOT_OURS):
+        parts = name.split("/")
+        if parts[0] != CLIENT and not trusted & {*parts}:
+            yield f"{name}: not in the manifest"
 
 
 def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     tables: dict[str, pa.Table] = {}
     for config, columns in declared.columns.items():
         name = data_file(config)
-        if not (folder / name).is_file():
+        if not reading.is_file(folder / name):
             continue  # said already
         try:
-            with pq.ParquetFile(folder / name) as file:
-                rows, found = file.metadata.num_rows, manifest.columns_of(file.schema_arrow)
-            expected = declared.rows.get(config)
+            schema, rows = reading.schema_of(folder / name)
+            found, expected = manifest.columns_of(schema), declared.rows[config]
             if rows != expected:
-                yield f"{name}: {rows:,} rows, the manifest says {'none' if expected is None else f'{expected:,}'}"
+                yield f"{name}: {rows:,} rows, the manifest says {expected:,}"
             for column in sorted(found.keys() | columns.keys()):
                 if found.get(column) != columns.get(column):
                     kinds = (found.get(column, "missing"), columns.get(column, "no such column"))
                     yield f"{name}: column {column} is {kinds[0]}, the manifest says {kinds[1]}"
-            tables[config] = pq.read_table(folder / name, columns=["id", "content_sha256"])
-        except (pa.ArrowException, OSError) as error:
-            yield f"{name}: no readable Parquet ({str(error).splitlines()[0]})"
+            if lacking := [key for key in ("id", "content_sha256") if found.get(key) not in TEXTS]:
+                yield f"{name}: no column {' and '.join(lacking)} of texts"
+                continue
+            named = reading.table_in(folder / name).select(["id", "content_sha256"])
+            if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_NAME for column in named.columns):
+                yield f"{name}: id or content_sha256 of more than {LONGEST_NAME} bytes"
+                continue
+            tables[config] = named
+        except UserError as error:
+            yield f"{name}: {error.what}"
             continue
         ids = tables[config].column("id")
         if len(ids.unique()) != len(ids):
@@ -99,11 +122,10 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
         yield "rows: their content is not what the manifest says (content_sha256)"
 
 
-def _card_problems(folder: Path, declared: Manifest) -> Iterator[str]:
-    path = folder / "README.md"
-    if not path.is_file():
+def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
+    if "README.md" not in there:
         return  # said already
-    front = front_matter(path.read_text(encoding="utf-8", errors="replace"))
+    front = front_matter(folder)
     if front is None:
         yield "README.md: no front matter that can be read"
         return
@@ -119,8 +141,14 @@ def _card_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
     for pattern in (pattern for config in configs for pattern in _patterns(config.get("data_files"))):
-        if not pattern or pattern.startswith("/") or not any(folder.glob(pattern)):
+        if not any(_matches(name, pattern) for name in there):
             yield f"README.md: no file matches {pattern}"
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Folder by folder; nothing on the disk is searched, since a pattern may lead anywhere."""
+    parts, wanted = name.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
 
 
 def _patterns(data_files: Any) -> list[str]:
@@ -132,13 +160,27 @@ def _patterns(data_files: Any) -> list[str]:
     return [] if data_files is None else [str(data_files)]
 
 
-def front_matter(text: str) -> dict[str, Any] | None:
-    """The keys at the head of a card; None where there are none that can be read."""
-    parts = text.split("---\n", 2)
-    if len(parts) < 3 or parts[0]:
-        return None
+def front_matter(folder: Path) -> dict[str, Any] | None:
+    """The keys at the head of a benchmark's card; None where there are none that can be read.
+
+    What is long, deep or says one thing by another's name (an alias, which can stand for millions) is not read.
+    """
+    path = folder / "README.md"
     try:
+        reading.require_file(path, reading.MOST_OF_TEXT)
+        parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
+        if len(parts) < 3 or parts[0] or len(parts[1]) > MOST_OF_FRONT_MATTER or not _is_plain(parts[1]):
+            return None
         front = YAML(typ="safe", pure=True).load(parts[1])
-    except YAMLError:
+    except (UserError, YAMLError, OSError, ValueError, TypeError, OverflowError):  # ruamel on days that no month has
         return None
     return front if isinstance(front, dict) else None
+
+
+def _is_plain(text: str) -> bool:
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if isinstance(event, AliasEvent) or depth > DEEPEST:
+            return False
+    return True

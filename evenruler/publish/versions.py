@@ -16,7 +16,7 @@ BUMPS: tuple[Bump, ...] = ("none", "patch", "minor", "major")
 
 
 def _three_numbers(version: str) -> str:
-    if not re.fullmatch(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)", version):
+    if not re.fullmatch(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})", version):
         raise ValueError(f"found {version!r}, expected MAJOR.MINOR.PATCH")
     return version
 

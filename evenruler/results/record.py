@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from evenruler.publish.versions import Version
-from evenruler.strict import Strict, Text
+from evenruler.strict import Slug, Strict, Text
 
 FORMAT: Final = 1
 """Of `result.json`; another number means that what was called something is called something else."""
@@ -23,10 +23,10 @@ RESULT, UNITS_FILE = "result.json", "units.parquet"
 class MeasuredBenchmark(Strict):
     """Which benchmark, and that it is what its manifest says."""
 
-    name: Text
+    name: Slug
     version: Version
     title: Text
-    family: Text
+    family: Slug
     origin: Text
     """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
     content_sha256: Text
@@ -38,7 +38,7 @@ class MeasuredBenchmark(Strict):
 class MeasuredModel(Strict):
     """Which model, down to the bytes that answered."""
 
-    name: Text
+    name: Slug
     """By which figures and folders call it."""
     source: str | list[str]
     """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from evenruler.publish.reading import printable
 from evenruler.results.comparing import comparable, names
 from evenruler.results.headlines import headlines, number
 from evenruler.results.store import Stored
@@ -34,7 +35,7 @@ def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
 
 
 def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[str]:
-    yield f"# {title(group)}"
+    yield f"# {_cell(title(group))}"
     shown = headlines(group)
     if shown:
         models = list(dict.fromkeys(cell.name for headline in shown for cell in headline.cells))
@@ -44,7 +45,7 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
     else:
         yield NO_VERDICT
     if warned := warnings_of(group):
-        yield "\n".join(f"- {line}" for line in warned)
+        yield "\n".join(f"- {_cell(line)}" for line in warned)
     yield "## Differences"
     yield _table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
     notes = sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]})
@@ -105,7 +106,12 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """A text inside a table of Markdown, where no `<` of it begins an element."""
+    return printable(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;")
 
 
 def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:

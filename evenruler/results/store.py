@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
 from evenruler.publish.manifest import as_json
+from evenruler.publish.reading import json_of, schema_of, table_in
 from evenruler.results.record import FORMAT, RESULT, UNITS_FILE, Result
 from evenruler.results.statistics import STATISTICS
 from evenruler.strict import validate
@@ -172,12 +172,7 @@ def read_result(path: Path) -> Result:
     Raises:
         UserError: It is no JSON, of another format, or not what `Result` says.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot be read ({error})", where=str(path), remedy="measure again") from None
-    except json.JSONDecodeError as error:
-        raise UserError(f"not JSON ({error})", where=str(path), remedy="measure again") from None
+    content = json_of(path, "measure again")
     if not isinstance(content, dict) or "format" not in content:
         raise UserError("no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote")
     if content["format"] != FORMAT:
@@ -186,16 +181,31 @@ def read_result(path: Path) -> Result:
             where=str(path),
             remedy="measure again, or use the evenruler that wrote it",
         )
-    return validate(Result, content, path)
+    result = validate(Result, content, path)
+    for part, label, figure, record in figures_of(result):
+        if wrong := [key for key in NUMERIC & record.keys() if not _is_number(record[key])]:
+            found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected a number"
+        elif wrong := [key for key in _SAID & record.keys() if not isinstance(record[key], str)]:
+            found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected words"
+        elif lacking := [key for key in ("n", "unit") if record.get(key) is None]:
+            found = f"{part}, {label}, {figure} lacks {lacking[0]}"
+        else:
+            continue
+        raise UserError(found, where=str(path), remedy="measure again")
+    return result
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is none, or a number that a float holds."""
+    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
 
 
 def _read_units(path: Path) -> pd.DataFrame:
+    schema_of(path, "measure again")
     try:
-        table = pq.read_table(path)
+        table = table_in(path, remedy="measure again")
         frame: pd.DataFrame = table.select(UNITS.names).cast(UNITS).to_pandas()
-    except FileNotFoundError:
-        raise UserError("no such file", where=str(path), remedy="measure again") from None
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+    except (KeyError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"no table of units ({reason})", where=str(path), remedy="measure again") from None
     for statistic in frame["statistic"].unique():
@@ -209,6 +219,8 @@ def _read_units(path: Path) -> pd.DataFrame:
 TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")
 NUMBERS: Final = ("value", "low", "high")
 CONTROLS: Final = ("control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
+NUMERIC: Final = {*NUMBERS, *CONTROLS, "n"}
+_SAID: Final = {"unit", "verdict", "why", "reason"}
 COLUMNS: Final = {
     **dict.fromkeys(TEXTS, "string"),
     **dict.fromkeys(NUMBERS, "float64"),

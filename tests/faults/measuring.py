@@ -105,7 +105,6 @@ LACKING = {
         *(PROBES, partial(_without_column, "attributes", "criterion"), "'criterion' of attributes"),
     ),
     "an older benchmark without the table terms": (QUESTIONS, partial(_without_table, "terms"), "the table 'terms'"),
-    "a plan that is a list": (PROBES, partial(_holds, "plan.json", b"[]"), "of its plan and 11 more"),
     "an older plan of questionnaires": (QUESTIONS, partial(_without_key, "three_way"), "'three_way' of its plan"),
     "an older plan of probes": (PROBES, partial(_without_key, "reliability"), "'reliability' of its plan"),
     "an older plan of framing": (FRAMING, partial(_without_key, "least_coverage"), "'least_coverage' of its plan"),
@@ -113,10 +112,10 @@ LACKING = {
 }
 
 HARMED = {
+    "a plan that is a list": (PROBES, partial(_holds, "plan.json", b"[]")),
     "a plan that is no JSON": (PROBES, partial(_holds, "plan.json", b"{")),
     "rows that are no Parquet": (PROBES, partial(_holds, ROWS, b"PAR1 and no more")),
     "a plan that the manifest does not name": (PROBES, partial(_unlisted, "plan.json")),
-    "rows that the manifest does not name": (PROBES, partial(_unlisted, ROWS)),
     "rows that are not those of the manifest": (PROBES, lambda folder: (folder / ROWS).write_bytes(b"x")),
     "no plan": (PROBES, lambda folder: (folder / "plan.json").unlink()),
     "a manifest that is cut": (PROBES, lambda folder: (folder / NAME).write_text('{"name": "pro')),
@@ -128,6 +127,10 @@ CASES = [
         for what, (*own, said) in LACKING.items()
     ),
     *(Case(what, MEASURE, Outcome.REFUSED, partial(_with, *own), AGAIN) for what, own in HARMED.items()),
+    Case(
+        "rows that the manifest does not name",
+        *(MEASURE, Outcome.REFUSED, partial(_with, PROBES, partial(_unlisted, ROWS)), ("`files` lacks probes/",)),
+    ),
     Case("a model whose config.json is no JSON", MEASURE, Outcome.REFUSED, partial(_said, "config.json", "{"), AGAIN),
     Case("a model whose config.json is a list", MEASURE, Outcome.REFUSED, partial(_said, "config.json", "[]"), AGAIN),
     Case(

@@ -57,6 +57,7 @@ def make(folder: Path, n: int) -> None:
             "keying": 1,
             "group": ("men", "women")[target % 2],
             "pole": (1, -1)[target % 2],
+            "control": False,
             "text": text,
             **identity,
         }

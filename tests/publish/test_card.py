@@ -264,6 +264,11 @@ class TestTables:
         assert table(body, self.HEADER) == [["`probes`", r"one \| two \| ---", "3"]]
         assert table(body, "| column | of | holds |") == [["`text`", "`probes`", r"a \| b"]]
 
+    def test_nothing_in_a_cell_begins_an_element(self, benchmark):
+        odd = replace(benchmark.configs[0], what="<script>x</script><!--")
+        body = body_of(replace(benchmark, configs=[odd]))
+        assert table(body, self.HEADER) == [["`probes`", "&lt;script>x&lt;/script>&lt;!--", "3"]]
+
     def test_a_reason_with_pipes_and_newlines_stays_in_its_cell(self, benchmark):
         body = body_of(with_evidence(benchmark, r={"value": None, "n": 0, "reason": "a | b\nc"}))
         assert table(body, "| model | r | r, exact | alpha |")[0][:2] == ["tiny", r"none (a \| b c)"]

@@ -79,6 +79,18 @@ class TestValid:
         write_benchmark(released(benchmark, benchmark.version), tmp_path / "b")
         assert not dataset_of(tmp_path / "b").metadata.issues.warnings
 
+    def test_what_has_no_release_lacks_its_date_and_nothing_else(self, folder):
+        warnings = dataset_of(folder).metadata.issues.warnings
+        assert [line.partition("Property")[2] for line in warnings] == [
+            ' "https://schema.org/datePublished" is recommended, but does not exist.'
+        ]
+
+    @pytest.mark.parametrize("other", ["dateCreated", "dateModified"])
+    def test_no_other_date_stands_for_it(self, folder, other):
+        path = folder / "croissant.json"
+        path.write_text(json.dumps(content_of(folder) | {other: "2025-04-05"}), encoding="utf-8")
+        assert len(dataset_of(folder).metadata.issues.warnings) == 1
+
     def test_what_is_not_valid_is_refused(self, benchmark, tmp_path):
         write_benchmark(benchmark, tmp_path / "b")
         with pytest.raises(mlc.ValidationError, match="Duplicate nodes"):

@@ -508,15 +508,13 @@ class TestErrors:
 
     def test_no_rows_file(self, folders, error_of, side):
         data_file(folders[side]).unlink()
-        line = error_of(compare, *folders)
-        assert line.startswith(f"{data_file(folders[side])}: no readable Parquet (")
-        assert "No such file" in line
+        assert error_of(compare, *folders) == f"{data_file(folders[side])}: missing; {VERIFY}"
 
     def test_no_rows_file_of_a_config_on_one_side(self, tmp_path, error_of, side):
         folders = [write(tmp_path / "0"), write(tmp_path / "1")]
         folders[side] = write(tmp_path / "more", configs={"probes": THREE, "more": THREE})
         data_file(folders[side], "more").unlink()
-        assert error_of(compare, *folders).startswith(f"{data_file(folders[side], 'more')}: no readable Parquet (")
+        assert error_of(compare, *folders) == f"{data_file(folders[side], 'more')}: missing; {VERIFY}"
 
     def test_half_a_rows_file(self, folders, error_of, side):
         path = data_file(folders[side])
@@ -539,8 +537,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("content", "reason"),
         [
-            (b"{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
-            (b'"S\x9cur"', "'utf-8' codec can't decode byte 0x9c in position 2: invalid start byte"),
+            (b"{", "not JSON (EOF while parsing an object at line 1 column 1)"),
+            (b'"S\x9cur"', "not UTF-8"),
             (b"[1]", "list"),
         ],
         ids=["no-json", "no-utf-8", "list"],
@@ -555,8 +553,7 @@ class TestErrors:
     def test_no_evidence(self, folders, error_of, side):
         path = folders[side] / "evidence.json"
         path.unlink()
-        expected = f"{path}: cannot be read ([Errno 2] No such file or directory: '{path}'); {VERIFY}"
-        assert error_of(compare, *folders) == expected
+        assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
 
     def test_a_file_that_is_no_text(self, folders, error_of, side):
         path = folders[side] / "README.md"

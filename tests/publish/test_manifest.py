@@ -109,7 +109,7 @@ CONTENT = {
     "sources": ["Sœur"],
     "licences": ["mit"],
     "parameters": {"article": "agree"},
-    "files": {"README.md": "ab"},
+    "files": {"README.md": "ab", "probes/test-00000-of-00001.parquet": "cd"},
 }
 
 
@@ -141,7 +141,7 @@ class TestReading:
 
     def test_not_json(self, path, error_of):
         path.write_text('{"name": \n', encoding="utf-8")
-        expected = f"{path}: not JSON (Expecting value: line 2 column 1 (char 10)); get the file again"
+        expected = f"{path}: not JSON (EOF while parsing a value at line 2 column 0); get the file again"
         assert error_of(read_manifest, path.parent) == expected
 
     @pytest.mark.parametrize(

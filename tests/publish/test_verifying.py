@@ -209,9 +209,9 @@ class TestRows:
         assert first == altered(ROWS)
         assert second.startswith(f"{ROWS}: no readable Parquet (")
 
-    def test_a_config_whose_rows_are_not_counted(self, folder):
+    def test_a_config_whose_rows_are_not_counted(self, folder, error_of):
         declare(folder, rows={"templates": 1})
-        assert f"{ROWS}: 3 rows, the manifest says none" in problems(folder)
+        assert "probes stands under one of `rows` and `columns`, expected both or none" in error_of(problems, folder)
 
     def test_other_content_in_the_manifest(self, folder):
         declare(folder, content_sha256="0" * 64)
@@ -353,7 +353,7 @@ class TestManifest:
     def test_not_json(self, folder, error_of):
         path = folder / "manifest.json"
         path.write_text("name: probes-jobs\n", encoding="utf-8")
-        expected = f"{path}: not JSON (Expecting value: line 1 column 1 (char 0)); get the file again"
+        expected = f"{path}: not JSON (expected ident at line 1 column 2); get the file again"
         assert error_of(problems, folder) == expected
 
     def test_unknown_key(self, folder, error_of):

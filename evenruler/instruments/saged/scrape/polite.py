@@ -16,6 +16,10 @@ from evenruler.instruments.saged.scrape.answers import Answer, StrangeAnswerErro
 
 _MOST_REDIRECTS = 5
 _MOST_SECONDS = 1e9
+_MOST_BYTES = 64_000_000
+"""Of an answer, unpacked: the longest page of Wikipedia has two millions."""
+_PACKED = ("gzip", "deflate", "identity")
+"""How an answer may be packed: each piece of it unpacks to a thousand times its size at most."""
 _PASSING = {"maxlag", "ratelimited", "readonly"}
 """Errors of MediaWiki's API that pass by themselves."""
 
@@ -136,6 +140,7 @@ class PoliteTransport(httpx.BaseTransport):
     def _attempt(self, request: httpx.Request) -> Answer:
         self._pace()
         headers = {name: value for name, value in request.headers.items() if name != "host"}
+        headers["accept-encoding"] = ", ".join(_PACKED)
         try:
             response = self._loop.run(
                 self._asked(self._client.build_request("GET", self._address(request), headers=headers))
@@ -156,9 +161,12 @@ class PoliteTransport(httpx.BaseTransport):
         """The response, after redirects on the same host."""
         async with asyncio.timeout(self._patience.deadline):
             for _ in range(_MOST_REDIRECTS):
-                response = await self._client.send(request)
-                if response.next_request is None:
-                    return response
+                response = await self._client.send(request, stream=True)
+                try:
+                    if response.next_request is None:
+                        return await _whole(response)
+                finally:
+                    await response.aclose()
                 _require_same_host(request.url, response.next_request.url)
                 request = response.next_request
         raise UserError(
@@ -206,6 +214,22 @@ class PoliteTransport(httpx.BaseTransport):
         doubled = self._patience.first_wait * 2.0 ** (state.attempt_number - 1)
         asked = error.wait if isinstance(error, _PassingError) else None
         return min(doubled, self._patience.longest_wait) if asked is None else asked
+
+
+async def _whole(response: httpx.Response) -> httpx.Response:
+    """The response with its body, which may unpack to no more than a wiki has to say."""
+    packed, where = response.headers.get("content-encoding", "identity").lower(), _place(response.url)
+    remedy = "mend the address of api.php"
+    if packed not in _PACKED:
+        raise UserError(f"its answers are packed as {packed!r:.60}", where=where, remedy=remedy)
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > _MOST_BYTES:
+            raise UserError(f"an answer of more than {_MOST_BYTES:,} bytes", where=where, remedy=remedy)
+    unpacked = ("content-encoding", "content-length", "transfer-encoding")
+    headers = [(name, value) for name, value in response.headers.raw if name.decode("latin-1").lower() not in unpacked]
+    return httpx.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
 
 
 def _wanted(params: httpx.QueryParams) -> Wanted:

@@ -1,0 +1,161 @@
+"""Files of benchmarks and results as anybody may have made them: read within limits, and only as data."""
+
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic_core import from_json
+
+from evenruler.errors import UserError
+
+MOST_BYTES = 2 * 2**30
+"""Of a file."""
+
+MOST_OF_TEXT = 64 * 2**20
+"""Bytes of a file that is read as text."""
+
+MOST_UNPACKED = 2**30
+"""Bytes of the rows of a file in memory: some kilobytes of Parquet can stand for as many gigabytes."""
+
+MOST_ROWS, MOST_COLUMNS, LONGEST_FIXED = 10_000_000, 1_000, 1_024
+"""Rows and columns of a file, and bytes of a value of fixed length."""
+
+AGAIN = "get the benchmark again"
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a file, or a link to one, that can be opened; never raises, whatever its name."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> None:
+    """Stop where there is no file, or a larger one than anybody reads.
+
+    Raises:
+        UserError: So it is.
+    """
+    if not is_file(path):
+        raise UserError("missing", where=str(path), remedy=remedy)
+    if (n_bytes := path.stat().st_size) > most:
+        raise UserError(f"{n_bytes:,} bytes, more than the {most:,} that are read", where=str(path), remedy=remedy)
+
+
+def text_of(path: Path, remedy: str = AGAIN) -> str:
+    """The text of a file.
+
+    Raises:
+        UserError: No file, too large, not UTF-8, or not to be opened.
+    """
+    require_file(path, MOST_OF_TEXT, remedy)
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError("not UTF-8", where=str(path), remedy=remedy) from None
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror})", where=str(path), remedy=remedy) from None
+
+
+def json_of(path: Path, remedy: str = AGAIN) -> Any:
+    """The content of a JSON file, 200 levels deep at most, without half letters, NaN and infinity.
+
+    Raises:
+        UserError: As of `text_of`; or it is no such JSON.
+    """
+    text = text_of(path, remedy)
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise UserError(f"not JSON ({error})", where=str(path), remedy=remedy) from None
+
+
+def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
+    """Columns and number of rows of a Parquet file whose rows fit into memory; errors as of `table_in`."""
+    with _reading(path, remedy), pq.ParquetFile(path) as file:
+        _require_sound(file.metadata, file.schema_arrow)
+    _weigh(path, remedy)
+    return file.schema_arrow, file.metadata.num_rows
+
+
+def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGAIN) -> pa.Table:
+    """The rows of a Parquet file.
+
+    Args:
+        path: The file; `schema_of` has passed it.
+        columns: Which; all by default.
+        remedy: For errors.
+
+    Raises:
+        UserError: No file, no Parquet, more than `MOST_UNPACKED`, or text that is not UTF-8.
+    """
+    with _reading(path, remedy), pq.ParquetFile(path) as file:
+        table: pa.Table = file.read(columns=None if columns is None else [*columns])
+        table.validate(full=True)
+    return table
+
+
+def printable(text: str) -> str:
+    """A text of others on a terminal: what would steer that, or cannot be printed, is written as Python writes it."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def _require_sound(metadata: pq.FileMetaData, schema: pa.Schema) -> None:
+    if metadata.num_rows > MOST_ROWS or metadata.num_columns > MOST_COLUMNS:
+        raise ValueError(f"{metadata.num_rows:,} rows of {metadata.num_columns:,} columns, more than are read")
+    if len({*schema.names}) < len(schema.names):
+        raise ValueError("two columns of one name")
+    for column in map(metadata.schema.column, range(metadata.num_columns)):
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > LONGEST_FIXED:
+            raise ValueError(f"values of {column.length:,} bytes each")
+
+
+def _weigh(path: Path, remedy: str) -> None:
+    """Add up what the rows take in memory, reading each text that is written once only once."""
+    with _reading(path, remedy):
+        said = pq.read_metadata(path)
+        leaves = map(said.schema.column, range(said.num_columns))
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        total = 0
+        with pq.ParquetFile(path, read_dictionary=texts) as packed:
+            for name in packed.schema_arrow.names:  # one by one, since each brings the texts that it repeats
+                n_rows = 0
+                for batch in packed.iter_batches(batch_size=131_072, columns=[name]):
+                    n_rows += batch.num_rows
+                    total += sum(map(_bytes_of, batch.columns))
+                    if total > MOST_UNPACKED or n_rows > said.num_rows:
+                        raise ValueError(f"more than {MOST_UNPACKED:,} bytes, or more rows than its footer says")
+                if n_rows < said.num_rows:
+                    raise ValueError(f"{n_rows:,} rows, its footer says {said.num_rows:,}")
+
+
+def _bytes_of(array: pa.Array) -> int:
+    """Bytes of an array once every text is written out."""
+    if pa.types.is_dictionary(array.type):
+        lengths = pc.binary_length(array.dictionary)
+        return 8 * len(array) + int(pc.sum(lengths.take(array.indices).cast(pa.int64())).as_py() or 0)
+    if pa.types.is_struct(array.type):
+        return sum(map(_bytes_of, array.flatten()))
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        return 8 * len(array) + _bytes_of(array.flatten())
+    if pa.types.is_nested(array.type):
+        raise ValueError(f"a column of {array.type}")
+    return int(array.nbytes)
+
+
+@contextmanager
+def _reading(path: Path, remedy: str) -> Iterator[None]:
+    require_file(path, remedy=remedy)
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:  # of Arrow, on broken files
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"no readable Parquet ({reason})", where=str(path), remedy=remedy) from None

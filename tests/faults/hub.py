@@ -1,0 +1,226 @@
+"""A Hub on loopback that answers what no Hub should, or breaks off in the middle; its client is the real one.
+
+The client reads where the Hub is when it is imported; in this process it is told for each case (`talking_to`).
+"""
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.faults.cases import Case, Outcome, Seen, doing, evenruler
+from tests.loopback_hub import WRITE_TOKEN, Blob, LoopbackHub, RefusalError, Repo, running
+
+ORIGINAL = Path(__file__).parents[2] / "benchmarks/framing-age"
+REPO, TAG = "you/it", "v0.1.0"
+HOTEL = b"<html><body>Sign in to the hotel's network</body></html>"
+
+
+@contextlib.contextmanager
+def talking_to(endpoint: str, home: Path, token: str = WRITE_TOKEN) -> Iterator[None]:
+    """The client of the Hub in this process asks there, with a cache of its own."""
+    from huggingface_hub import close_session, constants
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of httpx2, which the client uses
+        patch.setenv("HF_TOKEN", token)
+        for name, value in {
+            "ENDPOINT": endpoint,
+            "HUGGINGFACE_CO_URL_TEMPLATE": endpoint + "/{repo_id}/resolve/{revision}/{filename}",
+            "HF_HUB_OFFLINE": False,
+            "HF_HUB_CACHE": str(home / "hub"),
+            "HF_HUB_DISABLE_XET": True,
+        }.items():
+            patch.setattr(constants, name, value)
+        try:
+            yield
+        finally:
+            close_session()
+
+
+@contextlib.contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """A server that answers everything so; its address."""
+
+    class Same(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Keep the output clean."""
+
+        def _same(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        do_GET = do_HEAD = do_POST = do_PUT = _same  # noqa: N815
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Same)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def _published(folder: Path) -> None:
+    from evenruler.publish.publishing import publish
+
+    for _ in publish(folder, REPO):
+        pass
+
+
+def _verified(place: str) -> None:
+    from evenruler.publish.places import opened
+    from evenruler.publish.verifying import problems
+
+    with opened(place) as found:
+        assert problems(found) == []
+
+
+def _strange(status: int, body: bytes, call: Callable[[], None], folder: Path) -> Seen:
+    with answering(status, body) as endpoint, talking_to(endpoint, folder):
+        return doing(call)
+
+
+def _measured() -> None:
+    from evenruler.evaluate.benchmark import benchmark_at
+
+    with benchmark_at(REPO):
+        pass
+
+
+def _broken(request: str, fault: Exception | Callable[[LoopbackHub], None], folder: Path) -> Seen:
+    """One run of publish that meets a fault."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        hub.once(request, fault if isinstance(fault, Exception) else partial(fault, hub))
+        return doing(partial(_published, ORIGINAL))
+
+
+def _resumed(request: str, fault: Exception, folder: Path) -> Seen:
+    """The run after it: one commit of ours, one tag on it, and what is there is what its manifest says."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        hub.once(request, fault)
+        assert doing(partial(_published, ORIGINAL)).status == 2
+        assert hub.repos[REPO].tags == {}
+        seen = doing(partial(_published, ORIGINAL))
+        assert len(hub.repos[REPO].commits) == 2
+        _verified(f"{REPO}@{TAG}")
+        return seen
+
+
+def _edited(name: str, folder: Path) -> Seen:
+    """Somebody edits a file between the commit and the tag of a run that broke off; the tag is on our files."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        hub.once("POST .*/tag/", RefusalError(500, "oops"))
+        assert doing(partial(_published, ORIGINAL)).status == 2
+        repo = hub.repos[REPO]
+        files = dict(repo.files("main"))
+        files[name] = replace(files.get(name, Blob(b"", False)), data=b"theirs")
+        repo.commit(files, "an edit on the Hub")
+        seen = doing(partial(_published, ORIGINAL))
+        assert repo.tags == {TAG: repo.head}
+        _verified(f"{REPO}@{TAG}")
+        return seen
+
+
+def _moved(folder: Path) -> Seen:
+    """The tag stands on another commit than ours: nothing is tagged anew, and the difference is named."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        assert doing(partial(_published, ORIGINAL)).status == 0
+        repo: Repo = hub.repos[REPO]
+        files = dict(repo.files(TAG))
+        files["README.md"] = Blob(files["README.md"].data + b"more", False)
+        repo.tags[TAG] = moved = repo.commit(files, "theirs")
+        seen = doing(partial(_published, ORIGINAL))
+        assert repo.tags == {TAG: moved}
+        return seen
+
+
+def _told(folder: Path) -> Seen:
+    """A server that repeats the token in what it says."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        hub.once("POST .*/commit/", RefusalError(400, f"no rights with {WRITE_TOKEN}" + " and so on" * 500))
+        seen = doing(partial(_published, ORIGINAL))
+        assert WRITE_TOKEN not in seen.errors
+        assert len(seen.errors.splitlines()[-1]) < 500
+        return seen
+
+
+def _above(folder: Path) -> Seen:
+    """A data set with a file whose name leads out of it."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        repo = hub.repos[REPO] = Repo(private=False)
+        repo.tags[TAG] = repo.commit({"manifest.json": Blob(b"{}", False), "../../../secret": Blob(b"x", False)}, "x")
+        seen = doing(partial(_verified, f"{REPO}@{TAG}"))
+        assert not [path for path in folder.rglob("secret") if "blobs" not in path.parts and "it" not in path.parts]
+        return seen
+
+
+def _redirected(folder: Path) -> Seen:
+    """The rows of a data set are a page to sign in: `verify` names them, with status 1."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        _published(ORIGINAL)
+        files = hub.repos[REPO].files(TAG)
+        name = next(name for name in files if name.endswith(".parquet"))
+        files[name] = Blob(HOTEL, True)
+        patched = folder / "root"
+        patched.mkdir()
+        seen = evenruler("verify", f"{REPO}@{TAG}", folder=patched)
+        assert seen.status == 1
+        return Seen(0, seen.errors)
+
+
+STRANGE = {
+    "a page to sign in": (200, HOTEL),
+    "a list": (200, b"[]"),
+    "an empty object": (200, b"{}"),
+    "null": (200, b"null"),
+    "nothing": (200, b""),
+    "a redirect to nowhere": (302, b""),
+    "levels without end": (200, b"[" * 100_000),
+}
+NOT_HUBS = "the "
+"""Every line begins with what the Hub, or its answer, is; which of the two hangs on its client."""
+
+CALLS: dict[str, Callable[[], None]] = {
+    "publish": partial(_published, ORIGINAL),
+    "verify USER/REPO@TAG": partial(_verified, f"{REPO}@{TAG}"),
+    "measure USER/REPO": _measured,
+}
+
+CASES = [
+    *(
+        Case(f"the Hub answers {fault}", operation, Outcome.REFUSED, partial(_strange, *answer, call), (NOT_HUBS,))
+        for fault, answer in STRANGE.items()
+        for operation, call in CALLS.items()
+    ),
+    Case(
+        "a fault of the Hub as rows are sent",
+        "publish",
+        Outcome.RESUMED,
+        partial(_resumed, "PUT /_lfs/", RefusalError(400, "oops")),
+    ),
+    Case(
+        "the rate is limited",
+        "publish",
+        Outcome.REFUSED,
+        partial(
+            _broken,
+            "POST .*/commit/",
+            RefusalError(429, "slow", headers={"Retry-After": "²".encode().decode("latin-1")}),
+        ),
+        ("429",),
+    ),
+    Case("somebody edits the card between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "README.md")),
+    Case("somebody adds a file between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "notes.txt")),
+    Case("somebody moved the tag", "publish", Outcome.REFUSED, _moved, ("published with other content",)),
+    Case("the Hub repeats the token", "publish", Outcome.REFUSED, _told, ("HF_TOKEN",)),
+    Case("a file of the data set is named ../../../secret", "verify USER/REPO@TAG", Outcome.REFUSED, _above),
+    Case("the rows are a page to sign in", "verify USER/REPO@TAG", Outcome.UNHARMED, _redirected),
+]

@@ -1,0 +1,118 @@
+"""Results and rating sheets of others, given to `compare`, `export` and `ratings`."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.faults.cases import Case, Outcome, Seen, evenruler
+from tests.results.synthetic import drawn, stored, synthetic, units_of
+
+Change = Callable[[Path], object]
+NAMES = ("one", "two")
+
+
+def _compared(change: Change, words: tuple[str, ...], folder: Path) -> Seen:
+    """Two results, the first of them changed (in its folder), and a command."""
+    for seed, name in enumerate(NAMES):
+        stored(folder / "results", synthetic(name), units_of(name, drawn(20, seed)))
+    change(folder / "results/one/probes-made-up@1.0.0")
+    return evenruler(*words, folder=folder)
+
+
+def _record(**changes: Any) -> Change:
+    """Other values in a figure."""
+
+    def change(folder: Path) -> None:
+        path = folder / "result.json"
+        content = json.loads(path.read_text())
+        content["figures"]["seed"]["one"]["spread"] |= changes
+        path.write_text(json.dumps(content))
+
+    return change
+
+
+def _key(*keys: str, value: Any) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / "result.json"
+        content = place = json.loads(path.read_text())
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = value
+        path.write_text(json.dumps(content))
+
+    return change
+
+
+def _text(text: str) -> Change:
+    return lambda folder: (folder / "result.json").write_text(text)
+
+
+def _units(table: pa.Table) -> Change:
+    return lambda folder: pq.write_table(table, folder / "units.parquet")
+
+
+def _sparse(name: str) -> Change:
+    def change(folder: Path) -> None:
+        with (folder / name).open("wb") as file:
+            file.truncate(2**40)
+
+    return change
+
+
+def _paged(folder: Path) -> Seen:
+    """What begins elements, in every text of a result that a page shows: none of it begins one."""
+    evil = "<script>alert(1)</script><!-- <script>"
+
+    def change(place: Path) -> None:
+        _key("benchmark", "title", value=evil)(place)
+        _key("warnings", value=[evil])(place)
+        _key("headings", 0, "heading", value=evil)(place)  # type: ignore[arg-type]
+        _record(why=evil, unit=evil)(place)
+
+    seen = _compared(change, ("compare", "results", "--page", "page.html"), folder)
+    page = (folder / "page.html").read_text()
+    assert evil not in page
+    assert page.count("<script") == page.count("</script>")
+    return seen
+
+
+DEEP = "[" * 100_000
+BOMB = pa.table({"unit": pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])})
+ASKED = ("compare", "results")
+
+REFUSED: list[tuple[str, Change, str]] = [
+    ("a result 100,000 levels deep", _text(DEEP), "not JSON"),
+    ("half a letter", _key("model", "licence", value="\ud800"), "not JSON"),
+    ("a result of a terabyte", _sparse("result.json"), "more than the"),
+    ("a benchmark called ../x", _key("benchmark", "name", value="../x"), "expected a slug"),
+    ("a model called ../x", _key("model", "name", value="../x"), "expected a slug"),
+    ("a value that is a text", _record(value="much"), "value of seed, one, spread is 'much', expected a number"),
+    ("a value that no float holds", _record(value=10**400), "expected a number"),
+    ("an interval that is a list", _record(low=[1]), "low of seed, one, spread is [1], expected a number"),
+    ("a verdict that is a number", _record(verdict=3), "verdict of seed, one, spread is 3, expected words"),
+    ("a figure without n", _record(n=None), "lacks n"),
+    ("a NaN", _record(value=float("nan")), "not JSON"),
+    ("units of a terabyte", _sparse("units.parquet"), "more than the"),
+    ("units that unpack to gigabytes", _units(BOMB), "no readable Parquet (more than"),
+    ("units that are something else", _units(pa.table({"x": [1]})), "no table of units"),
+]
+
+CASES = [
+    *(
+        Case(fault, "compare", Outcome.REFUSED, partial(_compared, change, ASKED), (says,))
+        for fault, change, says in REFUSED
+    ),
+    Case("texts that begin elements", "compare --page", Outcome.UNHARMED, _paged),
+    Case(
+        "a benchmark called ../x",
+        "export",
+        Outcome.REFUSED,
+        partial(_compared, _key("benchmark", "name", value="../../x"), ("export", "results", "--to", "out")),
+        ("expected a slug",),
+    ),
+]

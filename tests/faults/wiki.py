@@ -1,0 +1,89 @@
+"""A wiki that answers what no wiki should.
+
+Answers of another shape, waits of years, drips and redirects are tried one by one in `test_answers` of
+tests/instruments/saged/scrape. Here are those that would fill memory, and one of each other kind for the table.
+"""
+
+import gzip
+import threading
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from evenruler.instruments.saged.scrape import polite
+from evenruler.instruments.saged.scrape.pages import Missing
+from evenruler.instruments.saged.scrape.polite import Clock, Patience
+from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from tests.faults.cases import Case, Outcome, Seen, doing
+from tests.local_wiki import Fault, FaultyProxy, answering, dripping
+
+LIMIT = 1_000_000
+"""Bytes of an answer, here; 64 millions else."""
+
+
+def _asked(faults: Sequence[Fault], folder: Path, deadline: float = 5) -> Seen:
+    """Read one page; one that the wiki gives no answer about is a row with a reason, and not kept as absent."""
+    patience = Patience(requests_per_second=1e9, attempts=2, first_wait=0, timeout=2, deadline=deadline)
+    clock = Clock(now=lambda: 0.0, sleep=lambda _: None)
+    with FaultyProxy("http://127.0.0.1:9/api.php") as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(polite, "_MOST_BYTES", LIMIT)
+        server.plan("Tol", *faults, *faults)
+        settings = WikiSettings("tests@example.org", api=server.api, licence="cc0-1.0", patience=patience)
+
+        def read() -> None:
+            with Wiki(settings, clock=clock) as wiki:
+                found = wiki.read_page("Tol")
+                assert isinstance(found, Missing)
+                assert found.unanswered
+                assert found.reason
+
+        return doing(read)
+
+
+def _dripped(folder: Path) -> Seen:
+    released = threading.Event()
+    seen = _asked([dripping(released, head=False)], folder, 0.3)
+    released.set()
+    return seen
+
+
+def _packed(how: str, body: bytes) -> Fault:
+    return answering(200, body, {"Content-Encoding": how})
+
+
+BOMB = gzip.compress(b" " * 10_000_000)
+ELSEWHERE = {"Location": "http://127.0.0.2/api.php"}
+TOO_MUCH = ("an answer of more than 1,000,000 bytes; mend the address of api.php",)
+
+CASES = [
+    Case(fault, "ask a wiki", outcome, partial(_asked, faults), says)
+    for fault, faults, outcome, says in (
+        (
+            "10 MB that unpack from 10 KB",
+            [_packed("gzip", BOMB)],
+            Outcome.REFUSED,
+            TOO_MUCH,
+        ),
+        ("an answer without end", [answering(200, b" " * 2 * LIMIT)], Outcome.REFUSED, TOO_MUCH),
+        (
+            "an answer packed in another way than was asked for",
+            [_packed("br", b"x")],
+            Outcome.REFUSED,
+            ("packed as 'br'",),
+        ),
+        ("an answer that does not unpack", [_packed("gzip", b"x" * 100)], Outcome.REASON, ()),
+        ("a page to sign in", [answering(200, b"<html>sign in</html>")], Outcome.REASON, ()),
+        ("an error that is a text", [answering(200, b'{"error": "text"}')], Outcome.REFUSED, ("not MediaWiki's",)),
+        ("no page, without a word", [answering(200, b"{}")], Outcome.REFUSED, ("not MediaWiki's",)),
+        (
+            "a redirect to another host",
+            [answering(302, headers=ELSEWHERE)],
+            Outcome.REFUSED,
+            ("leads to another host",),
+        ),
+        ("a wait of ² seconds", [answering(429, headers={"Retry-After": "²"})], Outcome.REASON, ()),
+    )
+]
+CASES += [Case("an answer that drips", "ask a wiki", Outcome.REASON, _dripped)]

@@ -1,0 +1,130 @@
+"""Secrets stay where they are: none is committed, and none of the environment comes out anywhere."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evenruler.cli import main
+from evenruler.models.backends.server import KEY, URL
+from evenruler.publish.publishing import publish
+from tests.faults.hub import ORIGINAL, talking_to
+from tests.loopback_hub import WRITE_TOKEN, RefusalError
+from tests.loopback_hub import running as hub_running
+from tests.loopback_openai import ScriptedServer
+from tests.loopback_openai import running as server_running
+
+ROOT = Path(__file__).parents[1]
+
+SECRETS = re.compile(
+    r"\bhf_[A-Za-z0-9]{20,}|\bsk-[A-Za-z0-9_-]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bglpat-[\w-]{20,}|\bpypi-[\w-]{50,}"
+    r"|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{35}|BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{10,}\.eyJ"
+    r"|://[^\s/:@\"'{}]+:[^\s/:@\"'{}]{6,}@(?!127\.0\.0\.1)"
+)
+"""Tokens of services by how they begin, private keys, and addresses with a password."""
+
+PRIVATE = re.compile(r"(?<![\w.-])/(?:home|Users)/[a-z][\w.-]+/|(?<![\w.])/root/|[A-Z]:\\\\?Users\\|/tmp/[a-z]\w*/")
+"""Paths of somebody's own computer."""
+
+TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD = WRITE_TOKEN, "key-of-the-server-7f3a", "word-in-the-address-91c2"
+
+
+def committed() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("pattern", [SECRETS, PRIVATE], ids=["secrets", "private-paths"])
+def test_no_committed_file_holds_one(pattern: re.Pattern[str]) -> None:
+    found = {}
+    for name in (name for name in committed() if not name.endswith((".parquet", ".safetensors", ".png"))):
+        text = (ROOT / name).read_bytes().decode("utf-8", errors="replace")
+        if name != "tests/test_secrets.py" and (told := pattern.search(text)):
+            found[name] = told[0]
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["hf_" + "a" * 34, "sk-" + "a" * 40, "-----BEGIN " + "PRIVATE KEY-----", "https://me:" + "secret-word@example.org"],
+)
+def test_the_scan_finds_what_it_is_for(text: str) -> None:
+    assert SECRETS.search(f"x = '{text}'")
+    assert PRIVATE.search("in /home/" + "me/it")
+
+
+@pytest.fixture
+def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN_OF_HUB)
+    monkeypatch.setenv(KEY, KEY_OF_SERVER)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server(env: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    with server_running(ScriptedServer()) as server:
+        monkeypatch.setenv(URL, server.url.replace("http://", f"http://me:{PASSWORD}@"))
+        yield server
+
+
+def said(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, str]:
+    monkeypatch.setattr(sys, "argv", ["evenruler", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0), "".join(capfd.readouterr())
+
+
+def require_none(folder: Path, *texts: str) -> None:
+    """No text and no file below a folder holds a secret."""
+    files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert files
+    for secret in (TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD):
+        assert not [name for name, content in files.items() if secret.encode() in content]
+        assert not [text for text in texts if secret in text]
+
+
+MEASURE = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "1", "--quick")
+
+
+@pytest.mark.enable_socket
+def test_a_measurement_through_a_server_holds_none(
+    server: ScriptedServer, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, told = said(capfd, monkeypatch, *MEASURE)
+    assert status == 0, told
+    assert server.asked
+    assert len([*tmp_path.glob("results/big/*/result.json")]) == 1
+    shown = [said(capfd, monkeypatch, "export", "results", "--to", "out", "--id", "big=org/big")[1]]
+    require_none(tmp_path, told, *shown)
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 500])
+def test_a_server_that_repeats_the_key_is_told_without_it(
+    server: ScriptedServer,
+    status: int,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server.faults = [(status, {"error": {"message": f"no: {KEY_OF_SERVER}"}})] * 500
+    code, told = said(capfd, monkeypatch, *MEASURE)
+    assert code == 2
+    require_none(tmp_path, told)
+
+
+@pytest.mark.enable_socket
+def test_a_publication_holds_none(env: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with hub_running() as hub, talking_to(hub.endpoint, tmp_path / "home"):
+        hub.once("POST .*/tag/", RefusalError(400, f"no: {WRITE_TOKEN}"))
+        with pytest.raises(Exception, match="HF_TOKEN") as caught:
+            list(publish(ORIGINAL, "you/it"))
+        lines = list(publish(ORIGINAL, "you/it"))
+        files = hub.repos["you/it"].files("v0.1.0")
+    assert not [name for name, blob in files.items() if WRITE_TOKEN.encode() in blob.data]
+    (tmp_path / "kept").touch()
+    require_none(tmp_path, *lines, str(caught.value), "".join(capfd.readouterr()))
