@@ -79,7 +79,7 @@ def icc_of_mean(x: ArrayLike, level: float = 0.95) -> Interval:
     """
     check_level(level)
     squares = _squares(x)
-    if squares.targets <= 0 or constant_total(np.asarray(x, dtype=np.float64)):
+    if constant_total(np.asarray(x, dtype=np.float64)):
         return Interval(math.nan, math.nan, math.nan)
     value = (squares.targets - squares.rest) / squares.targets
     if squares.rest <= 0:

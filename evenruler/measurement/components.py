@@ -100,8 +100,7 @@ def _effects(axes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 def _square(scores: Floats, effect: tuple[int, ...]) -> float:
     """Sum over all cells of the squared mean of the levels of some axes."""
     others = tuple(axis for axis in range(scores.ndim) if axis not in effect)
-    means = scores.mean(axis=others) if others else scores
-    return float((np.asarray(means) ** 2).sum() * math.prod(scores.shape[axis] for axis in others))
+    return float((np.asarray(scores.mean(axis=others)) ** 2).sum() * math.prod(scores.shape[axis] for axis in others))
 
 
 def _variance(effect: tuple[int, ...], mean_squares: Mapping[tuple[int, ...], float], shape: tuple[int, ...]) -> float:

@@ -68,7 +68,7 @@ def _p(here: Floats, there: Floats, scales: Sequence[Floats]) -> float:
     rest = sum(float(((scale - scale.mean(axis=1, keepdims=True)) ** 2).sum()) for scale in scales)
     n, m, steps = here.shape[1], there.shape[1], len(here) - 1
     freedom = (n + m - len(scales)) * steps
-    if rest <= 0 or freedom <= 0:
+    if rest <= 0:
         return math.nan
     apart = n * m / (n + m) * float(((here.mean(axis=1) - there.mean(axis=1)) ** 2).sum())
     return float(stats.f.sf(apart / steps / (rest / freedom), steps, freedom))

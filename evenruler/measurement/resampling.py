@@ -87,7 +87,6 @@ def bootstrap(
             n_resamples=n,
             batch=max(1, _BATCH // units),
             vectorized=False,
-            confidence_level=level,
             method="percentile",
             rng=np.random.default_rng(seed),
         )

@@ -64,7 +64,7 @@ def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation
 
     Source: `evenruler.measurement.jackknife`.
     """
-    found = pearson(x, y, level)
+    found = pearson(x, y)
     pairs = _as_pairs(x, y)
     ends = jackknife(lambda rows: correlation_matrix(rows)[0, 1], pairs, scale=CORRELATION, level=level)
     return replace(found, low=ends.low, high=ends.high)

@@ -48,10 +48,11 @@ class TestIntraclass:
         for found in (icc_agreement(same), icc_of_mean(same)):
             assert found.value == pytest.approx(1, abs=1e-12)
             assert math.isnan(found.low)
+            assert math.isnan(found.high)
 
     def test_nan_where_nothing_differs(self) -> None:
-        assert math.isnan(icc_agreement(np.ones((6, 3))).value)
-        assert math.isnan(icc_of_mean(np.ones((6, 3))).value)
+        for found in (icc_agreement(np.ones((6, 3))), icc_of_mean(np.ones((6, 3)))):
+            assert all(map(math.isnan, (found.value, found.low, found.high)))
 
     @pytest.mark.parametrize("targets", [6, 7, 9, 13])
     def test_intervals_cover(self, targets) -> None:

@@ -97,6 +97,7 @@ class TestOfTwoFacets:
         (np.zeros((3, 4)), ("a", "a"), "expected 2 axes"),
         (np.zeros((3, 1)), ("a", "b"), "of at least two levels"),
         (np.full((3, 2), np.inf), ("a", "b"), "finite"),
+        (1.0, (), "expected 0 axes"),
     ],
 )
 def test_what_is_no_design(x, facets, said):
@@ -168,6 +169,7 @@ class TestDifference:
         expected = x[..., :3].mean() - x[..., 3:].mean()
         assert found.mean == pytest.approx(expected)
         assert found.sizes == {"unit": 5, "template": 4, "word": 3}
+        assert {type(size) for size in found.sizes.values()} == {int}
         interval = found.interval()
         assert interval.value == pytest.approx(expected)
         assert interval.low < expected < interval.high
@@ -253,6 +255,15 @@ class TestIntervalOfTheDifference:
         found = difference_of_groups(words + np.zeros((4, 3, 1)), [1] * 5 + [-1] * 5).interval()
         expected = stats.ttest_ind(words[:5], words[5:]).confidence_interval()
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+    def test_the_variance_of_the_mean_is_that_of_every_part_over_what_it_is_a_mean_of(self):
+        n, k, m = 7, 5, 6
+        found = difference_of_groups(*drawn(np.random.default_rng(12), (n, k, m), SPREADS))
+        of, words = found.variances, m // 2
+        bias = of["unit",] / n + of["template",] / k + of["unit", "template"] / (n * k)
+        each = of["word",] / words + of["unit", "word"] / (n * words) + of["template", "word"] / (k * words)
+        expected = bias + 2 * (each + of["unit", "template", "word"] / (n * k * words))
+        assert sum(coefficient * square for coefficient, square, _ in found._parts) == pytest.approx(expected)
 
     def test_no_variance_is_left(self):
         bias = np.array([[1.0, -1.0], [-1.0, 1.0]])  # neither units nor templates differ, only both together

@@ -78,6 +78,24 @@ class TestParallelAnalysis:
         assert second < 1.45 < 1.55 < first
         assert parallel_analysis(x, seed=0) == 0
 
+    def test_each_is_compared_with_those_of_its_own_place(self, sample_with):
+        # Pairs of items with correlations .9 and .4: eigenvalues 1.9 and 1.4. The second is above the second of noise,
+        # and below what one in twenty of all eigenvalues of noise exceeds.
+        correlations = np.eye(4)
+        correlations[[0, 1], [1, 0]] = 0.9
+        correlations[[2, 3], [3, 2]] = 0.4
+        noise = [
+            np.linalg.eigvalsh(np.corrcoef(np.random.default_rng(i).normal(size=(30, 4)), rowvar=False))[::-1]
+            for i in range(300)
+        ]
+        first, second = np.quantile(noise, 0.95, axis=0)[:2]
+        assert second < 1.35 < 1.45 < np.quantile(noise, 0.95)
+        assert first < 1.85
+        assert parallel_analysis(sample_with(correlations), seed=0) == 2
+
+    def test_one_data_set_of_noise_is_enough(self):
+        assert parallel_analysis(planted(1, 0), seed=0, resamples=1) == 1
+
     def test_same_seed_same_count(self):
         # An eigenvalue near its threshold: the count depends on the noise that was drawn.
         rng = np.random.default_rng(0)

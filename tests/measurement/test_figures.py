@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement import Figure, as_metrics, cronbach_alpha
-from evenruler.measurement.figures import jackknifed, records
-from evenruler.measurement.jackknife import BELOW_ONE, POSITIVE, jackknife
+from evenruler.measurement import Figure, Resampling, as_metrics, bootstrap, cronbach_alpha, pearson
+from evenruler.measurement.figures import bootstrapped, correlated, jackknifed, records
+from evenruler.measurement.jackknife import BELOW_ONE, FEWEST_UNITS, POSITIVE, jackknife
 
 CONFIRMED = Figure(
     "r",
@@ -59,6 +59,50 @@ class TestJackknifed:
         """Without the last, all are alike."""
         found = jackknifed("spread", np.std, np.array([1.0, 1, 1, 1, 1, 2]), POSITIVE, 0.95, "units")
         assert found == Figure("spread", pytest.approx(math.sqrt(5) / 6), 6, "units")
+
+
+class TestCorrelated:
+    X, Y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([2.0, 1.0, 4.0, 3.0, 6.0])
+
+    def test_is_the_correlation_of_that_level(self):
+        expected = pearson(self.X, self.Y, 0.8)
+        assert correlated("r", pearson, self.X, self.Y, 0.8, "items") == Figure(
+            "r", expected.value, 5, "items", expected.low, expected.high, expected.p
+        )
+
+    def test_four_pairs_are_enough_and_three_too_few(self):
+        expected = pearson(self.X[:4], self.Y[:4])
+        found = correlated("r", pearson, self.X[:4], self.Y[:4], 0.95, "items")
+        assert (found.value, found.n, found.low) == (expected.value, 4, expected.low)
+        assert correlated("r", pearson, self.X[:3], self.Y[:3], 0.95, "items") == Figure(
+            "r", None, 3, "items", reason="fewer than 4 items to correlate"
+        )
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_of_values_that_are_all_equal_there_is_none(self, turned):
+        pair = (self.X, np.ones(5)) if turned else (np.ones(5), self.X)
+        assert correlated("r", pearson, *pair, 0.95, "items") == Figure(
+            "r", None, 5, "items", reason="all values are equal"
+        )
+
+
+class TestBootstrapped:
+    RESAMPLING = Resampling(level=0.8, resamples=60, seed=3)
+
+    def test_is_the_bootstrap_with_its_settings(self):
+        x = np.random.default_rng(4).exponential(size=FEWEST_UNITS)
+        expected = bootstrap(np.mean, x, level=0.8, n=60, seed=3)
+        found = bootstrapped("mean", np.mean, x, self.RESAMPLING, "items")
+        assert found == Figure("mean", x.mean(), FEWEST_UNITS, "items", expected.low, expected.high)
+
+    def test_of_few_units_there_is_the_value_alone(self):
+        found = bootstrapped("mean", np.mean, np.array([1.0, 2, 3, 6]), self.RESAMPLING, "items")
+        assert found == Figure("mean", 3.0, 4, "items", reason="no interval: fewer than 5 items")
+
+    @pytest.mark.parametrize("n", [4, 5])
+    def test_no_value(self, n):
+        found = bootstrapped("none", lambda x: math.nan, np.arange(float(n)), self.RESAMPLING, "items")
+        assert found == Figure("none", None, n, "items", reason="undefined for these values")
 
 
 class TestRecords:
@@ -115,3 +159,15 @@ def test_a_figure_keeps_its_verdict_among_metrics():
     assert found["r"] == {key: value for key, value in records(rows)[0].items() if key != "figure"}
     assert found["r"]["verdict"] == "beyond control"
     assert found["alpha"] == {"value": 0.9, "n": 50, "unit": "attributes"}
+
+
+def test_metrics_stand_in_order_and_those_of_no_model_under_a_name_of_their_own():
+    figure = asdict(Figure("alpha", 0.9, 50, "attributes"))
+    places = [("jobs", "hand", "m"), ("jobs", "hand", None), ("jobs", "evolved", "m"), ("age", "hand", "m")]
+    rows = pd.DataFrame(
+        [{"benchmark": benchmark, "part": part, "model": model, **figure} for benchmark, part, model in places]
+    )
+    found = as_metrics(rows, "part")
+    assert [list(found), list(found["jobs"])] == [["age", "jobs"], ["evolved", "hand"]]
+    assert list(found["jobs"]["hand"]) == ["any-model", "m"]
+    assert found["jobs"]["hand"]["any-model"] == {"alpha": {"value": 0.9, "n": 50, "unit": "attributes"}}

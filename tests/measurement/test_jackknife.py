@@ -119,6 +119,11 @@ class TestWithoutInterval:
     def test_undefined(self):
         assert math.isnan(jackknife(lambda x: math.nan, np.arange(7.0)).value)
 
+    def test_a_statistic_that_divides_by_zero_warns_of_nothing(self):
+        found = jackknife(lambda x: (x - x).sum() / (x - x).sum(), np.arange(6.0))
+        assert math.isnan(found.value)
+        assert math.isnan(found.low)
+
     def test_nothing_varies(self):
         found = jackknife(np.mean, np.full(6, 2.0))
         assert (found.value, found.low, found.high) == (2, 2, 2)

@@ -29,6 +29,15 @@ class TestSharedChanges:
         # Products of the two: 4; mean sum of squares (2 + 8) / 2 = 5. Across: means (1.5, 0, -1.5), (-1, 2, -1): 0.
         assert (found.own, found.other) == (pytest.approx(4 / 5), pytest.approx(0))
 
+    def test_by_hand_of_three_items_and_one(self) -> None:
+        # Changes (1, 0, -1), (2, 0, -2), (0, 1, -1); of the other's (1, 1, -2). Products within: 4, 1 and 2, mean 7/3;
+        # mean sum of squares (2 + 8 + 2) / 3 = 4. Across: means (1, 1/3, -4/3) and (1, 1, -2), product 4; squares 6.
+        own, other = np.array([[1.0, 2, 0], [0, 0, 1], [-1, -2, -1]]), np.array([[1.0], [1], [-2]])
+        found = shared_changes(own + 5, [other])
+        assert (found.own, found.other) == (pytest.approx(7 / 12), pytest.approx(4 / math.sqrt(24)))
+        smaller = shared_changes(own / 1000, [other / 1000])
+        assert (smaller.own, smaller.other, smaller.p) == pytest.approx((found.own, found.other, found.p))
+
     def test_p_is_that_of_the_interaction_of_occasion_and_scale(self) -> None:
         rng = np.random.default_rng(3)
         own, other = rng.normal(size=(3, 5)) + rng.normal(size=(3, 1)), rng.normal(size=(3, 4))
@@ -55,3 +64,8 @@ class TestSharedChanges:
     def test_two_occasions_are_too_few(self) -> None:
         with pytest.raises(ValueError, match="at least 3 occasions"):
             shared_changes(np.eye(2), [np.eye(2)])
+
+    def test_a_scale_alone_and_other_occasions_are_refused(self) -> None:
+        for others in ([], [np.eye(4)]):
+            with pytest.raises(ValueError, match="the same of at least two scales"):
+                shared_changes(np.eye(3), others)

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.measurement.placebos import Difference, Units, cue_minus_placebos
+from evenruler.measurement.placebos import ROUNDING, Difference, Units, cue_minus_placebos
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +87,7 @@ class TestWithoutSpread:
         assert constants([value] * 5) == Difference(value, value, value, p)
 
     def test_rounding_is_no_spread_and_no_difference(self) -> None:
+        assert constants([ROUNDING] * 5) == Difference(ROUNDING, ROUNDING, ROUNDING, 1.0)
         found = constants([1e-13, -1e-13, 0.0, 1e-13, 0.0])
         assert found.p == 1.0
         assert found.low == found.high == found.value
@@ -104,6 +105,12 @@ class TestWhereThereIsNoInterval:
             return 1.0 if len(units) == 8 else math.nan
 
         found = cue_minus_placebos([undefined] * 5, [np.arange(8)] * 5)
+        assert found.value == 1.0
+        assert np.isnan([found.low, found.high, found.p]).all()
+
+    def test_a_statistic_that_divides_by_zero_without_a_unit_warns_of_nothing(self) -> None:
+        only = np.array([1.0, 0, 0, 0])
+        found = cue_minus_placebos([lambda units: only[units].sum() / only[units].sum()] * 5, [np.arange(4)] * 5)
         assert found.value == 1.0
         assert np.isnan([found.low, found.high, found.p]).all()
 

@@ -54,6 +54,11 @@ class TestHalves:
     def test_of_few_all_are_counted(self):
         assert np.array_equal(regroupings([-1, 1, 1, -1]), halves(4))
 
+    @pytest.mark.parametrize(("n", "ways"), [(4, 3), (16, 6435), (18, MOST)])
+    def test_they_are_bytes_and_up_to_sixteen_units_all_of_them(self, n, ways):
+        found = regroupings([1, -1] * (n // 2))
+        assert (found.shape, found.dtype) == ((ways, n), np.int8)
+
 
 class TestRegrouped:
     def test_by_hand(self):
@@ -66,6 +71,11 @@ class TestRegrouped:
         assert found.median == pytest.approx(np.sqrt(2))
         assert regrouped(scores, [1, -1, 1, -1], spread).rank == 3
         assert regrouped(scores, [1, -1, -1, 1], spread).rank == 2
+
+    def test_a_statistic_without_sign_is_ranked_as_it_is(self):
+        scores = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 1.0]])
+        found = regrouped(scores, [1, 1, -1, -1], lambda differences: -spread(differences))
+        assert (found.rank, found.median) == (3, pytest.approx(-np.sqrt(2)))
 
     def test_equal_values_share_the_worse_rank(self):
         assert regrouped(np.ones((3, 4)), [1, 1, -1, -1], spread).rank == 3
@@ -183,6 +193,12 @@ class TestBeyond:
     def test_too_few_units(self):
         with pytest.raises(ValueError, match="found 4 units, of at least 5"):
             beyond_regroupings(np.random.default_rng(2).normal(size=(4, 8)), [1, -1] * 4, spread)
+        with pytest.raises(ValueError, match="found 0 units, of at least 5"):
+            beyond_regroupings(np.arange(8.0), [1, -1] * 4, np.abs)
+
+    def test_five_units_are_enough(self):
+        found = beyond_regroupings(np.random.default_rng(2).normal(size=(5, 8)), [1, -1] * 4, spread)
+        assert found.low < found.value < found.high
 
     def test_the_criterion_follows_the_unit_that_is_left_out(self):
         rng, groups = np.random.default_rng(8), np.array([1, 1, 1, -1, -1, -1])

@@ -123,6 +123,15 @@ class TestFeldtInterval:
         interval = feldt_interval(math.nan, 10, 3)
         assert np.isnan([interval.value, interval.low, interval.high]).all()
 
+    def test_two_observations_are_enough(self):
+        # F with 1 and 1 degrees of freedom: its quantiles of .025 and .975 are tan(.025 pi / 2)^2 and its reciprocal.
+        interval, edge = feldt_interval(0.5, 2, 2), math.tan(0.0125 * math.pi) ** 2
+        assert (interval.low, interval.high) == pytest.approx((1 - 0.5 / edge, 1 - 0.5 * edge))
+
+    def test_an_alpha_of_one_is_sure(self):
+        interval = feldt_interval(1.0, 10, 3)
+        assert (interval.value, interval.low, interval.high) == (1, 1, 1)
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [

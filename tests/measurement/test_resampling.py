@@ -1,4 +1,5 @@
 import math
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -47,6 +48,12 @@ def test_arrays_are_resampled_together():
         return sum(matrix[i, 1] != value[name] for i, name in enumerate(names))
 
     assert bootstrap(rows_broken, x, labels, n=50, seed=0) == Interval(0, 0, 0)
+
+
+def test_one_resample_is_an_interval():
+    interval = bootstrap(np.mean, [0, 1], n=1, seed=1)
+    assert interval.low == interval.high
+    assert interval.low in (0, 0.5, 1)
 
 
 def test_same_seed_same_interval_other_seed_other_interval():
@@ -141,6 +148,25 @@ class TestUndefinedResamples:
         assert interval.value == 6
         assert math.isnan(interval.low)
         assert math.isnan(interval.high)
+
+    @pytest.mark.parametrize(("defined", "end"), [(5, 1.0), (4, math.nan)])
+    def test_half_of_them_are_enough(self, defined, end):
+        calls = []
+
+        def now_and_then(x):
+            calls.append(x)
+            return 1.0 if len(calls) <= 1 + defined else math.nan  # the first call is of the whole sample
+
+        interval = bootstrap(now_and_then, [1, 2, 3], n=10, seed=0)
+        assert [interval.low, interval.high] == pytest.approx([end, end], nan_ok=True)
+
+    def test_other_warnings_are_told(self):
+        def warns(x):
+            warnings.warn("of the statistic", UserWarning, stacklevel=1)
+            return 1.0
+
+        with pytest.warns(UserWarning, match="of the statistic"):
+            bootstrap(warns, [1, 2, 3], n=2, seed=0)
 
     def test_a_warning_of_numpy_stays_inside(self):
         def r(x, y):

@@ -98,6 +98,10 @@ class TestPrefixes:
     def test_none_where_fewer_than_three_units_were_asked(self, bare, after):
         assert of_prefixes(bare, after, []).empty
 
+    def test_units_are_told_by_name_and_one_that_nothing_was_asked_of_is_left_out(self):
+        found = of_prefixes(BARE, {"up": UP[::-1]}, [])
+        assert found.loc[0, ["level", "reordering", "n"]].tolist() == [1.0, 0.0, 3]
+
     def test_a_unit_that_was_asked_in_part_is_an_error(self):
         with pytest.raises(ValueError, match="a score after some prefixes and not after others"):
             of_prefixes(BARE, {"up": UP, "turned": TURNED[:2]}, [])
@@ -115,6 +119,7 @@ class TestFigures:
         assert (level.control, control.low, control.high) == (control.value, expected.low, expected.high)
         assert found["reordering"].value == pytest.approx(math.sqrt(2))  # of 0 and 2
         assert (found["reordering"].control, found["placebo_reordering"].value) == (0, 0)
+        assert (found["placebo_reordering"].low, found["placebo_reordering"].high) == (None, None)
 
     def test_without_placebos_there_is_no_control(self):
         found = shift_figures(of_prefixes(BARE, {"up": UP, "turned": TURNED}, []), 0.9, "items")
@@ -134,6 +139,7 @@ class TestFigures:
     )
     def test_null_with_a_reason(self, bare, lacking, n, reason):
         found = shift_figures(of_prefixes(bare, {"up": UP}, []), 0.9, "items", lacking)
+        assert {figure.unit for figure in found} == {"items"}
         assert [(figure.figure, figure.value, figure.n, figure.reason) for figure in found] == [
             ("level_shift", None, n, reason),
             ("reordering", None, n, reason),

@@ -126,5 +126,10 @@ def test_the_jackknife_keeps_r_and_widens_with_one_far_pair():
     assert (left_out.value, left_out.p, left_out.n) == (plain.value, plain.p, 30)
     expected = jackknife(lambda rows: float(np.corrcoef(rows.T)[0, 1]), np.column_stack([x, y]), scale=CORRELATION)
     assert (left_out.low, left_out.high) == pytest.approx((expected.low, expected.high))
+    expected = jackknife(
+        lambda rows: float(np.corrcoef(rows.T)[0, 1]), np.column_stack([x, y]), scale=CORRELATION, level=0.5
+    )
+    half = jackknifed_r(x, y, level=0.5)
+    assert (half.low, half.high) == pytest.approx((expected.low, expected.high))
     far = pearson([*x, 8], [*y, 8]), jackknifed_r([*x, 8], [*y, 8])
     assert far[1].high - far[1].low > 1.5 * (far[0].high - far[0].low)

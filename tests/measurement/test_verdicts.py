@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from evenruler.measurement import Figure
-from evenruler.measurement.verdicts import ALPHA, Fitness, Verdict, judge
+from evenruler.measurement.verdicts import ALPHA, Fitness, Verdict, holm, judge, marked
 
 LEAST = 10
 SURE = Figure("spread", 1.0, 50, "attributes", p=0.001, control=0.2, difference_low=0.5, difference_high=1.1, bound=0.2)
@@ -24,6 +24,25 @@ def judged(figure: Figure, fitness: Fitness = FIT) -> tuple[str | None, str | No
 
 def test_what_may_be_said():
     assert list(Verdict) == ["instrument unfit", "too little to tell", "not beyond control", "beyond control"]
+
+
+def test_each_has_its_light():
+    assert [verdict.mark for verdict in Verdict] == ["poor", "weak", "told", "good"]
+
+
+def test_units_may_each_have_a_least_of_their_own():
+    models = replace(SURE, n=9, unit="models")
+    found = judge([(replace(SURE, n=9), FIT), (models, FIT)], {"attributes": 10, "models": 9})
+    assert [figure.verdict for figure in found] == [Verdict.LITTLE, Verdict.BEYOND]
+
+
+def test_a_descriptive_figure_is_marked_where_the_instrument_is_unfit_and_else_left_alone():
+    assert marked(DESCRIBES, FIT) is DESCRIBES
+    assert marked(DESCRIBES, Fitness(unfit="alpha is 0.1")) == replace(
+        DESCRIBES,
+        verdict="instrument unfit",
+        why="On this model the instrument fails a bar of its own: alpha is 0.1.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,6 +147,9 @@ class TestHolm:
     def test_by_the_library(self):
         drawn = [0.3, 0.001, 0.04, 0.04, 0.9]
         assert self.adjusted(*drawn) == pytest.approx(multipletests(drawn, method="holm")[1])
+
+    def test_it_is_at_most_one(self):
+        assert holm([0.6, 0.7]) == [1, 1]
 
     def test_what_has_no_p_takes_no_part(self):
         assert self.adjusted(None, 0.02, None, 0.04) == [None, pytest.approx(0.04), None, pytest.approx(0.04)]

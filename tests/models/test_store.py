@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.models.store import Keys, RowStore, cache_root
+from evenruler.models.store import Keys, RowStore, _chunks, _in_words, cache_root
 
 
 def key_of(number: int) -> bytes:
@@ -39,6 +39,12 @@ class TestAnswers:
         store.put(answers.items())
 
         assert store.get([*answers, key_of(9999)]) == answers
+
+    def test_a_query_takes_five_hundred_keys(self) -> None:
+        assert [len(chunk) for chunk in _chunks([key_of(i) for i in range(1201)])] == [500, 500, 201]
+
+    def test_one_that_writes_waits_two_minutes_for_another(self, store) -> None:
+        assert store._connection.execute("PRAGMA busy_timeout").fetchone() == (120_000,)
 
     def test_no_keys(self, store) -> None:
         assert store.get([]) == {}
@@ -200,6 +206,9 @@ class TestPlace:
         monkeypatch.chdir(tmp_path)
 
         assert RowStore().root == tmp_path / "own" / "evenruler"
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        assert RowStore().root == tmp_path / "home" / ".cache" / "evenruler"
 
 
 NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}
@@ -219,6 +228,17 @@ class TestDamage:
         store.put([(key_of(3), NUMBERS[key_of(3)])])
         assert store.get([key_of(3)]) == {key_of(3): NUMBERS[key_of(3)]}
         assert capsys.readouterr().err.count("damaged on the disk") == 1
+
+    def test_it_is_said_once(self, store, capsys) -> None:
+        store.put(NUMBERS.items())
+        for key in (key_of(1), key_of(2)):
+            store._connection.execute("UPDATE kept SET crc = 0 WHERE key = ?", (key,))
+            assert store.get([key]) == {}
+
+        assert capsys.readouterr().err.count("some answers were damaged") == 1
+
+    def test_an_error_that_sqlite_gives_no_code_is_told_as_damage(self) -> None:
+        assert _in_words(sqlite3.Error("odd"))[0] == "the store of answers is damaged (odd)"
 
     def test_an_answer_under_the_key_of_another_is_dropped(self, store) -> None:
         store.put([(key_of(1), b"one")])

@@ -1,0 +1,159 @@
+"""Mutation testing: `python -m tests.mutation [PATH ...]`, by hand, not in CI.
+
+PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module with one thing
+changed. It is tried on the tests that run what was changed, until one fails. `--budget` is how many seconds of tests a
+mutant may take, `--alive` tries again only those that were alive the last time, `--table` runs nothing. Prints the
+mutants that are alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed
+into an environment of its own, `.cache/mutation`; results are kept there, too.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.mutation.equivalents import Mutant, equivalents
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / ".cache" / "mutation"
+PINNED = ("mutmut==3.8.1", "libcst==1.9.0")
+
+TARGETS: dict[str, tuple[str, ...]] = {
+    "evenruler/measurement": ("tests/measurement",),
+    "evenruler/models/store.py": ("tests/models/test_store.py", "tests/models/test_cache.py"),
+    "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_store.py"),
+    "evenruler/instruments/questionnaires": ("tests/instruments/questionnaires",),
+    "evenruler/instruments/framing": ("tests/instruments/framing",),
+    "evenruler/instruments/probes/evolve": ("tests/instruments/probes/evolve",),
+    "evenruler/instruments/probes/ratings": ("tests/instruments/probes/ratings",),
+    "evenruler/instruments/probes": ("tests/instruments/probes",),
+    "evenruler/instruments/saged": ("tests/instruments/saged",),
+}
+"""By module or folder, the tests that its mutants are tried on; the first that fits counts."""
+
+
+def environment() -> Path:
+    """The Python that has mutmut."""
+    python = HOME / "bin" / "python"
+    if not list(HOME.glob("lib/*/site-packages/mutmut")):
+        venv.create(HOME, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", *PINNED], check=True)
+    return python
+
+
+def modules(paths: list[str]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if "lazily(" not in file.read_text(encoding="utf-8"):
+                yield file
+
+
+def tests_of(module: Path) -> tuple[str, ...]:
+    return next(tests for target, tests in TARGETS.items() if module == Path(target) or Path(target) in module.parents)
+
+
+def kept(module: Path) -> Path:
+    return HOME / "results" / f"{'.'.join(module.with_suffix('').parts)}.json"
+
+
+def key(mutant: dict[str, Any]) -> tuple[Any, ...]:
+    """What a mutant is known by, wherever its lines have moved to."""
+    return mutant["function"], mutant["before"], mutant["after"]
+
+
+def made(module: Path, python: Path) -> list[dict[str, Any]]:
+    """The mutants of a module."""
+    order = [python, ROOT / "tests/mutation/mutants.py", module]
+    return json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
+
+
+def attempt(files: list[Path], tests: tuple[str, ...], python: Path, budget: float, alive: bool) -> None:
+    """Tries the mutants of modules that have the same tests, and keeps what became of them."""
+    mutants = {module: made(module, python) for module in files}
+    dead: dict[Path, dict[tuple[Any, ...], dict[str, Any]]] = {}
+    for module in files:
+        before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
+        alive_then = {key(one) for one in before if one["outcome"] != "killed"}
+        dead[module] = {key(one): one for one in before if key(one) not in alive_then}
+    asked = {str(ROOT / module): [one for one in of if key(one) not in dead[module]] for module, of in mutants.items()}
+    for module, of in mutants.items():
+        kept(module).parent.mkdir(exist_ok=True)
+        kept(module).write_text(
+            json.dumps([dead[module][key(one)] for one in of if key(one) in dead[module]], indent=0)
+        )
+    order = {
+        "modules": {file: of for file, of in asked.items() if of},
+        "tests": tests,
+        "budget": budget,
+        "to": {str(ROOT / module): str(kept(module)) for module in files},
+    }
+    subprocess.run(
+        [sys.executable, "-m", "tests.mutation.trying"],
+        input=json.dumps(order),
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
+def table(files: list[Path]) -> str:
+    """What is alive, then a row a module."""
+    same = equivalents()
+    rows, lines, unused = [], [], set(same)
+    for module in files:
+        if not kept(module).exists():
+            continue
+        found = json.loads(kept(module).read_text())
+        counts: Counter[str] = Counter()
+        for one in found:
+            mutant: Mutant = (str(module), one["before"], one["after"])
+            if one["outcome"] in ("killed", "timeout"):
+                counts["killed"] += 1
+            elif mutant in same:
+                counts["same"] += 1
+                unused.discard(mutant)
+            else:
+                counts["alive"] += 1
+                lines.append(
+                    f"{module}:{one['lines'][0][0]} {one['outcome']}\n- `` {mutant[1]} `` -> `` {mutant[2]} ``"
+                )
+        rows.append((str(module), len(found), counts["killed"], counts["same"], counts["alive"]))
+    lines += [
+        f"in equivalent.md, but not alive: {' | '.join(one)}" for one in sorted(unused) if one[0] in map(str, files)
+    ]
+    rows.append(("together", *(sum(row[column] for row in rows) for column in range(1, 5))))
+    lines += [
+        "",
+        "| module | mutants | killed | equivalent | alive | killed of those that differ |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for name, made, killed, equal, alive in rows:
+        share = f"{killed / (made - equal):.1%}" if made > equal else ""
+        lines.append(f"| `{name}` | {made} | {killed} | {equal} | {alive} | {share} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    reads = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    reads.add_argument("paths", nargs="*", default=list(TARGETS))
+    reads.add_argument("--alive", action="store_true")
+    reads.add_argument("--table", action="store_true")
+    reads.add_argument("--budget", type=float, default=20)
+    asked = reads.parse_args()
+    files = list(dict.fromkeys(modules(asked.paths)))
+    if not asked.table:
+        python = environment()
+        for tests in dict.fromkeys(map(tests_of, files)):
+            attempt([file for file in files if tests_of(file) == tests], tests, python, asked.budget, asked.alive)
+    print(table(files))
+
+
+if __name__ == "__main__":
+    main()

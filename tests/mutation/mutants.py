@@ -1,0 +1,124 @@
+"""Prints the mutants of a module as JSON. Runs in the environment that holds mutmut (`__main__` makes it).
+
+The operators are those of mutmut. Not made, since no test should hold them:
+- text: docstrings, whatever a `raise` says, and any string with a space in it;
+- annotations, decorators, imports, `__all__`;
+- `strict=` of `zip`, which is an assertion of its own.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+import libcst.matchers as m
+from libcst.metadata import MetadataWrapper, PositionProvider
+from mutmut.mutation.mutators import mutation_operators, operator_arg_removal
+
+LEFT_OUT = (cst.Raise, cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom)
+
+
+class Places(cst.CSTVisitor):
+    """Goes through a module and keeps the nodes that may be mutated, each with its function and its statement."""
+
+    METADATA_DEPENDENCIES = (PositionProvider,)
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.functions = 0
+        self.bodies = 0
+        self.statement: cst.CSTNode | None = None
+        self.found: list[tuple[cst.CSTNode, str | None, cst.CSTNode | None]] = []
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, LEFT_OUT) or is_text(node) or is_strict(node) or is_all(node):
+            return False
+        if isinstance(node, cst.Expr) and isinstance(node.value, cst.BaseString):
+            return False
+        if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+            self.statement = node
+        if isinstance(node, cst.ClassDef | cst.FunctionDef) and not self.functions:
+            self.names.append(node.name.value)
+        if isinstance(node, cst.FunctionDef):
+            self.functions += 1
+        if isinstance(node, cst.IndentedBlock) and self.functions:
+            self.bodies += 1
+        self.found.append((node, ".".join(self.names) if self.bodies else None, self.statement))
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        if isinstance(original_node, cst.IndentedBlock) and self.functions:
+            self.bodies -= 1
+        if isinstance(original_node, cst.FunctionDef):
+            self.functions -= 1
+        if isinstance(original_node, cst.ClassDef | cst.FunctionDef) and not self.functions:
+            self.names.pop()
+
+
+def is_text(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.SimpleString) and " " in node.value
+
+
+def is_all(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Assign) and m.matches(node.targets[0].target, m.Name("__all__"))
+
+
+def is_strict(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "strict"
+
+
+def mutations(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for kind, operator in mutation_operators:
+        if not isinstance(node, kind):
+            continue
+        for mutated in operator(node):
+            if operator is operator_arg_removal and strict_of(mutated) != strict_of(node):
+                continue
+            yield mutated
+
+
+def strict_of(call: Any) -> list[str]:
+    return [cst.Module([]).code_for_node(arg) for arg in call.args if is_strict(arg)]
+
+
+def changed(before: str, after: str) -> tuple[str, str]:
+    """The lines that differ, each side as one line."""
+    old, new = before.splitlines(), after.splitlines()
+    while old and new and old[0] == new[0]:
+        del old[0], new[0]
+    while old and new and old[-1] == new[-1]:
+        del old[-1], new[-1]
+    return " ".join(" ".join(old).split()), " ".join(" ".join(new).split())
+
+
+def mutants(source: str) -> Iterator[dict[str, Any]]:
+    wrapper = MetadataWrapper(cst.parse_module(source))
+    places = Places()
+    wrapper.visit(places)
+    where = wrapper.resolve(PositionProvider)
+    seen = set()
+    for node, function, statement in places.found:
+        for mutated in mutations(node):
+            text = wrapper.module.deep_replace(node, mutated).code
+            if text == source or text in seen:
+                continue
+            seen.add(text)
+            try:
+                compile(text, "mutant", "exec")
+            except SyntaxError:
+                continue
+            spans = [where[part] for part in (node, statement or node) if part in where]
+            old, new = changed(source, text)
+            yield {
+                "function": function,
+                "lines": [[span.start.line, span.end.line] for span in spans],
+                "before": old,
+                "after": new,
+                "source": text,
+            }
+
+
+if __name__ == "__main__":
+    print(json.dumps(list(mutants(Path(sys.argv[1]).read_text(encoding="utf-8")))))
