@@ -274,7 +274,6 @@ stages:
     ("file", "text", "said"),
     [
         ("dvc.lock", "<<<<<<< HEAD\nschema: '2.0'\n=======\n>>>>>>> theirs\n", "dvc.lock: holds the marks of a merge"),
-        ("dvc.lock", "", "dvc.lock: empty, as a kill of DVC leaves it; delete it"),
         ("dvc.lock", ONE_STAGE.replace("size: 1", "size: one"), "dvc.lock: DVC cannot list the stages"),
         ("dvc.yaml", "stages: [", "dvc.yaml: line 1: "),
         ("dvc.yaml", "stages:\n  old: {comand: x}\n", "dvc.yaml: DVC cannot list the stages"),

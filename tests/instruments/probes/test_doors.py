@@ -22,6 +22,7 @@ from evenruler.instruments.probes.schemas import BEST_START, UNREVERSED
 from evenruler.models.declared import Catalogue
 from evenruler.report.page import Picture
 from evenruler.tables import table_of
+from evenruler.text.english import with_capital
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.whole import (
     EVOLVE,
@@ -395,7 +396,9 @@ class TestCards:
         assert told is not None
         tables, _ = made.frames(TRADES)
         n = len(tables["attributes"])
-        assert told.phenomenon.startswith(f"The {made.declared[TRADES].source.construct_}, defined by what is computed")
+        assert told.phenomenon.startswith(
+            f"{with_capital(made.declared[TRADES].source.construct_)}, defined by what is computed"
+        )
         assert told.representative.startswith(f"{n} attributes, {len(tables['templates'])} templates and ")
         assert "5 placebo sentences by " in told.only_the_phenomenon
         r = shown["seed"]["toy"]["r"]["value"]

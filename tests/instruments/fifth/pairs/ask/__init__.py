@@ -4,9 +4,7 @@ from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 
 from .. import schemas
 
-READS = {"pairs": ("id", "more", "less")}
-
-PLANNED = ("most",)
+READS, PLANNED = {"pairs": ("id", "more", "less")}, ("most",)
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
 
