@@ -383,12 +383,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Kill builds of a tiny pipeline.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0, help="of folders that are killed side by side: another in each")
     given = parser.parse_args()
     pipeline, log = Pipeline(given.folder.resolve()), given.folder / "seen.jsonl"
     seen = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     while (so_far := sum(one.get("victim", "none") != "none" for one in seen)) < given.kills:
         number = 1 + max((one["round"] for one in seen), default=0)
-        kills, found = one_round(pipeline, number, given.kills - so_far, random.Random(number))
+        kills, found = one_round(pipeline, number, given.kills - so_far, random.Random(f"{given.seed} {number}"))
         new = [asdict(one) for one in (*kills, found)]
         with log.open("a") as out:
             out.writelines(json.dumps(one) + "\n" for one in new)
