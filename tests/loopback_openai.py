@@ -68,6 +68,8 @@ class ScriptedServer:
     """A question with this word is refused with 400."""
     filters: str = ""
     """A reply to a question with this word is held back by a filter."""
+    usage: dict[str, int] | None = None
+    """Tokens that it says each chat took."""
 
     def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
         """Status and body for a question, which holds `path` and `key` besides; a body that is a text goes as it is."""
@@ -83,7 +85,7 @@ class ScriptedServer:
             return 200, chat_choice(None, "content_filter")
         if question["path"] == "/v1/completions":
             return self.complete(question)
-        return 200, chat_choice(self.reply(question))
+        return 200, chat_choice(self.reply(question)) | ({"usage": self.usage} if self.usage else {})
 
     def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
         """A completion, with no `echo`."""
