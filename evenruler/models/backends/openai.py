@@ -21,8 +21,9 @@ Mode = Literal["chat", "completions"]
 TEXTS = 16
 """Texts whose likelihoods are asked in one request, the prompts before them included."""
 
-TRIAL = 12
-"""Requests of the trial, at most: two about new tokens, three of all sentences, each sentence by itself."""
+TRIAL = 14
+"""Requests of the trial, as a rule: two about new tokens, three of all sentences, each sentence by itself, and two
+about what the server writes."""
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _HARMLESS = "Hello."
@@ -152,7 +153,9 @@ class OpenAI:
         """Try whether the server's log-probabilities of prompts are to be believed; once, then it is remembered.
 
         Sentences, most with one beginning, are asked twice, in reverse order and one by one. No token's
-        log-probability may depend on any of that, nor on what comes after it.
+        log-probability may depend on any of that, nor on what comes after it. And it must be that of the token which it
+        stands beside: what the server writes after a sentence has the log-probability then that it has when it is
+        given back.
 
         Returns:
             How the server gives them.
@@ -178,6 +181,7 @@ class OpenAI:
             self._agree(first, [self._echoes([text], new)[0] for text in texts], "asked one by one")
             worst = max(echo.apart_where_alike(one, other) for one, other in combinations(first, 2))
             self._agree_by(worst, "in texts that begin alike")
+            self._require_beside(texts[: echo.LONG], first[: echo.LONG], new)
             self._manner = manner
         return self._manner
 
@@ -193,6 +197,26 @@ class OpenAI:
                 "switch its prefix caching off (vLLM: --no-enable-prefix-caching); where it is off, let it compute "
                 "the same in every batch (VLLM_BATCH_INVARIANT=1)",
             )
+
+    def _require_beside(self, texts: Sequence[str], echoes: Sequence[Echo], new: int) -> None:
+        """Refuse a server whose log-probabilities are those of other tokens: llama-cpp-python's stand a place off."""
+        for text, before in zip(texts, echoes, strict=True):
+            question = {"prompt": self._start + text, "max_tokens": echo.WRITTEN, "logprobs": 1, "temperature": 1}
+            written = self._server.ask("/completions", question)[0]
+            said = written.get("text")
+            if not isinstance(said, str) or not said:
+                continue
+            nats = echo.apart_from_written(before, written, self._echoes([text + said], new)[0])
+            if nats is None:
+                continue
+            if nats <= echo.SHIFTED:
+                return
+            what = f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats from when it wrote them)"
+            raise self._server.fault(what, "ask another server for likelihoods, and this one only for replies")
+        raise self._server.fault(
+            "what the server writes cannot be compared with its log-probabilities of a prompt",
+            "run again, or ask this server only for replies",
+        )
 
     def _new_tokens(self) -> int:
         """How many tokens the server must be let write: none, or one where it takes no 0 or does not heed it."""

@@ -347,11 +347,13 @@ def test_likelihoods_within_a_budget(serve: Callable[..., EchoingServer], capsys
     server = serve(EchoingServer(scorer=letters))
     requests, keeping = [Request(f"text {i:02}") for i in range(5 * TEXTS)], Keeping()
     with allowing(TRIAL - 1 + 2), pytest.raises(UsedUpError):
-        keeping.ask(hosted().loglikelihood, requests)  # this server takes 0 new tokens, so the trial is one shorter
+        keeping.ask(
+            hosted().loglikelihood, requests
+        )  # this server takes 0 new tokens, so that the trial is one shorter
     assert len(keeping.kept) == 2 * TEXTS
     assert capsys.readouterr().err.splitlines() == [
-        "big: 17 requests at most, unless some have to be repeated; about 140 tokens of prompts; 13 may still go out",
-        "big: 13 requests went out; no tokens counted by the server",
+        "big: 19 requests at most, unless some have to be repeated; about 140 tokens of prompts; 15 may still go out",
+        "big: 15 requests went out; no tokens counted by the server",
     ]
     with allowing(TRIAL - 1 + 3):
         keeping.ask(hosted().loglikelihood, requests)
@@ -447,6 +449,9 @@ class Unopened(EchoingServer):
         tokens, shown = [token for token, _ in scored], [value for _, value in scored]
         return ([start, *tokens], [None, *shown]) if start else (tokens, [None, *shown[1:]])
 
+    def write(self, question: dict[str, Any]) -> tuple[int, Any]:
+        return super().write({**question, "prompt": question["prompt"].removeprefix("<|im_start|>")})
+
 
 def test_a_start_token_that_is_written_out(serve: Callable[..., EchoingServer], local: Causal, scorer: Scorer) -> None:
     server = serve(Unopened(scorer=scorer))
@@ -454,7 +459,9 @@ def test_a_start_token_that_is_written_out(serve: Callable[..., EchoingServer], 
     found, ours = nats(model, REQUESTS), expected(local, REQUESTS)
     assert [n for _, n in found] == [n for _, n in ours]
     assert [value for value, _ in found] == pytest.approx([value for value, _ in ours], abs=1e-4)
-    assert all(text.startswith("<|im_start|>") for question in server.asked for text in question["prompt"])
+    prompts = [question["prompt"] for question in server.asked]
+    texts = [text for prompt in prompts for text in ([prompt] if isinstance(prompt, str) else prompt)]
+    assert all(text.startswith("<|im_start|>") for text in texts)
     list(model.generate(asked(["one"], chat=False), frozenset({0})))
     assert server.asked[-1]["prompt"] == "<|im_start|>one"
 
@@ -517,13 +524,17 @@ def test_the_trial_is_made_once(serve: Callable[..., EchoingServer]) -> None:
     assert len(server.asked) == tried + 1
     texts = [question["prompt"] for question in server.asked[1:]]
     assert texts[0] == texts[1] == texts[2][::-1] == [text for (text,) in texts[3 : 3 + len(texts[0])]]
+    written, back = server.asked[tried - 3 : tried - 1]
+    assert (written["prompt"], written["max_tokens"], "echo" in written) == (texts[0][0], 8, False)
+    assert back["prompt"] == [texts[0][0] + " quite"]
 
 
 def test_two_trials_do_not_begin_alike(serve: Callable[..., EchoingServer]) -> None:
     server = serve(EchoingServer(scorer=letters))
     hosted().trial()
     hosted().trial()
-    begun = {text[:14] for question in server.asked for text in question["prompt"] if text.startswith("Case ")}
+    asked_together = [question["prompt"] for question in server.asked if question.get("echo")]
+    begun = {text[:14] for texts in asked_together for text in texts if text.startswith("Case ")}
     assert len(begun) == 2
 
 
@@ -577,6 +588,50 @@ def test_every_way_in_which_likelihoods_depend_on_the_order_is_seen(
     assert re.search(rf"depend on the order of the requests \(\d+\.\d\d\d nats apart {how}\)", one_line(error))
     server.shift = lambda texts, i: shift(texts, i) / 1e5  # rounding
     hosted().trial()
+
+
+class LlamaCppPython(EchoingServer):
+    """As the server of llama-cpp-python answers with a GGUF file that adds no start token."""
+
+    def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
+        if isinstance(question["prompt"], list):
+            if len(question["prompt"]) > 1:
+                return 500, {"error": {"message": "list index out of range"}}
+            question["prompt"] = question["prompt"][0]
+        return super().complete({**question, "max_tokens": question["max_tokens"] or 50})  # 0: no limit
+
+
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        (LlamaCppPython, "the server does not answer (Error code: 500"),
+        (EchoingServer, "the server's log-probabilities stand beside other tokens ("),
+    ],
+    ids=["whole", "but for several texts"],
+)
+def test_log_probabilities_a_place_off_are_refused(
+    serve: Callable[..., EchoingServer], server: type[EchoingServer], words: str
+) -> None:
+    """They hang on nothing else that is asked, and so only what the server writes tells."""
+    serve(server(scorer=letters, start=None, first=False, beside=False))
+    keeping = Keeping()
+    with pytest.raises(UserError) as error:
+        keeping.ask(hosted().loglikelihood, [Request("b", "a")])
+    assert one_line(error).startswith(f"big: {words}")
+    assert keeping.kept == {}
+
+
+@pytest.mark.parametrize("written", ["", "nothing told", "otherwise"])
+def test_what_is_written_must_be_comparable(serve: Callable[..., EchoingServer], written: str) -> None:
+    class Writing(EchoingServer):
+        def write(self, question: dict[str, Any]) -> tuple[int, Any]:
+            table = {"tokens": ["zz"], "token_logprobs": [-1.0]} if written == "otherwise" else None
+            return 200, {"choices": [{"index": 0, "text": written and "zz", "logprobs": table}]}
+
+    serve(Writing(scorer=letters))
+    with pytest.raises(UserError) as error:
+        hosted().trial()
+    assert "cannot be compared with its log-probabilities of a prompt; run again" in one_line(error)
 
 
 def test_without_the_first_token_only_texts_after_prompts_are_scored(serve: Callable[..., EchoingServer]) -> None:
