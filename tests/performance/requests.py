@@ -176,12 +176,12 @@ class Asking:
         assert process.returncode == status, errors[-2000:]
         return dict(json.loads(said)) if status == 0 else {"line": errors.splitlines()[-1]}
 
-    def killed(self, most: int, kept: int) -> None:
-        """A run that is killed once so many answers are kept."""
+    def killed(self, most: int, answered: int) -> None:
+        """A run that is killed once the server has answered so many questions."""
         process = self.start(most)
-        while self.kept() < kept:
+        while self.counts()["times"]["1"] < answered:
             assert process.poll() is None
-            time.sleep(0.02)
+            time.sleep(0.2)
         process.kill()
         process.communicate()
 

@@ -21,9 +21,9 @@ Mode = Literal["chat", "completions"]
 TEXTS = 16
 """Texts whose likelihoods are asked in one request, the prompts before them included."""
 
-TRIAL = 14
-"""Requests of the trial, as a rule: two about new tokens, three of all sentences, each sentence by itself, and two
-about what the server writes."""
+TRIAL = 2 + 3 + 7 + 2 * echo.LONG
+"""Requests of the trial, at most: about new tokens, of all sentences, of each by itself, and about what the server
+writes after long ones, as a rule after the first alone."""
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _HARMLESS = "Hello."

@@ -14,7 +14,7 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling, load
 from evenruler.models.backends.budget import MOST, UsedUpError, allowing
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.openai import TEXTS, TRIAL, OpenAI, engine
+from evenruler.models.backends.openai import TEXTS, OpenAI, engine
 from evenruler.models.backends.server import AT_ONCE, KEY, URL
 from evenruler.models.records import Prompt, Reply, Request
 from evenruler.models.store import RowStore
@@ -35,6 +35,8 @@ pytestmark = pytest.mark.enable_socket
 
 BRIEF = Sampling(max_new_tokens=7, temperature=0.5, top_p=0.9)
 turns = count()
+TRIAL = 1 + 3 + 7 + 2
+"""Requests of the trial where a server takes 0 new tokens, and goes on with something that can be compared."""
 NUMBERED = [f"prompt {i}" for i in range(24)]
 
 
@@ -346,19 +348,17 @@ def test_a_budget_of_the_environment(server: ScriptedServer, monkeypatch: pytest
 def test_likelihoods_within_a_budget(serve: Callable[..., EchoingServer], capsys: pytest.CaptureFixture[str]) -> None:
     server = serve(EchoingServer(scorer=letters))
     requests, keeping = [Request(f"text {i:02}") for i in range(5 * TEXTS)], Keeping()
-    with allowing(TRIAL - 1 + 2), pytest.raises(UsedUpError):
-        keeping.ask(
-            hosted().loglikelihood, requests
-        )  # this server takes 0 new tokens, so that the trial is one shorter
+    with allowing(TRIAL + 2), pytest.raises(UsedUpError):
+        keeping.ask(hosted().loglikelihood, requests)
     assert len(keeping.kept) == 2 * TEXTS
     assert capsys.readouterr().err.splitlines() == [
-        "big: 19 requests at most, unless some have to be repeated; about 140 tokens of prompts; 15 may still go out",
+        "big: 25 requests at most, unless some have to be repeated; about 140 tokens of prompts; 15 may still go out",
         "big: 15 requests went out; no tokens counted by the server",
     ]
-    with allowing(TRIAL - 1 + 3):
+    with allowing(TRIAL + 3):
         keeping.ask(hosted().loglikelihood, requests)
     assert len(keeping.kept) == 5 * TEXTS
-    assert len(server.asked) == 2 * (TRIAL - 1) + 5
+    assert len(server.asked) == 2 * TRIAL + 5
 
 
 def test_a_batch_that_the_budget_ends_in_keeps_its_answers(serve: Callable[..., EchoingServer]) -> None:
