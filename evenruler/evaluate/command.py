@@ -39,10 +39,15 @@ def measure(
         int | None,
         typer.Option(min=0, help="Send an endpoint so many at most, repeated ones too. 0: only say how many."),
     ] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+    ] = None,
 ) -> None:
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in minutes."""
     from evenruler.evaluate.measure import measure_each
+    from evenruler.models.engines.choice import choose
 
+    choose(engine)
     for line in measure_each(
         model,
         benchmarks,
