@@ -29,8 +29,8 @@ from tests.servers.conftest import START_TOKEN
 pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeout(3600)]
 
 CLOSE, FLOAT32, APART = 1e-4, 2e-4, 5e-4
-"""Nats a sentence: ours from float64; vLLM's from transformers' with PyTorch's float32 softmax; vLLM's from ours, as that
-softmax is biased by about 1e-5 a token (docs/performance.md). Found were 2.4e-5, 1.01e-4 and 2.1e-4."""
+"""Nats a sentence: ours from float64; vLLM's from transformers' with PyTorch's float32 softmax; vLLM's from ours, as
+that softmax is biased by about 1e-5 a token (docs/performance.md). Found were 2.4e-5, 1.01e-4 and 2.1e-4."""
 WORST = 20
 """Sentences furthest apart, which are computed in these ways, too."""
 PROBE, FRAMING, STIMULI = "probes-age-competence", "framing-register", 2
