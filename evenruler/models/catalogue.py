@@ -106,9 +106,12 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
-        return canonical(openai.engine(served, mode, entry.revision)).decode()
+        return canonical(openai.engine(served, mode, entry.revision, entry.start)).decode()
 
-    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode), None, where)
+    def backend() -> openai.OpenAI:
+        return openai.OpenAI(name, served, mode, entry.start or "")
+
+    return Model(name, entry, entry.kind, store, describe, backend, None, where)
 
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
