@@ -3,14 +3,12 @@
 import hashlib
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 from evenruler.errors import UserError
 from evenruler.models.entry import ModelEntry
+from evenruler.models.loading import Dtype
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
-
-Dtype = Literal["float32", "bfloat16"]
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
 _TOKENIZER_FILES = (

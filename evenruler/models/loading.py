@@ -5,9 +5,12 @@ import pickle
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from evenruler.errors import UserError
+
+Dtype = Literal["float32", "bfloat16"]
+"""What a model computes in."""
 
 
 @contextmanager

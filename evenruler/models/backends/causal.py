@@ -15,8 +15,7 @@ from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import end_tokens
 from evenruler.models.backends.trie import Tokens, TokenSequence
 from evenruler.models.backends.words import stands_alone, token_texts, word_ends, word_tokens
-from evenruler.models.engine import Dtype
-from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
 

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.models.backends.adapters import Adapter
 from evenruler.models.backends.classifier import Classifier
-from evenruler.models.engine import Dtype
+from evenruler.models.loading import Dtype
 from evenruler.models.records import LABELS, Pair
 
 
