@@ -208,8 +208,9 @@ def _loaded(kind: type[Backend], fitting: _Fitting, folder: Path) -> Backend:
 def _predicted(model: Classifier, fitting: _Fitting) -> NDArray[np.int64]:
     texts = fitting.held_out.texts
     said = np.zeros(len(texts), dtype=np.int64)
-    for batch in model.batches(texts, frozenset(range(len(texts)))):
-        for i, logits in batch:
+    batches = model.batches(texts)
+    for batch in batches.indices:
+        for i, logits in batches.answer(batch):
             if not np.isfinite(logits).all():
                 raise not_a_number(fitting.name, texts[i])
             said[i] = logits.argmax()

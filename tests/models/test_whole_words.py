@@ -368,6 +368,6 @@ class TestStore:
 
         (found,) = llama.backend.words(requests, frozenset(range(6)))
 
-        likely = sum(nats >= np.log(1e-5) for _, nats, *_ in found)
+        likely = sum(nats >= np.log(1e-5) for _, (nats, *_) in found)
         assert likely > 0
         assert seen == [1 + 200, likely]
