@@ -40,12 +40,16 @@ def device(wanted: str | None = None) -> str:
 
 
 def device_class() -> str:
-    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability."""
+    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory.
+
+    Packs follow from memory (`backends/capacity.py`), and last bits from packs.
+    """
     import torch
 
     if not torch.cuda.is_available():
         return "cpu"
-    return "cuda-{}.{}".format(*torch.cuda.get_device_capability())
+    _, memory = torch.cuda.mem_get_info()
+    return "cuda-{}.{}-{}GiB".format(*torch.cuda.get_device_capability(), memory // 2**30)
 
 
 def dtype_on(entry: ModelEntry, on: str) -> Dtype:
@@ -81,6 +85,8 @@ def describe(folder: Path, entry: ModelEntry, store: RowStore, on: str, adapter:
         "chat_template": _sha256(folder, store, "chat_template*"),
         "libraries": {library: version(library) for library in _LIBRARIES},
     }
+    if on != "cpu":
+        parts["logits"] = "float32"  # of bfloat16 models too
     return canonical(parts).decode()
 
 

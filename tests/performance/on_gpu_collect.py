@@ -60,7 +60,7 @@ def main() -> None:
     (FOLDER / "texts.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
     harness = distribution("lm_eval")
     for file in harness.files or ():
-        if file.suffix == ".py" and "tasks" not in file.parts or file.name == "METADATA":
+        if (file.suffix == ".py" and "tasks" not in file.parts) or file.name == "METADATA":
             target = FOLDER / "site" / file
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file.locate(), target)

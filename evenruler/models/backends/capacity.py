@@ -1,22 +1,15 @@
-"""How much of a causal model's work goes into one forward pass, and what happens where it does not fit.
+"""How much of a causal model's work goes into one forward pass.
 
 On a CPU that is fixed. On a GPU it follows from the memory of the card and the sizes of the model. Packs are cut by it,
-and replies of bfloat16 models can turn on the last bits that a pack decides; so it counts what the card has beside the
-weights, not what is free at the moment: two runs on one kind of card have the same packs whatever else runs there.
-Where memory is short all the same, a pack is answered in halves (`in_halves`).
+and a reply can turn on the last bits that its pack decides, in bfloat16 often; so it counts what the card has beside
+the weights, not what happens to be free: answers are determined by content and engine (which names the memory), on a
+card that others use too. Where memory is short all the same, a pack is answered in halves (`packs.py`).
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-
-from evenruler.errors import UserError
-from evenruler.progress import note
-
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -128,41 +121,3 @@ def capacity_on(device: str, model: Any) -> Capacity:
     _, total = torch.cuda.mem_get_info()
     weights = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
     return fitting(best, total - weights, shape_of(model))
-
-
-class Halving:
-    """Answers packs whole or, where memory runs out, in halves; says so once."""
-
-    def __init__(self, name: str) -> None:
-        """Name the model."""
-        self._name, self._said = name, False
-
-    def __call__(self, pack: Sequence[Item], answer: Callable[[Sequence[Item]], list[Answer]]) -> list[Answer]:
-        """What `answer` gives for a pack, one answer for each of its items.
-
-        Args:
-            pack: In the order of packs, so that halves share most beginnings too.
-            answer: Of a pack or part of one; what it gives differs between parts and whole by rounding at most.
-
-        Raises:
-            UserError: One item alone does not fit.
-        """
-        try:
-            return answer(pack)
-        except torch.OutOfMemoryError:
-            pass  # tensors of the attempt are held until this block ends
-        torch.cuda.empty_cache()
-        if len(pack) == 1:
-            raise UserError(
-                "the GPU has too little memory for one text",
-                where=f"model {self._name}",
-                remedy="end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model",
-            )
-        if not self._said:
-            note(
-                f"{self._name}: the GPU ran out of memory; what does not fit is answered in halves. Numbers "
-                "differ from those of whole packs by rounding; a reply, where rounding decides a token"
-            )
-            self._said = True
-        half = len(pack) // 2
-        return [*self(pack[:half], answer), *self(pack[half:], answer)]

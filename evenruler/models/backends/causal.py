@@ -1,7 +1,6 @@
 """Causal models by transformers: a loaded model, asked pack by pack."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
+from evenruler.models.backends.capacity import capacity_on
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.backends.refilling import Writer
@@ -20,26 +20,8 @@ from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
 
-
-@dataclass(frozen=True)
-class Capacity:
-    """How much goes into one forward pass."""
-
-    nodes: int
-    sequences: int
-    replies: int
-    """Texts that are continued together: a step is one token each, which costs less than reading the weights."""
-    cache_bytes: int = 2**31
-    """What the keys and values of these may take; fewer are continued together where they are larger."""
-
-
 POSITIONS = 32
 """Next-token distributions that are held in float64 at a time."""
-
-CAPACITY = {
-    "cpu": Capacity(nodes=512, sequences=16, replies=64),
-    "cuda": Capacity(nodes=4096, sequences=64, replies=256, cache_bytes=2**34),
-}
 
 
 class Causal:
@@ -67,7 +49,7 @@ class Causal:
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._name = name
-        self._capacity = CAPACITY[device]
+        self._capacity = capacity_on(device, self.model)
         self._start = self._start_token(name)
         self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
