@@ -16,12 +16,17 @@ from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.models import LogLikelihoods, load
 from tests.performance.evolution import NEW
-from tests.performance.likelihood import DOMAIN, sentences
+from tests.performance.generation import QUESTIONS, ROLES
+from tests.performance.likelihood import sentences
 
 FOLDER = Path(".cache/on_gpu")
 MODEL, NAME, SOURCES = "smollm2-135m-instruct", "occupation-gender", Path("data/sources/probes")
 TOKENIZER = ("tokenizer*", "chat_template*", "config.json")
 EVERY_ATTRIBUTE = 1000
+PLACES = """Algeria Argentina Australia Austria Belgium Bolivia Brazil Bulgaria Cambodia Cameroon Canada Chile China
+Colombia Croatia Cuba Denmark Ecuador Egypt Estonia Ethiopia Fiji Finland France Georgia Germany Ghana Greece Hungary
+Iceland India Indonesia Ireland Italy Japan Jordan Kenya Latvia Malta Mexico Morocco Nepal Norway Peru Poland Portugal
+Senegal Spain""".split()
 
 
 class Asked(Exception):  # noqa: N818  # nothing is wrong
@@ -56,7 +61,8 @@ def main() -> None:
     for pattern in TOKENIZER:
         for path in folder.glob(pattern):
             shutil.copyfile(path, FOLDER / "tokenizer" / path.name)
-    texts = {"validation": sentences(), "generation": generation(), "of": [DOMAIN, NAME]}
+    prompts = [(question.format(place), role) for place in PLACES for role in ROLES for question in QUESTIONS]
+    texts = {"validation": sentences(), "generation": generation(), "prompts": prompts}
     (FOLDER / "texts.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
     harness = distribution("lm_eval")
     for file in harness.files or ():
