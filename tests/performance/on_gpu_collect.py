@@ -23,10 +23,56 @@ FOLDER = Path(".cache/on_gpu")
 MODEL, NAME, SOURCES = "smollm2-135m-instruct", "occupation-gender", Path("data/sources/probes")
 TOKENIZER = ("tokenizer*", "chat_template*", "config.json")
 EVERY_ATTRIBUTE = 1000
-PLACES = """Algeria Argentina Australia Austria Belgium Bolivia Brazil Bulgaria Cambodia Cameroon Canada Chile China
-Colombia Croatia Cuba Denmark Ecuador Egypt Estonia Ethiopia Fiji Finland France Georgia Germany Ghana Greece Hungary
-Iceland India Indonesia Ireland Italy Japan Jordan Kenya Latvia Malta Mexico Morocco Nepal Norway Peru Poland Portugal
-Senegal Spain""".split()
+PLACES = [
+    "Algeria",
+    "Argentina",
+    "Australia",
+    "Austria",
+    "Belgium",
+    "Bolivia",
+    "Brazil",
+    "Bulgaria",
+    "Cambodia",
+    "Cameroon",
+    "Canada",
+    "Chile",
+    "China",
+    "Colombia",
+    "Croatia",
+    "Cuba",
+    "Denmark",
+    "Ecuador",
+    "Egypt",
+    "Estonia",
+    "Ethiopia",
+    "Fiji",
+    "Finland",
+    "France",
+    "Georgia",
+    "Germany",
+    "Ghana",
+    "Greece",
+    "Hungary",
+    "Iceland",
+    "India",
+    "Indonesia",
+    "Ireland",
+    "Italy",
+    "Japan",
+    "Jordan",
+    "Kenya",
+    "Latvia",
+    "Malta",
+    "Mexico",
+    "Morocco",
+    "Nepal",
+    "Norway",
+    "Peru",
+    "Poland",
+    "Portugal",
+    "Senegal",
+    "Spain",
+]
 
 
 class Asked(Exception):  # noqa: N818  # nothing is wrong

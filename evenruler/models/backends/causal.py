@@ -14,8 +14,8 @@ from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import end_tokens
-from evenruler.models.backends.trie import Tokens, TokenSequence
-from evenruler.models.backends.words import stands_alone, token_texts, word_ends, word_tokens
+from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
+from evenruler.models.backends.words import stands_alone, token_texts, tokens_of, word_ends, word_tokens
 from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
@@ -66,7 +66,7 @@ class Causal:
     @in_packs
     def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
         """Of each text after its prompt: nats, number of tokens."""
-        sequences = [self._encode(request) for request in requests]
+        sequences = self._encoded(requests)
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
             nats = self._scorer.score([sequences[i] for i in pack])
@@ -180,7 +180,8 @@ class Causal:
         """
         import torch
 
-        contexts = [self._encode(Request(text)).tokens[:-1] for text in texts]  # nothing is read off the last token
+        # Nothing is read off the last token.
+        contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
         if not contexts or not contexts[0]:
             raise ValueError("no text has a token")
@@ -197,7 +198,8 @@ class Causal:
     def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all these texts."""
         by_token = self.marginal(texts)
-        return np.array([by_token[list(self._encode(Request(text)).tokens[1:])].sum() for text in texts])
+        sequences = self._encoded([Request(text) for text in texts])
+        return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
 
     def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[Tokens]]:
         """Batches of sequences, given longest first, that with their padding are no more than `Capacity.nodes`."""
@@ -213,16 +215,19 @@ class Causal:
         return self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
 
     def _encode(self, request: Request) -> TokenSequence:
+        """Of one request."""
+        return self._encoded([request])[0]
+
+    def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
         """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""
-        whole = self._tokens(request.prompt + request.text)
-        begin = 0
-        if request.prompt:
-            for ours, prompts in zip(whole, self._tokens(request.prompt), strict=False):
-                if ours != prompts:
-                    break
-                begin += 1
-        self._check_length(request.prompt + request.text, len(whole))
-        return TokenSequence((self._start, *whole), begin + 1)
+        texts = [request.prompt + request.text for request in requests]
+        tokens = tokens_of(self.tokenizer, [*texts, *(request.prompt for request in requests)])
+        sequences = []
+        for text, request in zip(texts, requests, strict=True):
+            self._check_length(text, len(tokens[text]))
+            begin = shared_length(tokens[text], tokens[request.prompt])
+            sequences.append(TokenSequence((self._start, *tokens[text]), begin + 1))
+        return sequences
 
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
         """Refuse what, with its start token, is longer than the model's context."""

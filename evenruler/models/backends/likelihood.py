@@ -11,7 +11,7 @@ from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
 from evenruler.models.backends.slots import mask
-from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie
+from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = 8192
 """Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
@@ -139,7 +139,8 @@ class LikelihoodScorer:
         found = [np.zeros((0, len(kinds)))]
         for first in range(0, len(last), self._max_nodes):
             nodes = tree.ends_of(last[first : first + self._max_nodes])
-            seen = nodes if apart else replace(nodes, sees=np.ones_like(nodes.sees))
+            all_places = {"begins": np.zeros_like(nodes.begins), "ends": np.full_like(nodes.ends, nodes.ends.max())}
+            seen = nodes if apart else replace(nodes, **all_places)
             slices = self._logits(seen, np.arange(len(nodes.tokens)), cache)
             found.append(_of_kinds(slices, kinds).cpu().numpy())
             cache.crop(-len(nodes.tokens))
@@ -148,9 +149,11 @@ class LikelihoodScorer:
 
     def _logits(self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None) -> Iterator[torch.Tensor]:
         """Logits after some nodes, slice by slice of the vocabulary; what else these nodes see is in the cache."""
-        depths, sees, seen, keep = (
-            torch.from_numpy(array).to(self._device) for array in (nodes.depths, nodes.sees, nodes.seen_depths, needed)
+        depths, seen, keep, *places = (
+            torch.from_numpy(array).to(self._device)
+            for array in (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
         )
+        sees = seen_from(*places)
         inputs = {
             "input_ids": torch.from_numpy(nodes.tokens)[None].to(self._device),
             "position_ids": depths[None],
@@ -212,7 +215,7 @@ class LikelihoodScorer:
             return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
         pair = self._pair()
         tree = trie.build(pair)
-        open_nodes = replace(tree.nodes, sees=np.tril(np.ones_like(tree.ancestors)))
+        open_nodes = replace(tree.nodes, ends=np.full_like(tree.ends, len(tree.ends)))
 
         return self._why_off(
             "mask",
