@@ -67,6 +67,14 @@ def is_out_of_memory(error: RuntimeError) -> bool:
     return torch is not None and isinstance(error, torch.OutOfMemoryError)
 
 
+def card_memory() -> int:
+    """Bytes of memory of the GPU, in whole GiB: what differs between drivers is left out."""
+    import torch
+
+    _, total = torch.cuda.mem_get_info()
+    return total // 2**30 * 2**30
+
+
 @contextmanager
 def on_device(name: str) -> Iterator[None]:
     """Turn too little memory for the model itself into a line for the user.

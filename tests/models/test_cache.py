@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenruler.models import cache, engine, load
+from evenruler.models import cache, load
 from evenruler.models.backends.capacity import CAPACITY, Capacity
 from evenruler.models.backends.slots import Slots
+from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.records import Request, Sampling
 from evenruler.models.store import Keys, RowStore
@@ -25,7 +26,7 @@ TEXTS = [
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
+    monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
 
 @pytest.fixture

@@ -3,13 +3,14 @@
 On a CPU that is fixed. On a GPU it follows from the memory of the card and the sizes of the model. Packs are cut by it,
 and a reply can turn on the last bits that its pack decides, in bfloat16 often; so it counts what the card has beside
 the weights, not what happens to be free: answers are determined by content and engine (which names the memory), on a
-card that others use too. Where memory is short all the same, a pack is answered in halves (`packs.py`).
+card that others use too, and all workers of a cluster cut the same packs. Where memory is short all the same, a pack is
+answered in halves (`packs.py`).
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+from evenruler.models.loading import card_memory
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,5 @@ def capacity_on(device: str, model: Any) -> Capacity:
     best = CAPACITY[device]
     if device == "cpu":
         return best
-    _, total = torch.cuda.mem_get_info()
     weights = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
-    return fitting(best, total - weights, shape_of(model))
+    return fitting(best, card_memory() - weights, shape_of(model))

@@ -105,7 +105,7 @@ class TestDevice:
     def test_a_gpu_has_what_its_memory_holds_beside_the_weights(self, llama, monkeypatch) -> None:
         """The whole memory counts, whatever is free."""
         asked = []
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**6, 2**33))
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**6, 2**33 + 5 * 10**8))
         monkeypatch.setattr(capacity, "fitting", lambda *of: asked.append(of))
         model = llama.backend.model
 
