@@ -1,6 +1,8 @@
 """Files that hold no whole model are refused; nothing is made up for what they lack."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -228,3 +230,10 @@ class TestLoading:
         line = error_of(complete, (object(), found), "tiny", "here")
 
         assert line.startswith("here: tiny lacks 3 tensors, as ")
+
+
+def test_a_causal_model_loads_where_nothing_reads_declarations_and_tables() -> None:
+    """`tests/performance/on_gpu.sh` measures on machines that have neither."""
+    code = "import sys; sys.modules.update(pydantic=None, pyarrow=None); import evenruler.models.backends.causal"
+
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -37,7 +37,7 @@ from evenruler.models.backends.sampling import end_tokens
 from evenruler.models.records import Prompt, Request, Sampling, WordRequest
 
 COLLECTED = Path(".cache/on_gpu")
-SECONDS = 450
+SECONDS = 400
 """After so many, no further section begins."""
 
 ENDS = 48

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.capacity import capacity_on
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
-from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import end_tokens
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
@@ -186,12 +186,20 @@ class Causal:
         if not contexts or not contexts[0]:
             raise ValueError("no text has a token")
         total = torch.zeros(1, dtype=torch.float64, device=self.model.device)
+
+        def add(batch: Sequence[int]) -> list[tuple[int, None]]:
+            nonlocal total
+            added, logits = total, self._logits([contexts[i] for i in batch])
+            for row, index in enumerate(batch):
+                for part in logits[row, : len(contexts[index])].split(POSITIONS):
+                    added = added + part.double().softmax(-1).sum(0)
+            total = added
+            return []
+
+        in_halves = Halving(add)
         with torch.inference_mode():
             for batch in self._of_like_length([tokens for tokens in contexts if tokens]):
-                logits = self._logits(batch)
-                for row, tokens in enumerate(batch):
-                    for part in logits[row, : len(tokens)].split(POSITIONS):
-                        total = total + part.double().softmax(-1).sum(0)
+                in_halves(batch)
         found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
         return found
 
@@ -201,12 +209,12 @@ class Causal:
         sequences = self._encoded([Request(text) for text in texts])
         return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
 
-    def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[Tokens]]:
+    def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[int]]:
         """Batches of sequences, given longest first, that with their padding are no more than `Capacity.nodes`."""
         first = 0
         while first < len(sequences):
             room = max(1, self._capacity.nodes // len(sequences[first]))
-            yield sequences[first : first + room]
+            yield range(first, min(first + room, len(sequences)))
             first += room
 
     def _logits(self, batch: Sequence[Tokens]) -> Any:

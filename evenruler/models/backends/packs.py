@@ -49,7 +49,7 @@ class Operation(Generic[Question, Answer]):
     def packs(self, questions: Sequence[Question]) -> Packs[Answer]:
         """The questions in packs."""
         packs = self._method(self._backend, questions)
-        return Packs(packs.indices, _Halving(packs.answer))
+        return Packs(packs.indices, Halving(packs.answer))
 
     def __call__(self, questions: Sequence[Question], wanted: frozenset[int]) -> Iterator[list[tuple[int, Answer]]]:
         """(Index, answer) of every question of each pack that holds a wanted one."""
@@ -59,13 +59,19 @@ class Operation(Generic[Question, Answer]):
                 yield packs.answer(indices)
 
 
-class _Halving(Generic[Answer]):
+class Halving(Generic[Answer]):
     """Answers a pack whole or, where memory runs out, in halves; says so once."""
 
     def __init__(self, answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]) -> None:
+        """Take what answers a pack, or any part of one."""
         self._answer, self._said = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:
+        """What is answered; a part leaves no trace before it is whole.
+
+        Raises:
+            UserError: One question alone does not fit.
+        """
         try:
             return self._answer(pack)
         except RuntimeError as error:

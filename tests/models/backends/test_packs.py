@@ -83,6 +83,15 @@ class TestHalves:
         assert memory.refused >= 1
         assert ([sorted(wave) for wave in cut], found) == ([sorted(wave) for wave in waves], expected)
 
+    def test_unigrams_too(self, llama, memory) -> None:
+        expected = llama.backend.marginal(TEXTS)
+        memory.tokens = 60
+
+        found = llama.backend.marginal(TEXTS)
+
+        assert memory.refused >= 1
+        assert found == pytest.approx(expected, abs=1e-5)
+
     def test_fewer_prompts_take_fewer_slots(self, llama, monkeypatch) -> None:
         """Or else half a wave would take as much memory as a whole one."""
         taken = []
