@@ -9,10 +9,13 @@ import errno
 import hashlib
 import os
 import sqlite3
+import subprocess
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+
+from filelock import FileLock
 
 from evenruler import repository
 from evenruler.errors import UserError
@@ -28,6 +31,8 @@ _KEYS_A_QUERY = 500
 _PAGES_A_KEY = 8
 """Pages that are read in the order of the file in the time in which one is looked for."""
 _PAGE = 4096
+_LARGE = 2**26
+"""Bytes from which on it is worth while to read the whole file."""
 _crc = zlib.crc32
 _FILE = "rows.sqlite"
 
@@ -75,6 +80,7 @@ class RowStore:
         self.path = self.root / _FILE
         self.is_writable = True
         self._dropped = self._is_read = False
+        self._lock = FileLock(self.root / "rows.lock")
         with self._told():
             self._connection = self._opened()
 
@@ -143,7 +149,7 @@ class RowStore:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if self.is_writable:
-            with self._told():
+            with self._told(), self._transaction():
                 self._connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*known, digest))
         return digest
 
@@ -171,12 +177,14 @@ class RowStore:
 
     def _read_ahead(self, wanted: int) -> None:
         """Have the whole file in the system's memory where a good part of it is wanted; keys are all over it."""
-        if self._is_read or wanted * _PAGES_A_KEY * _PAGE < self.path.stat().st_size:
+        size = self.path.stat().st_size
+        if self._is_read or size < _LARGE or wanted * _PAGES_A_KEY * _PAGE < size:
             return
-        self._is_read, some = True, bytearray(1 << 20)
-        with self.path.open("rb", buffering=0) as file:
-            while file.readinto(some):
-                pass
+        self._is_read = True
+        # By another process: one that closes a file loses all its locks on it, those of SQLite too. The next to close
+        # its connection would take itself for the last one, and remove the log that this one writes.
+        with suppress(OSError):
+            subprocess.run(["cat", str(self.path)], stdout=subprocess.DEVNULL, check=False)
 
     def _drop(self, damaged: list[bytes]) -> None:
         """Forget answers that are not what was written."""
@@ -189,14 +197,16 @@ class RowStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            with suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not write
-                self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        """One at a time, whatever process: SQLite before 3.51.3 may damage a file whose log two write back at once."""
+        with self._lock if self.is_writable else nullcontext():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                with suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not write
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
 
     @contextmanager
     def _told(self) -> Iterator[None]:

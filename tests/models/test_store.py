@@ -2,6 +2,8 @@ import hashlib
 import os
 import sqlite3
 import struct
+import subprocess
+import sys
 import tempfile
 import zlib
 from collections import Counter
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 from evenruler.errors import UserError
+from evenruler.models import store as store_module
 from evenruler.models.store import Keys, RowStore, _chunks, _in_words, cache_root
 
 
@@ -89,16 +92,44 @@ class TestAnswers:
         assert settings == ["wal", 1]
 
     def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(self, store, monkeypatch) -> None:
+        monkeypatch.setattr(store_module, "_LARGE", 2**20)
         store.put((key_of(i), bytes(1000)) for i in range(2000))  # 2 MB and more
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        opened: list[Path] = []
-        own = Path.open
-        monkeypatch.setattr(Path, "open", lambda path, *args, **kw: [opened.append(path), own(path, *args, **kw)][1])
+        read: list[Path] = []
+        monkeypatch.setattr(store_module.subprocess, "run", lambda command, **_: read.append(Path(command[-1])))
 
         found = [len(store.get([key_of(i) for i in range(n)])) for n in (10, 1500, 2000)]
 
         assert found == [10, 1500, 2000]
-        assert opened == [store.path]
+        assert read == [store.path]
+
+    def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(self, store, monkeypatch) -> None:
+        """Else another process that closes the store takes itself for the last, and removes the log."""
+        monkeypatch.setattr(store_module, "_LARGE", 0)
+        store.put([(key_of(1), b"one")])
+        store.get([key_of(1)])
+        assert store._is_read
+
+        counts = f"c = sqlite3.connect({str(store.path)!r}); print(*c.execute('SELECT count(*) FROM kept')); c.close()"
+        assert subprocess.check_output([sys.executable, "-c", f"import sqlite3; {counts}"], text=True) == "(1,)\n"
+
+        assert store.path.with_name("rows.sqlite-wal").exists()
+        store.put([(key_of(2), b"two")])
+        assert RowStore(store.root).get([key_of(1), key_of(2)]) == {key_of(1): b"one", key_of(2): b"two"}
+
+    def test_two_processes_do_not_write_at_once(self, store) -> None:
+        writes = "from evenruler.models.store import RowStore; store = RowStore(Path(sys.argv[1])); print(flush=True)"
+        program = f"import sys; from pathlib import Path; {writes}; store.put([(bytes(32), b'one')])"
+        command, root = [sys.executable, "-c", program, str(store.root)], Path(__file__).parents[2]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root) as writer:
+            with store._lock:
+                assert writer.stdout is not None
+                writer.stdout.readline()
+                with pytest.raises(subprocess.TimeoutExpired):
+                    writer.wait(0.5)
+                assert store.count() == 0
+            assert writer.wait(60) == 0
+        assert store.count() == 1
 
 
 class TestKeys:
@@ -165,7 +196,8 @@ class TestChecksums:
         assert inode != known.st_ino
         stat = type("Stat", (), {name: getattr(known, name) for name in dir(known) if name.startswith("st_")})()
         stat.st_ino = inode
-        monkeypatch.setattr(type(path), "stat", lambda self, **_: stat)
+        of = type(path).stat
+        monkeypatch.setattr(type(path), "stat", lambda self, **given: stat if self == path else of(self, **given))
 
         assert store.file_sha256(path) == hashlib.sha256(b"CONTENT").hexdigest()
 
