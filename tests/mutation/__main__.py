@@ -27,7 +27,7 @@ PINNED = ("mutmut==3.8.1", "libcst==1.9.0")
 TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/measurement": ("tests/measurement",),
     "evenruler/models/store.py": ("tests/models/test_store.py", "tests/models/test_cache.py"),
-    "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_store.py"),
+    "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_numbers.py"),
     "evenruler/instruments/questionnaires": ("tests/instruments/questionnaires",),
     "evenruler/instruments/framing": ("tests/instruments/framing",),
     "evenruler/instruments/probes/evolve": ("tests/instruments/probes/evolve",),
