@@ -28,6 +28,21 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/measurement": ("tests/measurement",),
     "evenruler/models/store.py": ("tests/models/test_store.py", "tests/models/test_cache.py"),
     "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_numbers.py"),
+    "evenruler/instruments/questionnaires/diagnose": tuple(
+        f"tests/instruments/questionnaires/test_{name}.py"
+        for name in ("accuracy", "diagnosis", "fits", "intervening", "population", "quality", "scoring", "twins")
+    ),
+    "evenruler/instruments/framing/diagnose": tuple(
+        f"tests/instruments/framing/test_{name}.py"
+        for name in ("chance", "choices", "class_shifts", "comparing", "controls", "coverage", "diagnose", "figures")
+        + ("mass", "parsing", "replications", "sensitivity")
+    ),
+    "evenruler/instruments/probes/diagnose": tuple(
+        f"tests/instruments/probes/test_{name}.py"
+        for name in ("bars", "baselines", "bias", "confirming", "cubes", "diagnosis", "evolved", "figuring")
+        + ("generalizing", "itemizing", "shifting")
+    ),
+    "evenruler/instruments/saged/diagnose": ("tests/instruments/saged/diagnose",),
     "evenruler/instruments/questionnaires": ("tests/instruments/questionnaires",),
     "evenruler/instruments/framing": ("tests/instruments/framing",),
     "evenruler/instruments/probes/evolve": ("tests/instruments/probes/evolve",),
