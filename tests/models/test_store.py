@@ -1,4 +1,5 @@
 import hashlib
+import io
 import os
 import sqlite3
 import struct
@@ -7,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,14 +93,19 @@ class TestAnswers:
     def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(self, store, monkeypatch) -> None:
         store.put((key_of(i), bytes(1000)) for i in range(2000))  # 2 MB and more
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        opened: list[Path] = []
-        own = Path.open
-        monkeypatch.setattr(Path, "open", lambda path, *args, **kw: [opened.append(path), own(path, *args, **kw)][1])
+        read: list[int] = []
+
+        class Watched(io.FileIO):
+            def readinto(self, into: Any) -> int:
+                read.append(super().readinto(into))
+                return read[-1]
+
+        monkeypatch.setattr(Path, "open", lambda path, mode, buffering: Watched(path, mode))
 
         found = [len(store.get([key_of(i) for i in range(n)])) for n in (10, 1500, 2000)]
 
         assert found == [10, 1500, 2000]
-        assert opened == [store.path]
+        assert (sum(read), read[-1], max(read)) == (store.path.stat().st_size, 0, 1 << 20)
 
 
 class TestKeys:
