@@ -33,7 +33,7 @@ ITEMS = pd.DataFrame(
         "subscale": ["body", None, None, None, "body"],
         "keying": [1, 1, 1, 1, -1],
         "score": SCORES,
-        "silhouette": [0.5, np.nan, 0.1, 0.1, 0.1],
+        "silhouette": [np.nan, 0.5, 0.1, 0.1, 0.1],
         "pss_low": 0.1,
         "pss_high": [0.2, 0.3, 0.4, 0.5, 1.0],
     }
@@ -89,6 +89,31 @@ class TestOfOneModel:
         assert records(found, "benchmark", "model", "figure", "value", "n", "unit") == [
             ("fear", "m0", "answer", pytest.approx(6.0), 2, "items")
         ]
+
+    def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
+        parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
+        subscales = ["mind", "mind", "body", "body", None]
+        items = [ITEMS.assign(model=m, configuration=c, subscale=subscales, score=i) for i, (m, c) in enumerate(parts)]
+        cells = [CELLS.assign(model=m, configuration=c) for m, c in parts]
+        accuracy = {"set": "mnli", "n": 9, "accuracy": [0.5, 0.75], "low": 0.25, "high": 1.0, "chance": 1 / 3}
+        found = of_models(
+            pd.concat(items),
+            TWINS.assign(model="m1", configuration="nli"),
+            pd.concat(cells),
+            pd.DataFrame({"configuration": ["nli", "head"], "auc": np.nan, **accuracy}),
+            {"nli": Fitness(), "head": Fitness(unfit="it guesses"), "mlm": Fitness()},
+            0.9,
+        )
+        answers = found[found["figure"] == "answer"]
+        assert records(answers, "model", "part", "value") == [
+            (model, part, value)
+            for model, value in (("m0 (mlm)", 6), ("m1", 3), ("m1", 0))
+            for part in ("all", "body", "mind")
+        ]
+        assert answers["control"].tolist() == pytest.approx([np.nan] * 6 + [3 * 0.375] + [np.nan] * 2, nan_ok=True)
+        assert answers["why"].notna().tolist() == [False] * 3 + [True] * 3 + [False] * 3
+        accuracies = found[found["figure"].str.startswith("accuracy")]
+        assert records(accuracies, "model", "part", "value") == [("m1", "all", 0.75), ("m1", "all", 0.5)]
 
     def test_an_answer_that_does_not_count_says_so_in_subscales_too(self) -> None:
         found = of_one(fit=Fitness(unfit="it guesses")).set_index(["part", "figure"])["why"]
