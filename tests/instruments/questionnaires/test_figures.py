@@ -40,14 +40,14 @@ ITEMS = pd.DataFrame(
 )
 TWINS = ITEMS.head(2).assign(score=[0.25, 0.5], silhouette=np.nan, pss_low=0.0, pss_high=[0.5, 0.7])
 
-# By item, polarity and intensifier: what source terms take beyond the inverse term.
+# By polarity and intensifier, what terms take in each item.
 TAKEN = {
     ("source", "never"): [0.1, 0.1, 0.1, 0.1, -0.9],
     ("source", "often"): [0.2, 0.2, 0.2, 0.2, -0.2],
     ("source", "always"): [0.3, 0.3, 0.3, 0.3, -0.3],
     ("inverse", "never"): [0.0] * 5,
     ("inverse", "often"): [0.0] * 5,
-    ("inverse", "always"): [0.0] * 5,
+    ("inverse", "always"): [0.2, 0.2, 0.2, 0.2, -0.2],
 }
 CELLS = pd.DataFrame(
     [
@@ -128,8 +128,8 @@ class TestOfOneModel:
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
         four = pd.concat([CELLS, CELLS[CELLS["level"] == 1].assign(level=4, intensifier="ever")])
         found = of_one(cells=four).set_index("figure").loc["intensifier_order"]
-        # Item five is keyed the other way round: means .26, .2, .3 and .26, by their levels.
-        expected = stats.spearmanr([1, 2, 3, 4], [0.26, 0.2, 0.3, 0.26])
+        # Item five is keyed the other way round: means .26, .2, .3 less .2, and .26, by their levels.
+        expected = stats.spearmanr([1, 2, 3, 4], [0.26, 0.2, 0.1, 0.26])
         assert (found["value"], found["n"], found["unit"]) == (pytest.approx(expected.statistic), 4, "intensifiers")
 
 
@@ -161,43 +161,77 @@ class TestOverModels:
         assert row["value"] == pytest.approx(alpha)
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
 
-    def test_subscales_and_configurations_have_their_own(self) -> None:
+    def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
         parts = [
-            answered(DRAWN, LINEAGES, subscale="body"),
             answered(DRAWN[:5], LINEAGES, configuration="tuned"),
+            answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
         found = of_population(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
         assert records(found, "part", "figure", "n") == [
+            ("ability", "alpha (head)", 5),
             ("all", "alpha (head)", 5),
-            ("body", "alpha (head)", 5),
             ("all", "alpha (tuned)", 5),
         ]
 
+    def test_alpha_of_two_items(self) -> None:
+        (row,) = of_population(answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict(
+            "records"
+        )
+        assert row["value"] == pytest.approx(pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE[:, :2]))[0])
+
+    @pytest.mark.parametrize(
+        ("values", "reason"),
+        [
+            (DRAWN[:, :1], "a scale of one item has no internal consistency"),
+            (DRAWN * [1, 0, 1], "an item does not tell the models apart"),
+            (np.column_stack([DRAWN[:, 0], -DRAWN[:, 0]]), "undefined for these values"),
+        ],
+    )
+    def test_alpha_that_has_no_meaning_is_null_with_the_reason(self, values: np.ndarray, reason: str) -> None:
+        found = of_population(answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        assert records(found, "figure", "value", "n", "unit", "reason") == [
+            ("alpha (head)", None, 5, "lineages", reason)
+        ]
+
+    def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
+        scales = answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        found = of_population(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
+        names = ["alpha", "rho_with_i1", "rho_with_i2", "rho_with_i2"]
+        assert records(found, "figure", "n", "unit", "reason") == [
+            (f"{name} (head)", 0, "lineages", "fewer than 5 lineages of models") for name in names
+        ]
+        assert found["value"].isna().all()
+
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
         content = pd.DataFrame({"questionnaire": "fear", "measure": "similarity", "value": [0.1, 0.1, 0.7]})
-        found = of_population(answered(DRAWN, LINEAGES), NO_SCALES, content, RESAMPLING, MEMBERS)
-        assert records(found.tail(1), "benchmark", "part", "figure", "value", "n", "unit", "reason") == [
-            ("fear", "all", "similarity", pytest.approx(0.3), 3, "items", "no interval: fewer than 5 items")
+        both = pd.concat([content, content.head(1).assign(measure="acceptability")])
+        found = of_population(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
+        reason = "no interval: fewer than 5 items"
+        assert records(found.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason") == [
+            ("fear", "all", "acceptability", pytest.approx(0.1), 1, "items", reason),
+            ("fear", "all", "similarity", pytest.approx(0.3), 3, "items", reason),
         ]
 
     def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
-        scales = [
-            answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all"),
-            answered(-DRAWN, LINEAGES, questionnaire="fear").assign(subscale=lambda rows: rows["item"]),
+        whole = answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        parts = [
+            answered(-DRAWN, LINEAGES, questionnaire=name).assign(subscale=lambda rows: rows["item"])
+            for name in ("joy", "fear")
         ]
-        found = of_population(answered(DRAWN, LINEAGES), pd.concat(scales), NO_CONTENT, RESAMPLING, MEMBERS).iloc[1:]
+        scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
+        found = of_population(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS).iloc[1:]
         pairs = [(0, 1), (0, 2), (1, 2)]
-        rho = [stats.spearmanr(BY_LINEAGE[:, one], BY_LINEAGE[:, other]).statistic for one, other in pairs]
-        assert len({round(value, 6) for value in rho}) > 1
+        rho = {(a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs}
+        assert len({round(value, 6) for value in rho.values()}) > 1
         assert records(found, "benchmark", "part", "figure", "value", "n", "unit") == [
-            *(
-                (f"i{a}", "all", f"rho_with_i{b} (head)", pytest.approx(r), 5, "lineages")
-                for (a, b), r in zip(pairs, rho, strict=True)
-            ),
-            *(
-                ("fear", f"i{a}", f"rho_with_i{b} (head)", pytest.approx(r), 5, "lineages")
-                for (a, b), r in zip(pairs, rho, strict=True)
-            ),
+            (name or f"i{a}", part or f"i{a}", f"rho_with_i{b} ({form})", pytest.approx(rho[a, b]), 5, "lineages")
+            for name, part, form in (
+                ("", "all", "head"),
+                ("fear", "", "head"),
+                ("joy", "", "head"),
+                ("", "all", "tuned"),
+            )
+            for a, b in pairs
         ]
 
     def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
