@@ -66,6 +66,8 @@ class ModelEntry(Strict):
     """Checksum of the (joined) file of a package."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """What a GPU computes in. A CPU always computes in float32."""
+    gpus: float = Field(default=1, ge=0, le=1)
+    """Share of a GPU that one copy takes on a Ray cluster that has GPUs: .25 loads four on each, 0 none."""
     chat: bool = False
     """Whether the model was tuned on a chat template and carries it; of kind `chat` it need not be said."""
     sampling: SamplingSettings | None = None

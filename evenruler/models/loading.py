@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.progress import note
+
+OF_THE_MACHINE = ("memory", "cuda")
+"""Words of errors of PyTorch that are not the fault of a file."""
 
 
 @contextmanager
@@ -45,8 +49,7 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
     except (UserError, ImportError, MemoryError):
         raise
     except Exception as error:  # what libraries raise about a configuration of the wrong shape is of any kind
-        # Of PyTorch, as too little memory on a GPU, but not of a file that is nested too deeply.
-        if isinstance(error, RuntimeError) and "mismatch" not in str(error) and not isinstance(error, RecursionError):
+        if isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OF_THE_MACHINE):
             raise
         reason = (str(error) or type(error).__name__).split("\n")[0]
         if isinstance(error, pickle.UnpicklingError):
@@ -57,7 +60,8 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     """The model of a `from_pretrained` that also says what it found.
 
-    transformers makes up tensors that a file lacks, at random, and only logs it.
+    transformers makes up tensors that a file lacks, at random, and only logs it. Tensors that it does not use are
+    noted: a configuration may say fewer layers than there are.
 
     Raises:
         UserError: A tensor is missing or has another shape.
@@ -65,4 +69,6 @@ def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     model, found = loaded
     if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
         raise UserError(f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=where, remedy="see its `source`")
+    if unused := sorted(map(str, found["unexpected_keys"])):
+        note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
     return model

@@ -217,7 +217,7 @@ class Model:
             "likelihood/1",
             requests,
             LIKELIHOOD,
-            lambda distinct, missing: _rows(self.backend.loglikelihood(distinct, missing)),
+            lambda distinct, missing: self.backend.loglikelihood(distinct, missing),
             lambda request: [request.prompt, request.text],
         )
 
@@ -246,7 +246,7 @@ class Model:
             "words/2",
             [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)],
             WORD,
-            lambda distinct, missing: _rows(self.backend.words(distinct, missing)),
+            lambda distinct, missing: self.backend.words(distinct, missing),
             lambda request: [request.prompt, request.text, request.chat],
         )
         nats, ends, alone, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(4))
@@ -273,7 +273,7 @@ class Model:
                 "masked-likelihood/1",
                 asked,
                 LIKELIHOOD,
-                lambda distinct, missing: _rows(self.backend.in_place(distinct, missing)),
+                lambda distinct, missing: self.backend.in_place(distinct, missing),
                 lambda placed: [placed.before, placed.word, placed.after],
             )
         else:
@@ -512,9 +512,3 @@ class Model:
             lambda distinct, missing: self.backend.embed(distinct, missing),
         )
         return np.array(rows, dtype=np.float32)
-
-
-def _rows(batches: Iterator[list[tuple[Any, ...]]]) -> Iterator[list[tuple[int, tuple[Any, ...]]]]:
-    """(Index, numbers) of what a backend gives as (index, number, number ...)."""
-    for batch in batches:
-        yield [(i, tuple(numbers)) for i, *numbers in batch]

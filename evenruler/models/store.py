@@ -48,7 +48,7 @@ class Keys:
         """Fix what all keys share.
 
         Args:
-            engine: What answers (`evenruler.models.engine`).
+            engine: What answers (`evenruler.models.engines.described`).
             operation: What is asked, with the version of how it is computed, as in "loglikelihood/1".
         """
         self._prefix = hashlib.sha256(canonical([engine, operation]))

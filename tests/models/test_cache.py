@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from filelock import Timeout
 
-from evenruler.models import cache, engine, load
+from evenruler.models import cache, load
 from evenruler.models.backends import causal
 from evenruler.models.backends.causal import Capacity
 from evenruler.models.backends.slots import Slots
 from evenruler.models.cache import Cache, Form
+from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.records import Placed, Request, Sampling
 from evenruler.models.store import Keys, RowStore
@@ -29,7 +30,7 @@ TEXTS = [
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
     monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
+    monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
 
 @pytest.fixture

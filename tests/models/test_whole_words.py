@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import engine, load
+from evenruler.models import load
 from evenruler.models.backends import causal
 from evenruler.models.backends.causal import Capacity
 from evenruler.models.backends.likelihood import LikelihoodScorer
+from evenruler.models.engines import described
 from evenruler.models.records import WordRequest
 from evenruler.models.store import Keys, RowStore
 from tests.models.conftest import raw_token_nats, tiny_stands_alone, tiny_word_ends
@@ -297,7 +298,7 @@ class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
         monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
-        monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
+        monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])
     def open_model(self, request, llama_folder, tmp_path):
@@ -368,6 +369,6 @@ class TestStore:
 
         (found,) = llama.backend.words(requests, frozenset(range(6)))
 
-        likely = sum(nats >= np.log(1e-5) for _, nats, *_ in found)
+        likely = sum(nats >= np.log(1e-5) for _, (nats, *_) in found)
         assert likely > 0
         assert seen == [1 + 200, likely]

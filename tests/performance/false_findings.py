@@ -122,7 +122,7 @@ def untrained(base: str, probes: pd.DataFrame, seeds: int) -> Iterator[pd.DataFr
             backend.model.load_state_dict(other.float().state_dict())
             answers = np.zeros((len(requests), 2))
             for pack in backend.loglikelihood(requests, frozenset(range(len(requests)))):
-                for index, nats, tokens in pack:
+                for index, (nats, tokens) in pack:
                     answers[index] = nats, tokens
             yield scores_of(probes, f"untrained-{seed}", answers[:, 0], answers[:, 1])
 

@@ -44,7 +44,7 @@ def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     nats = np.zeros(len(texts))
     start = time.perf_counter()
     for pack in model.loglikelihood(requests, frozenset(range(len(texts)))):
-        for index, value, _ in pack:
+        for index, (value, _) in pack:
             nats[index] = value
     seconds = time.perf_counter() - start
     sequences = [model._encode(request) for request in requests]

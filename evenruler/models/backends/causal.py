@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
+from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import end_tokens
 from evenruler.models.backends.trie import Tokens, TokenSequence
 from evenruler.models.backends.words import stands_alone, token_texts, word_ends, word_tokens
-from evenruler.models.engine import Dtype
+from evenruler.models.engines.described import Dtype
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
@@ -81,40 +82,21 @@ class Causal:
         """Whether likelihoods compute shared beginnings once."""
         return self._scorer.plain_because is None
 
-    def loglikelihood(
-        self, requests: Sequence[Request], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, float, int]]]:
-        """Score every pack that holds a wanted request, whole.
-
-        Args:
-            requests: All that belong together; they alone determine the packs.
-            wanted: Indices of those that must be answered.
-
-        Yields:
-            By pack: (index, nats, number of tokens) of every request in it.
-        """
+    @in_packs
+    def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
+        """Of each text after its prompt: nats, number of tokens."""
         sequences = [self._encode(request) for request in requests]
-        for pack in self._scorer.packs(sequences):
-            if wanted.isdisjoint(pack):
-                continue
+
+        def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
             nats = self._scorer.score([sequences[i] for i in pack])
-            yield [
-                (i, float(value), len(sequences[i].tokens) - sequences[i].begin)
-                for i, value in zip(pack, nats, strict=True)
-            ]
+            tokens = [len(sequences[i].tokens) - sequences[i].begin for i in pack]
+            return [(i, (float(value), own)) for i, value, own in zip(pack, nats, tokens, strict=True)]
 
-    def words(
-        self, requests: Sequence[WordRequest], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, float, float, float, float, int]]]:
-        """Score whole words after their prompts, by every pack that holds a wanted one.
+        return Packs(self._scorer.packs(sequences), answer)
 
-        Args:
-            requests: Words and prompts that belong together; they alone determine the packs.
-            wanted: Indices of those that must be answered.
-
-        Yields:
-            By pack: (index, nats of the word, nats that no letter follows it, nats that no word goes on, nats of its
-            first token, that token).
+    @in_packs
+    def words(self, requests: Sequence[WordRequest]) -> Packs[tuple[float, float, float, float, int]]:
+        """Of each word: nats, nats that no letter follows it, that no word goes on, of its first token, that token.
 
         Raises:
             ValueError: A word has no token.
@@ -129,14 +111,15 @@ class Causal:
                 raise ValueError(f"the word {text!r} has no token")
             self._check_length(text, len(prompt) + len(word), " with its prompt")
             sequences.append(TokenSequence((self._start, *prompt, *word), len(prompt) + 1))
-        for pack in self._scorer.word_packs(sequences):
-            if wanted.isdisjoint(pack):
-                continue
+
+        def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, float, float, float, int]]]:
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
-            yield [
-                (i, nats, ends, alone, first, sequences[i].tokens[sequences[i].begin])
+            return [
+                (i, (nats, ends, alone, first, sequences[i].tokens[sequences[i].begin]))
                 for i, (nats, ends, alone, first) in zip(pack, scored, strict=True)
             ]
+
+        return Packs(self._scorer.word_packs(sequences), answer)
 
     @cached_property
     def _endings(self) -> Any:
@@ -147,35 +130,31 @@ class Causal:
         endings = np.stack([word_ends(texts, size), stands_alone(texts, size)])
         return torch.from_numpy(endings).to(self.model.device)
 
-    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
-        """Continue every wave of prompts that holds a wanted one; nothing in a reply depends on which these are.
+    @in_packs
+    def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
+        """Continue prompts, all with the same sampling settings; without special tokens.
 
-        Args:
-            prompts: All that belong together, with the same sampling settings; they alone determine the waves.
-            wanted: Indices of those that must be answered.
-
-        Yields:
-            (Index, continuation without special tokens) of a whole wave, so that a run that is killed has paid for
-            nothing that is stored and asked again.
+        A wave is a pack, so that a run that is killed has paid for nothing that is stored and asked again.
 
         Raises:
             UserError: Prompt and reply are longer than the model's context, or there is no chat template.
             FloatingPointError: What tokens would be drawn from is not a number.
         """
         if not prompts:
-            return
+            return Packs([], lambda _: [])
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         sequences = self._prompted(prompts)
-        for wave in self._writer.waves(sequences, seeds, sampling.max_new_tokens):
-            if not wanted.intersection(wave):
-                continue
+
+        def answer(wave: Sequence[int]) -> list[tuple[int, Reply]]:
             written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling)
             ended = [reply for replies in written for reply in replies]
             texts = self.tokenizer.batch_decode([tokens for _, tokens in ended], skip_special_tokens=True)
-            yield [
+            return [
                 (wave[place], Reply(text, None, "stop" if tokens[-1] in self._ends else "length"))
                 for (place, tokens), text in zip(ended, texts, strict=True)
             ]
+
+        return Packs(self._writer.waves(sequences, seeds, sampling.max_new_tokens), answer)
 
     @cached_property
     def _ends(self) -> frozenset[int]:

@@ -1,6 +1,6 @@
 """Classifiers of one text or of two, by transformers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.backends.adapters import Adapter, load_adapted
-from evenruler.models.engine import Dtype
+from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.engines.described import Dtype
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.progress import note
 
@@ -65,39 +66,39 @@ class Classifier:
         self.labels: list[str] = [str(names[i]) for i in range(int(self.model.config.num_labels))]
         """What the outputs mean, as the configuration says."""
 
-    def classify(self, texts: Sequence[str], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
-        """Classify every batch of single texts that holds a wanted one, whole; `batches`."""
-        return self.batches([(text,) for text in texts], wanted)
+    @in_packs
+    def classify(self, texts: Sequence[str]) -> Packs[NDArray[np.float64]]:
+        """Of each text: [k] logits in the order of `labels`."""
+        return self.batches([(text,) for text in texts])
 
-    def classify_whole(
-        self, texts: Sequence[str], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, NDArray[np.float64] | None]]]:
+    @in_packs
+    def classify_whole(self, texts: Sequence[str]) -> Packs[NDArray[np.float64] | None]:
         """The same of texts that are never cut: None for one that is longer than the model takes."""
         if not texts:
-            return
+            return Packs([], lambda _: [])
         with quiet():  # it warns of texts that are too long
             lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
         fits = lengths <= self._longest
-        yield [(int(i), None) for i in np.flatnonzero(~fits)]
-        taken = np.flatnonzero(fits).tolist()
-        places = frozenset(place for place, i in enumerate(taken) if i in wanted)
-        for batch in self.classify([texts[i] for i in taken], places):
-            yield [(taken[place], logits) for place, logits in batch]
+        taken, too_long = np.flatnonzero(fits).tolist(), np.flatnonzero(~fits).tolist()
+        batches = self.batches([(texts[i],) for i in taken])
+        place_of = {i: place for place, i in enumerate(taken)}
 
-    def batches(
-        self, texts: Sequence[Texts], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
-        """Classify every batch that holds a wanted one, whole; the texts alone determine the batches (`packs`).
+        def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64] | None]]:
+            if pack == too_long:
+                return [(i, None) for i in pack]
+            return [(taken[place], logits) for place, logits in batches.answer([place_of[i] for i in pack])]
 
-        Yields:
-            By batch: (index, [k] logits in the order of `labels`).
-        """
+        return Packs([too_long, *([taken[place] for place in batch] for batch in batches.indices)], answer)
+
+    def batches(self, texts: Sequence[Texts]) -> Packs[NDArray[np.float64]]:
+        """Texts, or pairs of them, in batches of like length: [k] logits of each in the order of `labels`."""
         if not texts:
-            return
+            return Packs([], lambda _: [])
         encoded = self._encode(texts)
-        for batch in packs(encoded["input_ids"], texts, CAPACITY[self._device]):
-            if not wanted.isdisjoint(batch):
-                yield list(zip(batch, self._classify(encoded, batch), strict=True))
+        return Packs(
+            packs(encoded["input_ids"], texts, CAPACITY[self._device]),
+            lambda batch: list(zip(batch, self._classify(encoded, batch), strict=True)),
+        )
 
     def logits(self, texts: Sequence[Texts]) -> NDArray[np.float64]:
         """[n, k] logits of one batch."""

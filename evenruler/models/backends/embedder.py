@@ -1,6 +1,6 @@
 """Sentence embedders by sentence-transformers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
+from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.loading import loading, quiet
 
 BATCH = 32
@@ -33,24 +34,21 @@ class SentenceEmbedder:
                 f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
             )
 
-    def embed(self, texts: Sequence[str], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float32]]]]:
-        """Embed every batch of texts that holds a wanted one, whole.
-
-        Yields:
-            By batch: (index, vector of length 1).
-        """
+    @in_packs
+    def embed(self, texts: Sequence[str]) -> Packs[NDArray[np.float32]]:
+        """Of each text: its vector of length 1."""
         order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
-        for first in range(0, len(order), BATCH):
-            batch = order[first : first + BATCH]
-            if wanted.isdisjoint(batch):
-                continue
+
+        def answer(batch: Sequence[int]) -> list[tuple[int, NDArray[np.float32]]]:
             vectors = self._model.encode(
                 [texts[i] for i in batch],
                 batch_size=BATCH,
                 normalize_embeddings=True,
                 show_progress_bar=False,
             )
-            yield list(zip(batch, vectors, strict=True))
+            return list(zip(batch, vectors, strict=True))
+
+        return Packs([order[first : first + BATCH] for first in range(0, len(order), BATCH)], answer)
 
 
 def _lacking(model: Any, folder: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Masked language models by transformers: the likelihood of a word in its place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.backends.classifier import Encoded, longest, packs
-from evenruler.models.engine import Dtype
+from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.engines.described import Dtype
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import Placed
 
 CAPACITY = {"cpu": 512, "cuda": 4096}
 """Tokens of a batch, padding included: each has a logit for every word of the vocabulary."""
-
-Scored = tuple[int, float, int]
-"""Index, nats, number of tokens."""
 
 
 class Masked:
@@ -44,31 +42,32 @@ class Masked:
         self._name, self._device = name, device
         self._longest = longest(self.tokenizer, self.model.config)
 
-    def in_place(self, asked: Sequence[Placed], wanted: frozenset[int]) -> Iterator[list[Scored]]:
-        """Score every batch that holds a wanted one, whole; the texts alone determine the batches.
+    @in_packs
+    def in_place(self, asked: Sequence[Placed]) -> Packs[tuple[float, int]]:
+        """Of each word in its text: nats, number of its tokens.
 
         The pseudo-likelihood of a word: the sum of the log-probabilities of its tokens, each with itself and the
         word's tokens right of it masked and all else seen (PLL-word-l2r; Kauf and Ivanova 2023), so that a word's
         first tokens are not given away by its last. The intensifier is the word here, also where it is two.
 
-        Yields:
-            By batch: (index, nats, number of the word's tokens).
-
         Raises:
             UserError: A text is longer than the model takes.
         """
         if not asked:
-            return
+            return Packs([], lambda _: [])
         encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
         offsets = encoded.pop("offset_mapping")
         places = [_tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)]
         self._require_room(asked, encoded["input_ids"])
         # A text goes in once for every token of its word.
         capacity = CAPACITY[self._device] // max(map(len, places))
-        for batch in packs(encoded["input_ids"], [(p.before, p.word, p.after) for p in asked], capacity):
-            if not wanted.isdisjoint(batch):
-                nats = self._score(encoded, [places[i] for i in batch], batch)
-                yield [(i, float(value), len(places[i])) for i, value in zip(batch, nats, strict=True)]
+
+        def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
+            nats = self._score(encoded, [places[i] for i in batch], batch)
+            return [(i, (float(value), len(places[i]))) for i, value in zip(batch, nats, strict=True)]
+
+        texts = [(placed.before, placed.word, placed.after) for placed in asked]
+        return Packs(packs(encoded["input_ids"], texts, capacity), answer)
 
     def _score(self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]) -> NDArray[np.float64]:
         """[texts] nats of the words of one batch; `places`: their tokens in the texts."""

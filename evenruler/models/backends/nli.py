@@ -1,7 +1,7 @@
 """Natural-language inference by transformers: what a premise and a hypothesis have to do with each other."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.models.backends.adapters import Adapter
 from evenruler.models.backends.classifier import Classifier
-from evenruler.models.engine import Dtype
+from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.engines.described import Dtype
 from evenruler.models.records import LABELS, Pair
 
 
@@ -48,14 +49,12 @@ class Nli(Classifier):
             )
         self._order = order_of(labels or self.labels) or self._detected()
 
-    def entail(self, pairs: Sequence[Pair], wanted: frozenset[int]) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
-        """Classify every batch of pairs that holds a wanted one, whole.
-
-        Yields:
-            By batch: (index, [3] logits in the order of `LABELS`).
-        """
-        for batch in self.batches(pairs, wanted):
-            yield [(i, logits[list(self._order)]) for i, logits in batch]
+    @in_packs
+    def entail(self, pairs: Sequence[Pair]) -> Packs[NDArray[np.float64]]:
+        """Of each pair: [3] logits in the order of `LABELS`."""
+        batches = self.batches(pairs)
+        order = list(self._order)
+        return Packs(batches.indices, lambda batch: [(i, logits[order]) for i, logits in batches.answer(batch)])
 
     def _detected(self) -> tuple[int, int, int]:
         """The order of labels that have no names, from what the model says of pairs whose answer is plain."""

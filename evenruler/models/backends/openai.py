@@ -108,7 +108,7 @@ class OpenAI:
 
     def loglikelihood(
         self, requests: Sequence[Request], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, float, int]]]:
+    ) -> Iterator[list[tuple[int, tuple[float, int]]]]:
         """Score texts after their prompts.
 
         Args:
@@ -116,7 +116,7 @@ class OpenAI:
             wanted: Indices of those that are missing.
 
         Yields:
-            [(index, nats, number of tokens)] as each batch comes; 0 and 0 for an empty text, which is not asked.
+            [(index, (nats, number of tokens))] as each batch comes; 0 and 0 for an empty text, which is not asked.
 
         Raises:
             UserError: The server's log-probabilities are missing or not to be believed (`trial`), it cannot be
@@ -124,7 +124,7 @@ class OpenAI:
             ValueError: The model only chats.
         """
         missing = sorted(wanted)
-        empty = [(i, 0.0, 0) for i in missing if not requests[i].text]
+        empty = [(i, (0.0, 0)) for i in missing if not requests[i].text]
         if empty:
             yield empty
         asked = [i for i in missing if requests[i].text]
@@ -216,7 +216,7 @@ class OpenAI:
 
     def _scored(
         self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]
-    ) -> Outcome[tuple[int, float, int]]:
+    ) -> Outcome[tuple[int, tuple[float, int]]]:
         """Ask for some texts and for their prompts alone; one that is not scored keeps no other from it."""
         prompts = [requests[i].prompt for i in batch if requests[i].prompt]
         texts = list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))
@@ -226,7 +226,7 @@ class OpenAI:
             prompt, text = requests[i].prompt, requests[i].text
             try:
                 whole, alone = _found(given[prompt + text]), _found(given[prompt]) if prompt else None
-                answers.append((i, *echo.likelihood(self._name, manner, text, whole, alone)))
+                answers.append((i, echo.likelihood(self._name, manner, text, whole, alone)))
             except UserError as error:
                 fault = fault or error
         return Outcome(answers, fault)

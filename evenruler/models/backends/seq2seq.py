@@ -11,10 +11,11 @@ import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import RARE, padded
+from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.backends.sampling import end_tokens, generate_batch
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.words import stands_alone, token_texts, word_ends
-from evenruler.models.engine import Dtype
+from evenruler.models.engines.described import Dtype
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, WordRequest
 
@@ -94,18 +95,11 @@ class Seq2Seq:
         self._capacity = CAPACITY[device]
         self._longest = getattr(model.config, "max_position_embeddings", None)
 
-    def words(
-        self, requests: Sequence[WordRequest], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, float, float, float, float, int]]]:
-        """Score whole words that the decoder begins its text with, by every pack that holds a wanted one.
+    @in_packs
+    def words(self, requests: Sequence[WordRequest]) -> Packs[Numbers]:
+        """Of each word: nats, nats that no letter follows it, that no word goes on, of its first token, that token.
 
-        Args:
-            requests: Words and prompts that belong together; they alone determine the packs.
-            wanted: Indices of those that must be answered.
-
-        Yields:
-            By pack: (index, nats of the word, nats that no letter follows it, nats that no word goes on, nats of its
-            first token, that token). What follows is 0 nats for words that are hardly written (`RARE`).
+        The decoder begins its text with it. What follows is 0 nats for words that are hardly written (`RARE`).
 
         Raises:
             ValueError: A word has no token, or a space before it: at the beginning of a text tokenizers drop it, so
@@ -115,20 +109,14 @@ class Seq2Seq:
         read = {key: self._read(*key) for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)}
         written = {text: self._word(text) for text in dict.fromkeys(own.text for own in requests)}
         asked = [Asked(read[own.prompt, None, own.chat], written[own.text]) for own in requests]
-        for pack in self._packs(asked):
-            if wanted.isdisjoint(pack):
-                continue
-            yield [(i, *numbers) for i, numbers in zip(pack, self._scored([asked[i] for i in pack]), strict=True)]
+        return Packs(
+            list(self._packs(asked)),
+            lambda pack: list(zip(pack, self._scored([asked[i] for i in pack]), strict=True)),
+        )
 
-    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
-        """Answer every batch of prompts that holds a wanted one; nothing in a reply depends on which these are.
-
-        Args:
-            prompts: All that belong together, with the same sampling settings; they alone determine the batches.
-            wanted: Indices of those that must be answered.
-
-        Yields:
-            (Index, reply without special tokens) of a whole batch.
+    @in_packs
+    def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
+        """Answer prompts, all with the same sampling settings; without special tokens.
 
         Raises:
             UserError: A prompt or a reply is longer than the model's context, or a chat is asked.
@@ -138,16 +126,17 @@ class Seq2Seq:
         read = {key: self._read(*key, new=prompts[0].sampling.max_new_tokens) for key in dict.fromkeys(keys)}
         sequences, seeds = [read[key] for key in keys], [prompt.seed for prompt in prompts]
         order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
-        for batch in _parts(order, self._capacity.replies):
-            if wanted.isdisjoint(batch):
-                continue
+
+        def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
             own = [sequences[i] for i in batch], [seeds[i] for i in batch]
             written = generate_batch(self.model, *own, prompts[0].sampling)
             texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
-            yield [
+            return [
                 (i, Reply(text, None, "stop" if tokens[-1] in self._ends else "length"))
                 for i, tokens, text in zip(batch, written, texts, strict=True)
             ]
+
+        return Packs(list(_parts(order, self._capacity.replies)), answer)
 
     @cached_property
     def _ends(self) -> frozenset[int]:

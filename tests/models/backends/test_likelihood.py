@@ -42,7 +42,7 @@ def scored(model, texts: list[str]) -> np.ndarray:
     """[n] nats straight from the backend: packs of these very texts, no store."""
     nats = np.full(len(texts), np.nan)
     for pack in model.backend.loglikelihood([Request(text) for text in texts], frozenset(range(len(texts)))):
-        for index, value, _ in pack:
+        for index, (value, _) in pack:
             nats[index] = value
     return nats
 
