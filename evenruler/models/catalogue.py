@@ -13,6 +13,7 @@ from evenruler.models.backends import openai
 from evenruler.models.declared import Catalogue
 from evenruler.models.engines import choice, described
 from evenruler.models.entry import HOSTED, ModelEntry
+from evenruler.models.loading import on_device
 from evenruler.models.model import Model
 from evenruler.models.operations import Kind
 from evenruler.models.store import RowStore
@@ -106,13 +107,21 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
-        return canonical(openai.engine(served, mode, entry.revision)).decode()
+        return canonical(openai.engine(served, mode, entry.revision, entry.start)).decode()
 
-    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode), None, where)
+    def backend() -> openai.OpenAI:
+        return openai.OpenAI(name, served, mode, entry.start or "")
+
+    return Model(name, entry, entry.kind, store, describe, backend, None, where)
 
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
     """The model itself; the libraries behind it take seconds to import."""
+    with on_device(name):
+        return _in_memory(name, entry, kind, folder, on, adapter)
+
+
+def _in_memory(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
     dtype = described.dtype_on(entry, on)
     if kind == "causal":
         from evenruler.models.backends.causal import Causal

@@ -70,6 +70,9 @@ class ModelEntry(Strict):
     """Share of a GPU that one copy takes on a Ray cluster that has GPUs: .25 loads four on each, 0 none."""
     chat: bool = False
     """Whether the model was tuned on a chat template and carries it; of kind `chat` it need not be said."""
+    start: Text | None = None
+    """Of kind `completions`: its start token as it is written, as in `<|im_start|>`, for a server that puts none before
+    a text by itself."""
     sampling: SamplingSettings | None = None
     """How its replies are drawn, over what generation_config.json in its folder says."""
     licence: Text
@@ -120,6 +123,8 @@ class ModelEntry(Strict):
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
         if self.kind == "completions" and self.chat:
             raise ValueError("`chat` is nothing that kind completions can do; declare it as kind chat, too")
+        if self.kind != "completions" and self.start is not None:
+            raise ValueError("`start` belongs to the kind completions")
         if self.kind == "seq2seq" and self.chat:
             raise ValueError("`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is")
         if self.sampling is not None and "generate" not in self.operations:

@@ -2,16 +2,23 @@
 
 import logging
 import pickle
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from evenruler.errors import UserError
 from evenruler.progress import note
 
 OF_THE_MACHINE = ("memory", "cuda")
 """Words of errors of PyTorch that are not the fault of a file."""
+
+Dtype = Literal["float32", "bfloat16"]
+"""What a model computes in."""
+
+MAKE_ROOM = "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
+"""What to do where a GPU has too little memory."""
 
 
 @contextmanager
@@ -55,6 +62,38 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
         if isinstance(error, pickle.UnpicklingError):
             reason = "its weights are a pickle of more than tensors, which is not run"
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether an error says that a GPU has no memory left."""
+    torch = sys.modules.get("torch")  # what a server answers comes without it
+    return torch is not None and isinstance(error, torch.OutOfMemoryError)
+
+
+def card_memory() -> int:
+    """Bytes of memory of the GPU, in whole GiB: what differs between drivers is left out."""
+    import torch
+
+    _, total = torch.cuda.mem_get_info()
+    return total // 2**30 * 2**30
+
+
+@contextmanager
+def on_device(name: str) -> Iterator[None]:
+    """Turn too little memory for the model itself into a line for the user.
+
+    Args:
+        name: Of the model.
+
+    Raises:
+        UserError: It does not fit.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UserError(f"{name} does not fit into the memory of the GPU", remedy=MAKE_ROOM) from None
 
 
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:

@@ -10,8 +10,7 @@ import pytest
 from filelock import Timeout
 
 from evenruler.models import cache, load
-from evenruler.models.backends import causal
-from evenruler.models.backends.causal import Capacity
+from evenruler.models.backends.capacity import CAPACITY, Capacity
 from evenruler.models.backends.slots import Slots
 from evenruler.models.cache import Cache, Form
 from evenruler.models.engines import described
@@ -29,7 +28,7 @@ TEXTS = [
 @pytest.fixture(autouse=True)
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
-    monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
+    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
     monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
 

@@ -9,7 +9,7 @@ import torch
 
 from evenruler.models import load
 from evenruler.models.backends import causal
-from evenruler.models.backends.causal import Capacity
+from evenruler.models.backends.capacity import CAPACITY, Capacity
 from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -20,7 +20,7 @@ from tests.tiny import tiny_params
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch) -> None:
     """So few positions go into a batch that the texts fill several, and the longest alone is more than one holds."""
-    monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
+    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
     monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 

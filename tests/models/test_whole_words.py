@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from evenruler.models import load
-from evenruler.models.backends import causal
-from evenruler.models.backends.causal import Capacity
+from evenruler.models.backends.capacity import CAPACITY, Capacity
 from evenruler.models.backends.likelihood import LikelihoodScorer
 from evenruler.models.engines import described
 from evenruler.models.records import WordRequest
@@ -297,7 +296,7 @@ class TestChat:
 class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
-        monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
+        monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
         monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.adapters import Adapter, load_adapted
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.engines.described import Dtype
-from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.progress import note
 
 Texts = tuple[str, ...]

@@ -4,14 +4,12 @@ import hashlib
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 from evenruler.errors import UserError
 from evenruler.models.entry import ModelEntry
+from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
-
-Dtype = Literal["float32", "bfloat16"]
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
 _TOKENIZER_FILES = (
@@ -47,7 +45,7 @@ class Surroundings:
     """What computes, whatever the model."""
 
     device: str
-    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability."""
+    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory."""
     libraries: tuple[tuple[str, str], ...]
     """Name and version."""
 
@@ -69,12 +67,15 @@ def surroundings(on: str) -> Surroundings:
 
 
 def device_class() -> str:
-    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability."""
+    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory.
+
+    Packs follow from memory (`backends/capacity.py`), and last bits from packs.
+    """
     import torch
 
     if not torch.cuda.is_available():
         return "cpu"
-    return "cuda-{}.{}".format(*torch.cuda.get_device_capability())
+    return "cuda-{}.{}-{}GiB".format(*torch.cuda.get_device_capability(), card_memory() // 2**30)
 
 
 def dtype_on(entry: ModelEntry, on: str) -> Dtype:
@@ -113,6 +114,8 @@ def describe(
         "chat_template": _sha256(folder, store, "chat_template*"),
         "libraries": dict(own.libraries),
     }
+    if own.device != "cpu":
+        parts["logits"] = "float32"  # of bfloat16 models too
     return canonical(parts).decode()
 
 

@@ -2,6 +2,7 @@ import json
 import shutil
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import load
@@ -89,6 +90,26 @@ class TestChange:
         ]
         found = {described.describe(folder, e, store, on) for e in (single, half) for on in ("cpu", "cuda")}
         assert len(found) == 3  # one CPU, two on the GPU
+
+    def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
+        """Not by what is free: a card that others use has the answers that it had."""
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20))
+
+        assert described.device_class() == "cuda-9.0-139GiB"
+
+    def test_logits_are_named_on_a_gpu_and_a_cpu_is_described_as_ever(self, folder, store, monkeypatch) -> None:
+        """Another word of a CPU's would make all that is stored stale."""
+        monkeypatch.setattr(described, "device_class", lambda: "cuda-9.0-139GiB")
+
+        cpu, gpu = (json.loads(described.describe(folder, entry(), store, on)) for on in ("cpu", "cuda"))
+
+        as_ever = ["adapter", "attention", "backend", "chat_template", "code", "config", "device", "dtype", "libraries"]
+        assert list(cpu) == [*as_ever, "quantisation", "tokenizer", "weights"]
+        assert cpu["device"] == "cpu"
+        assert (gpu.pop("logits"), gpu.pop("device")) == ("float32", "cuda-9.0-139GiB")
+        assert gpu == {key: value for key, value in cpu.items() if key != "device"}
 
     @pytest.mark.parametrize(
         "file",
