@@ -162,8 +162,7 @@ class RowStore:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
-            connection.execute("BEGIN IMMEDIATE")  # a file without the right to write is only noticed now
-            connection.execute("ROLLBACK")
+            connection.execute("DELETE FROM kept WHERE FALSE")  # a file without the right to write is only noticed now
         except (sqlite3.OperationalError, OSError):
             if not self.path.is_file() or (os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)):
                 raise

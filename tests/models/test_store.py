@@ -15,7 +15,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.models import store as store_module
-from evenruler.models.store import Keys, RowStore, _chunks, _in_words, cache_root
+from evenruler.models.store import Keys, RowStore, _as_text, _chunks, _in_words, cache_root
 
 
 def key_of(number: int) -> bytes:
@@ -174,6 +174,14 @@ class TestChecksums:
 
         assert RowStore(store.root).file_sha256(path) == before
 
+    def test_it_is_remembered_of_one_file_whatever_it_is_called_by(self, store, tmp_path) -> None:
+        path, link = tmp_path / "file", tmp_path / "link"
+        path.write_bytes(b"content")
+        link.symlink_to(path)
+
+        assert store.file_sha256(link) == store.file_sha256(path)
+        assert store._connection.execute("SELECT path FROM files").fetchall() == [(str(path.resolve()),)]
+
     def test_a_file_that_was_written_over_and_dated_back_is_read_again(self, store, tmp_path) -> None:
         path = tmp_path / "file"
         path.write_bytes(b"content")
@@ -293,6 +301,9 @@ class TestDamage:
 
         assert found == {key: answer for key, answer in NUMBERS.items() if key != key_of(3)}
 
+    def test_text_that_is_none_is_no_error(self) -> None:
+        assert _as_text(b"a\xff") == "a\ufffd"
+
     def test_a_flipped_bit_anywhere_never_gives_a_wrong_number(self, tmp_path) -> None:
         """It is right, asked anew, or one line."""
         whole = RowStore(tmp_path / "whole")
@@ -385,26 +396,46 @@ def as_another_user(call: Callable[[], None]) -> str:
 
 
 class TestReadOnly:
-    def test_what_is_there_can_be_read_and_nothing_asked(self, error_of) -> None:
+    @pytest.fixture
+    def root(self) -> Iterator[Path]:
+        """A folder that another user comes to."""
         with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder, "store")
             Path(folder).chmod(0o755)
-            store = RowStore(root)
-            store.put(NUMBERS.items())
-            store._connection.close()
-            (root / "rows.sqlite").chmod(0o444)
-            root.chmod(0o555)
-
-            def use() -> None:
-                opened = RowStore(root)
-                assert opened.get(list(NUMBERS)) == NUMBERS
-                assert not opened.is_writable
-                assert len(opened.file_sha256(root / "rows.sqlite")) == 64
-                line = error_of(opened.require_writable, 2)
-                assert line.startswith(f"{opened.path}: 2 answers are missing, and it can only be read; ")
-                assert "can" in error_of(opened.put, [(key_of(1000), b"new")])
-
-            raised = as_another_user(use)
+            root = Path(folder, "store")
+            yield root
             root.chmod(0o755)
 
-        assert raised == ""
+    @pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o666, 0o555), (0o444, 0o777)])
+    def test_what_is_there_can_be_read_and_nothing_asked(self, file, folder, root, error_of) -> None:
+        store = RowStore(root)
+        store.put(NUMBERS.items())
+        known = store.file_sha256(Path(__file__))
+        store._connection.close()
+        (root / "rows.sqlite").chmod(file)
+        root.chmod(folder)
+
+        def use() -> None:
+            opened = RowStore(root)
+            assert opened.get(list(NUMBERS)) == NUMBERS
+            assert not opened.is_writable
+            assert opened.file_sha256(Path(__file__)) == known
+            assert len(opened.file_sha256(root / "rows.sqlite")) == 64
+            line = error_of(opened.require_writable, 2)
+            assert line.startswith(f"{opened.path}: 2 answers are missing, and it can only be read; ")
+            assert "can" in error_of(opened.put, [(key_of(1000), b"new")])
+
+        assert as_another_user(use) == ""
+
+    def test_what_still_waits_in_the_log_is_read_too(self, root) -> None:
+        store = RowStore(root)
+        store.put(NUMBERS.items())
+        assert root.joinpath("rows.sqlite-wal").stat().st_size
+        for path in root.iterdir():
+            path.chmod(0o444)
+        root.chmod(0o555)
+
+        def use() -> None:
+            assert RowStore(root).get(list(NUMBERS)) == NUMBERS
+
+        assert as_another_user(use) == ""
+        assert store.count() == len(NUMBERS)  # it was open all the time
