@@ -83,7 +83,7 @@ class Classifier:
         place_of = {i: place for place, i in enumerate(taken)}
 
         def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64] | None]]:
-            if pack == too_long:
+            if pack[0] not in place_of:
                 return [(i, None) for i in pack]
             return [(taken[place], logits) for place, logits in batches.answer([place_of[i] for i in pack])]
 

@@ -171,6 +171,8 @@ class Pool:
         """As of the backend: by one worker, since all texts belong together."""
         for _ in range(LOSSES):
             members = {member.actor.ready.remote(): member for member in self._cluster.members(self.gpus)}
+            if not members:
+                raise self.alone()
             (first, *_), _ = self._ray.wait(list(members))
             member = members[first]
             try:
@@ -180,6 +182,11 @@ class Pool:
             except self._ray.exceptions.RayError:
                 self._cluster.lose(member)
         raise self.lost("its texts")
+
+    def alone(self) -> UserError:
+        """Said where no node is left that a worker could be on."""
+        remedy = "see `ray status`; what was answered is kept, run again to go on"
+        return UserError("no node of the cluster is left", where=self.name, remedy=remedy)
 
     def lost(self, what: str) -> UserError:
         """Said of what workers were lost with again and again."""
@@ -238,8 +245,7 @@ class _Call:
             self._join()
             self._looks_in_vain = 0 if self._members else self._looks_in_vain + 1
             if self._looks_in_vain == PATIENCE:
-                remedy = "see `ray status`; what was answered is kept, run again to go on"
-                raise UserError("no node of the cluster is left", where=self._pool.name, remedy=remedy)
+                raise self._pool.alone()
         return list(ready)
 
     def _taken(self, reference: Any, wanted: frozenset[int]) -> list[tuple[int, Any]]:
