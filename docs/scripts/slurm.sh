@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs a command of Even Ruler on the nodes of a SLURM allocation, by Ray:
-#   sbatch --nodes=4 --gpus-per-node=4 docs/scripts/slurm.sh make paper
+#   sbatch --nodes=4 --gpus-per-node=4 docs/scripts/slurm.sh evenruler repro
 #   sbatch --nodes=2 --gpus-per-node=1 docs/scripts/slurm.sh evenruler measure hub:ORG/NAME@COMMIT --with NAME
 # From the root of a clone, or any folder with the command on the PATH, on a file system that all nodes share. A job
 # that is killed or runs out of time goes on where it was when it is submitted again: answers are kept.
