@@ -1,0 +1,213 @@
+"""What `evenruler ask` does: build, plan, ask, and leave out who could not be asked."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from evenruler import rates
+from evenruler.declared import Declared
+from evenruler.errors import UserError, nearest
+from evenruler.hub import talking_about
+from evenruler.models.amounts import Amount
+from evenruler.models.entry import ModelEntry
+from evenruler.models.sources import fetched_of
+from evenruler.models.store import cache_root
+from evenruler.project.active import asking_of
+from evenruler.project.asking import left_out
+from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_time, lines
+from evenruler.project.asking.processes import Ended, Processes, gpus_of, reason
+from evenruler.project.check import check
+from evenruler.project.params import load_params
+from evenruler.project.repro import build
+
+LOGS = "ask"
+"""Below the folder of the answers: what each process said."""
+
+NOT_ALL = 1
+"""The status where some could not be asked."""
+
+BROKEN_OFF = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+
+TIMEOUT = 10.0
+"""Seconds that the Hub has to say how large a model is."""
+
+
+def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
+    """Ask models what instruments ask them, several at once; answers go into the store, for `evenruler repro`.
+
+    Args:
+        root: The repository.
+        names: Of those that are asked, as `probes-smollm3-3b`.
+        everything: Whether all are.
+        at_once: Processes; by default as many as there are GPUs, or one.
+        dry_run: Whether to end after the plan.
+
+    Returns:
+        0 where all answers are there, `NOT_ALL` where some could not be asked, else 128 and the number of the signal.
+
+    Raises:
+        UserError: Nobody is named, the declaration is not valid, or nobody could be asked.
+    """
+    pairs = _brought_in_step(root, names, everything)
+    built = _build(root, dict.fromkeys(pair.family for pair in pairs))
+    if built in BROKEN_OFF:
+        return built
+    pairs = [pair for pair in pairs if pair.name in Declared().active.ask]
+    plan = _planned(root, pairs)
+    at_once = at_once or plan.gpus or 1
+    for line in lines(plan, Declared().scale, at_once, _free()):
+        print(line, flush=True)
+    if dry_run:
+        return 0
+    processes = Processes(
+        lambda pair: [sys.executable, "-m", "stages.filling", "ask", pair.family, pair.model],
+        root,
+        cache_root() / LOGS,
+        gpus_of(plan.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")),
+        at_once,
+    )
+    failed = _ask(processes, plan)
+    if processes.broken:
+        print("interrupted; what was answered is kept, and the same command goes on from there", file=sys.stderr)
+        return 128 + processes.broken
+    return _left_out(root, plan, failed) or (NOT_ALL if built else 0)
+
+
+def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list[Pair]:
+    """Those that are named, all of them in use; what was left out before is tried again."""
+    before = load_params(root / "params.yaml").left_out
+    if not names and not everything:
+        raise UserError("nobody is named", where="evenruler ask", remedy="name FAMILY-MODEL, or say --all")
+    tried = set(before) if everything else {f"ask@{name}" for name in names}
+    left_out.write(root, {stage: why for stage, why in before.items() if stage not in tried})
+    for line in check(root):
+        print(line, flush=True)
+    known = Declared().active.ask
+    for name in names:
+        if name not in known:
+            raise UserError(f"{name!r} is not in use", where="evenruler ask", remedy=nearest(name, known))
+    return [Pair(one.family, one.model) for name, one in known.items() if everything or name in names]
+
+
+def _build(root: Path, families: Iterable[str]) -> int:
+    """Build what families ask; an instrument that cannot be built is left out.
+
+    Returns:
+        0 where all were, `NOT_ALL` where some were, 128 and the number of the signal that broke it off.
+    """
+    active = Declared().active
+    wanted = [name for family in families for name in active.families[family].instruments]
+    status = build(root, ["--keep-going", *(f"build@{name}" for name in wanted)], told=False)
+    if status in BROKEN_OFF or not status:
+        return status
+    lacking = [name for name in wanted if _is_stale(root, name)]
+    if len(lacking) == len(wanted):
+        raise UserError("no instrument could be built", remedy="what they lack stands above")
+    _leave_out(root, {f"build@{name}": f"see `evenruler repro build@{name}`" for name in lacking})
+    return NOT_ALL
+
+
+def _is_stale(root: Path, instrument: str) -> bool:
+    """Whether what is asked of an instrument, or what it is built from, is not as DVC would build it."""
+    command = [sys.executable, "-m", "dvc", "status", "--quiet", "--with-deps", f"build@{instrument}"]
+    return bool(subprocess.run(command, cwd=root, check=False, capture_output=True).returncode)
+
+
+def _planned(root: Path, pairs: Sequence[Pair]) -> Plan:
+    """What the store lacks, counted by a process of its own: it imports for seconds, and fetches nothing."""
+    print("counting what the store lacks ...", flush=True)
+    words = [word for pair in pairs for word in (pair.family, pair.model)]
+    done = subprocess.run(
+        [sys.executable, "-m", "stages.filling", "count", *words],
+        cwd=root,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise UserError("what the store lacks could not be counted", remedy="why stands above")
+    machine, *counted, models = map(json.loads, done.stdout.splitlines())
+    catalogue = load_params(root / "params.yaml")
+    fetched = {
+        name: _of_hub(catalogue.models[name]) for name in models["absent"] if catalogue.models[name].scheme == "hub"
+    }
+    askings = [
+        Asking(
+            Pair(one["family"], one["model"]),
+            [Lack(lack.pop("model"), lack.pop("operation"), Amount(**lack)) for lack in one["lacks"]],
+            one["wrong"],
+        )
+        for one in counted
+    ]
+    return Plan(**machine, askings=askings, **models, fetched=fetched, known=rates.kept(cache_root()))
+
+
+def _of_hub(entry: ModelEntry) -> Fetched:
+    """What the Hub says of the files of a model; nothing where it cannot be asked, which then says who fetches."""
+    from huggingface_hub import HfApi
+
+    repo = entry.locations[0][1]
+    try:
+        with talking_about(repo, revision=entry.revision):
+            told = HfApi().model_info(repo, revision=entry.revision, files_metadata=True, timeout=TIMEOUT)
+    except UserError:
+        return Fetched()
+    sizes = {file.rfilename: file.size for file in told.siblings or ()}
+    wanted = [sizes[name] for name in fetched_of(sizes)]
+    known = [size for size in wanted if size is not None]
+    return Fetched(
+        sum(known) if len(known) == len(wanted) else None, told.safetensors.total if told.safetensors else None
+    )
+
+
+def _free() -> int:
+    """Bytes that are free where the Hub's files are kept."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    folder = Path(HF_HUB_CACHE)
+    return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
+
+
+def _ask(processes: Processes, plan: Plan) -> list[Ended]:
+    """Ask all that the store lacks, and say how far it is; those that failed."""
+    expected = {one.pair: plan.seconds(one) for one in plan.to_ask}
+    failed, total, left = [], len(expected), dict(expected)
+    for ended in processes.run(list(expected), lambda line: print(line, flush=True)):
+        del left[ended.pair]
+        known = [took for took in left.values() if took is not None]
+        more = f", about {in_time(sum(known) / processes.at_once)} more" if known and len(known) == len(left) else ""
+        how = f"left out: {reason(ended)}" if ended.status else f"{ended.said}, {in_time(ended.seconds)}"
+        print(f"[{total - len(left)}/{total}] {ended.pair.name}: {how}{more}", flush=True)
+        failed += [ended] if ended.status else []
+    return failed
+
+
+def _left_out(root: Path, plan: Plan, failed: Sequence[Ended]) -> int:
+    """Leave out who could not be asked.
+
+    Raises:
+        UserError: That is everybody.
+    """
+    for ended in failed:
+        print(f"left out: {ended.pair.name}: {reason(ended)}", file=sys.stderr, flush=True)
+    if failed and len(failed) == len(plan.askings):
+        raise UserError("nobody could be asked", remedy="what each lacks stands above; params.yaml stays as it was")
+    if failed:
+        _leave_out(root, {asking_of(ended.pair.family, ended.pair.model): reason(ended) for ended in failed})
+        print(f"{len(failed)} of {len(plan.askings)} are left out; their last words: {cache_root() / LOGS}")
+        return NOT_ALL
+    print(f"all answers of {len(plan.askings)} are in the store; `evenruler repro` finds them there")
+    return 0
+
+
+def _leave_out(root: Path, reasons: Mapping[str, str]) -> None:
+    """Have params.yaml name what could not be had, and bring it in step."""
+    left_out.write(root, {**load_params(root / "params.yaml").left_out, **reasons})
+    for line in check(root):
+        print(line, flush=True)
