@@ -1,6 +1,7 @@
 """Fill the store with what a family asks a model, for `dvc repro` to find there; DVC knows nothing of it.
 
-`python -m stages.filling ask FAMILY MODEL` asks as `stages.ask` does and writes answers to the store alone.
+`python -m stages.filling ask FAMILY MODEL` asks as `stages.ask` does and writes answers to the store alone;
+`ask-model` in place of `ask` leaves the tools out.
 `python -m stages.filling count FAMILY MODEL [FAMILY MODEL ...]` says, a line of JSON each, what the store lacks.
 """
 
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 
 def main(what: str, *words: str) -> None:
     """Ask, or count."""
-    if what == "ask":
-        fill(*words)
-    else:
+    if what == "count":
         count(list(zip(words[::2], words[1::2], strict=True)))
+    else:
+        fill(*words, before_tools=what == "ask-model")
 
 
-def fill(family: str, name: str) -> None:
-    """Ask the model, and the tools that the instruments name, whatever the store does not have."""
+def fill(family: str, name: str, before_tools: bool) -> None:
+    """Ask the model, and maybe the tools that the instruments name, whatever the store does not have."""
     params = Declared()
     asked, subject = asked_of(params, family), subject_of(name, params.catalogue)
 
@@ -45,7 +46,7 @@ def fill(family: str, name: str) -> None:
     tools = tools_of([plan for _, plan in asked.values()], BUILT / family)
     answering = Answering(load(name, params.catalogue), tools, adapted(params.catalogue, name))
     try:
-        ask(asked, room(family, "ask").requests, subject, answering)
+        ask(asked, room(family, "ask").requests, subject, answering, before_tools=before_tools)
     finally:
         _keep_rates(params, family, answering)
     print(f"{answering.asked:,} answers asked of models")

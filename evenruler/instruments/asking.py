@@ -191,7 +191,13 @@ def _stage(state: State) -> tuple[str, int, int]:
 
 
 def ask(
-    instruments: Asked, requests: Requests, subject: Subject, answering: Answering, *, of_model_alone: bool = False
+    instruments: Asked,
+    requests: Requests,
+    subject: Subject,
+    answering: Answering,
+    *,
+    of_model_alone: bool = False,
+    before_tools: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Everything that the instruments of a family ask, until they ask nothing more.
 
@@ -203,14 +209,18 @@ def ask(
         subject: Of whom.
         answering: Who answers.
         of_model_alone: Whether to leave out what tells of the instrument whoever the subject is.
+        before_tools: Whether to end as soon as a tool would be asked, when the subject was asked what it could be.
 
     Returns:
         By table of answers: the rows of the requests with what was answered, and `instrument` before them.
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
     while wanted := _wanted(instruments, requests, subject, answers, of_model_alone):
-        for alike in _alike(wanted):
-            _answer([wanted[place] for place in alike], answering, answers)
+        now = [(name, request) for name, request in wanted if request.by == SUBJECT or not before_tools]
+        for alike in _alike(now):
+            _answer([now[place] for place in alike], answering, answers)
+        if len(now) < len(wanted):
+            break
     return _by_table(answers)
 
 

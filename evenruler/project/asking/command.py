@@ -19,7 +19,7 @@ from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
 from evenruler.project.active import asking_of
 from evenruler.project.asking import left_out
-from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_time, lines
+from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_time, lines, table
 from evenruler.project.asking.processes import Ended, Processes, gpus_of, reason
 from evenruler.project.check import check
 from evenruler.project.params import load_params
@@ -35,6 +35,15 @@ BROKEN_OFF = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 
 TIMEOUT = 10.0
 """Seconds that the Hub has to say how large a model is."""
+
+
+class BrokenOffError(Exception):
+    """A signal ended the asking."""
+
+    def __init__(self, number: int) -> None:
+        """Say which."""
+        self.number = number
+        super().__init__(number)
 
 
 def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
@@ -64,17 +73,11 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
         print(line, flush=True)
     if dry_run:
         return 0
-    processes = Processes(
-        lambda pair: [sys.executable, "-m", "stages.filling", "ask", pair.family, pair.model],
-        root,
-        cache_root() / LOGS,
-        gpus_of(plan.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")),
-        at_once,
-    )
-    failed = _ask(processes, plan)
-    if processes.broken:
+    try:
+        failed = _asked(root, plan, at_once)
+    except BrokenOffError as error:
         print("interrupted; what was answered is kept, and the same command goes on from there", file=sys.stderr)
-        return 128 + processes.broken
+        return 128 + error.number
     return _left_out(root, plan, failed) or (NOT_ALL if built else 0)
 
 
@@ -85,8 +88,7 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
         raise UserError("nobody is named", where="evenruler ask", remedy="name FAMILY-MODEL, or say --all")
     tried = set(before) if everything else {f"ask@{name}" for name in names}
     left_out.write(root, {stage: why for stage, why in before.items() if stage not in tried})
-    for line in check(root):
-        print(line, flush=True)
+    _check(root)
     known = Declared().active.ask
     for name in names:
         if name not in known:
@@ -174,40 +176,79 @@ def _free() -> int:
     return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
 
 
-def _ask(processes: Processes, plan: Plan) -> list[Ended]:
-    """Ask all that the store lacks, and say how far it is; those that failed."""
-    expected = {one.pair: plan.seconds(one) for one in plan.to_ask}
-    failed, total, left = [], len(expected), dict(expected)
-    for ended in processes.run(list(expected), lambda line: print(line, flush=True)):
+def _asked(root: Path, plan: Plan, at_once: int) -> list[Ended]:
+    """Ask all that the store lacks; those that failed.
+
+    Several at once ask models alone. Their tools follow one by one, in the order of the declaration: what a tool says
+    to a text that two models share would else hang, in its last bits, on who came first.
+
+    Raises:
+        BrokenOffError: A signal ended it.
+    """
+    if at_once == 1:
+        return _run(root, "ask", plan, plan.to_ask, at_once)
+    failed = _run(root, "ask-model", plan, plan.of_models, at_once)
+    lost = {ended.pair for ended in failed}
+    rest = _planned(root, [one.pair for one in plan.askings if one.pair not in lost])
+    if rest.to_ask:
+        for line in ("what is left, one by one:", *table(rest)):
+            print(line, flush=True)
+    return failed + _run(root, "ask", rest, rest.to_ask, 1)
+
+
+def _run(root: Path, what: str, plan: Plan, askings: Sequence[Asking], at_once: int) -> list[Ended]:
+    """Run a process for each, and say how far it is; those that failed."""
+    processes = Processes(
+        lambda pair: [sys.executable, "-m", "stages.filling", what, pair.family, pair.model],
+        root,
+        cache_root() / LOGS,
+        gpus_of(plan.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")),
+        at_once,
+    )
+    failed, left = [], {one.pair: plan.seconds(one) for one in askings}
+    for ended in processes.run(list(left), lambda line: print(line, flush=True)):
         del left[ended.pair]
         known = [took for took in left.values() if took is not None]
-        more = f", about {in_time(sum(known) / processes.at_once)} more" if known and len(known) == len(left) else ""
-        how = f"left out: {reason(ended)}" if ended.status else f"{ended.said}, {in_time(ended.seconds)}"
-        print(f"[{total - len(left)}/{total}] {ended.pair.name}: {how}{more}", flush=True)
+        more = f"; about {in_time(sum(known) / at_once)} more" if known and len(known) == len(left) else ""
+        how = "could not be asked" if ended.status else "done"
+        print(
+            f"[{len(askings) - len(left)}/{len(askings)}] {ended.pair.name} {how}, {in_time(ended.seconds)}{more}",
+            flush=True,
+        )
         failed += [ended] if ended.status else []
+    if processes.broken:
+        raise BrokenOffError(processes.broken)
     return failed
 
 
 def _left_out(root: Path, plan: Plan, failed: Sequence[Ended]) -> int:
-    """Leave out who could not be asked.
+    """Leave out who could not be asked, and name them.
 
     Raises:
         UserError: That is everybody.
     """
+    if not failed:
+        print(f"all answers of {len(plan.askings)} are in the store; `evenruler repro` finds them there")
+        return 0
+    everybody = len(failed) == len(plan.askings)
+    if not everybody:
+        _leave_out(root, {asking_of(ended.pair.family, ended.pair.model): reason(ended) for ended in failed})
     for ended in failed:
         print(f"left out: {ended.pair.name}: {reason(ended)}", file=sys.stderr, flush=True)
-    if failed and len(failed) == len(plan.askings):
-        raise UserError("nobody could be asked", remedy="what each lacks stands above; params.yaml stays as it was")
-    if failed:
-        _leave_out(root, {asking_of(ended.pair.family, ended.pair.model): reason(ended) for ended in failed})
-        print(f"{len(failed)} of {len(plan.askings)} are left out; their last words: {cache_root() / LOGS}")
-        return NOT_ALL
-    print(f"all answers of {len(plan.askings)} are in the store; `evenruler repro` finds them there")
-    return 0
+    if everybody:
+        raise UserError("nobody could be asked", remedy="params.yaml stays as it was; what each lacks stands above")
+    print(f"{len(failed)} of {len(plan.askings)} left out; all that they said: {cache_root() / LOGS}", flush=True)
+    return NOT_ALL
 
 
 def _leave_out(root: Path, reasons: Mapping[str, str]) -> None:
     """Have params.yaml name what could not be had, and bring it in step."""
     left_out.write(root, {**load_params(root / "params.yaml").left_out, **reasons})
+    _check(root, warnings=False)
+
+
+def _check(root: Path, warnings: bool = True) -> None:
+    """Bring the declaration in step, and say what that changed."""
     for line in check(root):
-        print(line, flush=True)
+        if warnings or not line.startswith("warning: "):
+            print(line, flush=True)

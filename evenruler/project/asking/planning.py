@@ -76,6 +76,11 @@ class Plan:
         """The pairs that take a process: the store lacks something, or a model is not here."""
         return [one for one in self.askings if one.lacks or one.wrong or one.pair.model in self.absent]
 
+    @property
+    def of_models(self) -> list[Asking]:
+        """Those of them that are more than tools have to answer."""
+        return [one for one in self.to_ask if one.wrong or any(lack.model == one.pair.model for lack in one.lacks)]
+
     def seconds(self, asking: Asking) -> float | None:
         """How long a pair takes, roughly, alone on a device; None where the size of a model is not known."""
         total = 0.0
@@ -114,7 +119,7 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
     """
     on = "the CPU" if not plan.gpus else f"{plan.gpus} GPU{'s' * (plan.gpus > 1)} ({plan.device})"
     yield f"plan at the scale {scale}: {len(plan.to_ask)} of {len(plan.askings)} to ask, {at_once} at once on {on}"
-    yield from _table(plan)
+    yield from table(plan)
     for model, why in plan.absent.items():
         yield f"not here: {model}: {why}"
     for asking in plan.askings:
@@ -124,13 +129,13 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
         yield "questions that hang on answers to others, as what is measured of replies, come on top"
         yield _of_time(plan)
     if plan.fetched:
-        lacks = "; it does not fit" if plan.bytes > free else ""
-        unsaid = sum(files.bytes is None for files in plan.fetched.values())
-        more = f" and {unsaid} models whose size the Hub does not say" if unsaid else ""
-        yield f"to fetch: {in_bytes(plan.bytes)}{more}; {in_bytes(free)} are free{lacks}"
+        unsaid = [name for name, files in plan.fetched.items() if files.bytes is None]
+        more = f", and {', '.join(unsaid)}, whose size the Hub does not say" if unsaid else ""
+        fits = "" if plan.bytes <= free else ": too few"
+        yield f"to fetch: {in_bytes(plan.bytes)}{more}; {in_bytes(free)} are free{fits}"
 
 
-def _table(plan: Plan) -> list[str]:
+def table(plan: Plan) -> list[str]:
     """A line for each pair that is to be asked, and one for all."""
     rows = [("", "questions", "tokens read", "written", "time", "to fetch")]
     rows += [(one.pair.name, *_amounts([one]), in_time(plan.seconds(one)), _files(plan, one)) for one in plan.to_ask]
@@ -166,7 +171,7 @@ def _of_time(plan: Plan) -> str:
     how = (
         f"as measured here before, else {assumed}" if measured else f"nothing was measured on {plan.device}: {assumed}"
     )
-    return f"time: of one device, loading left out; {how}"
+    return f"time, roughly, of one device: {how}"
 
 
 def in_time(seconds: float | None) -> str:

@@ -94,7 +94,7 @@ class Processes:
             gpus: Each process sees one of them; none where all compute on the CPU.
             at_once: So many at the most.
         """
-        self._command, self._root, self._logs, self._gpus, self.at_once = command, root, logs, gpus, at_once
+        self._command, self._root, self._logs, self._gpus, self._at_once = command, root, logs, gpus, at_once
         self._running: list[Run] = []
         self._selector = selectors.DefaultSelector()
         self.broken = 0
@@ -114,7 +114,7 @@ class Processes:
         waiting = list(pairs)
         with self._passing_on():
             while self._running or (waiting and not self.broken):
-                while not self.broken and len(self._running) < self.at_once:
+                while not self.broken and len(self._running) < self._at_once:
                     pair = next_of(waiting, [run.pair.model for run in self._running])
                     if pair is None:
                         break
@@ -126,7 +126,7 @@ class Processes:
                         yield ended
 
     def _start(self, pair: Pair) -> None:
-        slot = min(set(range(self.at_once)) - {run.slot for run in self._running})
+        slot = min(set(range(self._at_once)) - {run.slot for run in self._running})
         env = {**os.environ, "PYTHONUNBUFFERED": "1"}
         if self._gpus:
             env["CUDA_VISIBLE_DEVICES"] = self._gpus[slot % len(self._gpus)]
