@@ -33,7 +33,8 @@ def main(what: str, *words: str) -> None:
     if what == "count":
         count(list(zip(words[::2], words[1::2], strict=True)))
     else:
-        fill(*words, before_tools=what == "ask-model")
+        family, name = words
+        fill(family, name, before_tools=what == "ask-model")
 
 
 def fill(family: str, name: str, before_tools: bool) -> None:

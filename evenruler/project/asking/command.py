@@ -23,7 +23,7 @@ from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan,
 from evenruler.project.asking.processes import Ended, Processes, gpus_of, reason
 from evenruler.project.check import check
 from evenruler.project.params import load_params
-from evenruler.project.repro import build
+from evenruler.project.repro import build, die_with_parent
 
 LOGS = "ask"
 """Below the folder of the answers: what each process said."""
@@ -62,10 +62,20 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
     Raises:
         UserError: Nobody is named, the declaration is not valid, or nobody could be asked.
     """
+    try:
+        return _ask(root, names, everything=everything, at_once=at_once, dry_run=dry_run)
+    except KeyboardInterrupt:
+        number: int = signal.SIGINT
+    except BrokenOffError as error:
+        number = error.number
+    print("interrupted; what was answered is kept, and the same command goes on from there", file=sys.stderr)
+    return 128 + number
+
+
+def _ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
+    """The same, where a signal is an error."""
     pairs = _brought_in_step(root, names, everything)
-    built = _build(root, dict.fromkeys(pair.family for pair in pairs))
-    if built in BROKEN_OFF:
-        return built
+    is_whole = _build(root, dict.fromkeys(pair.family for pair in pairs))
     pairs = [pair for pair in pairs if pair.name in Declared().active.ask]
     plan = _planned(root, pairs)
     at_once = at_once or plan.gpus or 1
@@ -73,12 +83,8 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
         print(line, flush=True)
     if dry_run:
         return 0
-    try:
-        failed = _asked(root, plan, at_once)
-    except BrokenOffError as error:
-        print("interrupted; what was answered is kept, and the same command goes on from there", file=sys.stderr)
-        return 128 + error.number
-    return _left_out(root, plan, failed) or (NOT_ALL if built else 0)
+    status = _left_out(root, plan, _asked(root, plan, at_once))
+    return status if is_whole else NOT_ALL
 
 
 def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list[Pair]:
@@ -96,22 +102,25 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
     return [Pair(one.family, one.model) for name, one in known.items() if everything or name in names]
 
 
-def _build(root: Path, families: Iterable[str]) -> int:
-    """Build what families ask; an instrument that cannot be built is left out.
+def _build(root: Path, families: Iterable[str]) -> bool:
+    """Build what families ask; whether all could be built. An instrument that cannot is left out.
 
-    Returns:
-        0 where all were, `NOT_ALL` where some were, 128 and the number of the signal that broke it off.
+    Raises:
+        UserError: None could.
+        BrokenOffError: A signal ended it.
     """
     active = Declared().active
     wanted = [name for family in families for name in active.families[family].instruments]
     status = build(root, ["--keep-going", *(f"build@{name}" for name in wanted)], told=False)
-    if status in BROKEN_OFF or not status:
-        return status
+    if status in BROKEN_OFF:
+        raise BrokenOffError(status - 128)
+    if not status:
+        return True
     lacking = [name for name in wanted if _is_stale(root, name)]
     if len(lacking) == len(wanted):
         raise UserError("no instrument could be built", remedy="what they lack stands above")
-    _leave_out(root, {f"build@{name}": f"see `evenruler repro build@{name}`" for name in lacking})
-    return NOT_ALL
+    _leave_out(root, {f"build@{name}": "it could not be built" for name in lacking})
+    return False
 
 
 def _is_stale(root: Path, instrument: str) -> bool:
@@ -131,6 +140,8 @@ def _planned(root: Path, pairs: Sequence[Pair]) -> Plan:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
+        start_new_session=True,  # Ctrl-C is ours to tell of
+        preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
     if done.returncode:
         raise UserError("what the store lacks could not be counted", remedy="why stands above")
@@ -236,7 +247,7 @@ def _left_out(root: Path, plan: Plan, failed: Sequence[Ended]) -> int:
     for ended in failed:
         print(f"left out: {ended.pair.name}: {reason(ended)}", file=sys.stderr, flush=True)
     if everybody:
-        raise UserError("nobody could be asked", remedy="params.yaml stays as it was; what each lacks stands above")
+        raise UserError("nobody could be asked", remedy="what each lacks stands above")
     print(f"{len(failed)} of {len(plan.askings)} left out; all that they said: {cache_root() / LOGS}", flush=True)
     return NOT_ALL
 
