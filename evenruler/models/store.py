@@ -28,6 +28,11 @@ _KEYS_A_QUERY = 500
 _PAGES_A_KEY = 8
 """Pages that are read in the order of the file in the time in which one is looked for."""
 _PAGE = 4096
+_SMALL = 1 << 26
+"""Bytes of a file that is not worth reading ahead."""
+_HELD: dict[tuple[int, int], int] = {}
+"""Descriptors of files that were read ahead, by device and inode. They are never closed: a process that closes a file
+loses all its locks on it, SQLite's too, and another one would then take the log away from under it."""
 _crc = zlib.crc32
 _FILE = "rows.sqlite"
 
@@ -171,12 +176,15 @@ class RowStore:
 
     def _read_ahead(self, wanted: int) -> None:
         """Have the whole file in the system's memory where a good part of it is wanted; keys are all over it."""
-        if self._is_read or wanted * _PAGES_A_KEY * _PAGE < self.path.stat().st_size:
+        stat = self.path.stat()
+        if self._is_read or stat.st_size < _SMALL or wanted * _PAGES_A_KEY * _PAGE < stat.st_size:
             return
-        self._is_read, some = True, bytearray(1 << 20)
-        with self.path.open("rb", buffering=0) as file:
-            while file.readinto(some):
-                pass
+        self._is_read, file = True, (stat.st_dev, stat.st_ino)
+        if file not in _HELD:
+            _HELD[file] = os.open(self.path, os.O_RDONLY)
+        os.lseek(_HELD[file], 0, os.SEEK_SET)
+        while os.read(_HELD[file], 1 << 20):
+            pass
 
     def _drop(self, damaged: list[bytes]) -> None:
         """Forget answers that are not what was written."""

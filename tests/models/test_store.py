@@ -2,6 +2,8 @@ import hashlib
 import os
 import sqlite3
 import struct
+import subprocess
+import sys
 import tempfile
 import zlib
 from collections import Counter
@@ -212,6 +214,17 @@ class TestPlace:
 
 
 NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}
+
+
+class TestManyProcesses:
+    def test_one_that_read_ahead_still_holds_the_log(self, store, monkeypatch) -> None:
+        """Whoever closes a store last takes the log into the file and removes it; that must not be another process."""
+        monkeypatch.setattr("evenruler.models.store._SMALL", 0)
+        store.put([(key_of(1), b"one")])
+        assert store.get([key_of(i) for i in range(1000)]) == {key_of(1): b"one"}
+        program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM kept'); c.close()"
+        subprocess.run([sys.executable, "-c", program, str(store.path)], check=True)
+        assert store.path.with_name("rows.sqlite-wal").stat().st_size > 0
 
 
 class TestDamage:

@@ -101,7 +101,7 @@ class Processes:
         """The signal that broke it off."""
 
     def run(self, pairs: Sequence[Pair], say: Callable[[str], None]) -> Iterator[Ended]:
-        """Run all, unless a signal breaks it off.
+        """Run all, once, unless a signal breaks it off.
 
         Args:
             pairs: In the order in which they are begun.
@@ -112,7 +112,7 @@ class Processes:
         """
         self._logs.mkdir(parents=True, exist_ok=True)
         waiting = list(pairs)
-        with self._passing_on():
+        with self._passing_on(), self._selector:
             while self._running or (waiting and not self.broken):
                 while not self.broken and len(self._running) < self._at_once:
                     pair = next_of(waiting, [run.pair.model for run in self._running])
