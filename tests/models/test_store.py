@@ -93,14 +93,16 @@ class TestAnswers:
     def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(self, store, monkeypatch) -> None:
         store.put((key_of(i), bytes(1000)) for i in range(2000))  # 2 MB and more
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        opened: list[Path] = []
-        own = Path.open
-        monkeypatch.setattr(Path, "open", lambda path, *args, **kw: [opened.append(path), own(path, *args, **kw)][1])
+        monkeypatch.setattr("evenruler.models.store._SMALL", 1 << 20)
+        read: list[int] = []
+        own = os.read
+        monkeypatch.setattr(os, "read", lambda file, n: [read.append(file), own(file, n)][1])
 
         found = [len(store.get([key_of(i) for i in range(n)])) for n in (10, 1500, 2000)]
 
         assert found == [10, 1500, 2000]
-        assert opened == [store.path]
+        assert len(read) == 1 + -(-store.path.stat().st_size // (1 << 20))  # the last finds nothing
+        assert os.path.sameopenfile(read[0], os.open(store.path, os.O_RDONLY))
 
 
 class TestKeys:
