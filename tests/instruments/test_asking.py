@@ -422,11 +422,8 @@ class TestLacking:
         assert {spent.model for spent in answering.spent} == {"tiny"}
         assert [one[:2] for one in self.lacks(model, embedder, requests)] == [("minilm", "embedding/1")]
         ask(self.TWICE, requests, SUBJECT, answering)
-        assert [(one.model, one.amount.questions) for one in answering.spent] == [
-            ("tiny", 2),
-            ("tiny", 1),  # "abcd" was asked for the other
-            ("minilm", 3),
-        ]
+        own = [one.amount.questions for one in answering.spent if one.model == "tiny"]
+        assert own == [2, 1]  # "abcd" was asked for the other
         assert self.lacks(model, embedder, requests) == []
 
 
