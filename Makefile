@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 HUB_SERVER := .cache/hub-server
+VLLM := .cache/vllm
 export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro paper test test-slow hub-server lint docs pictures
+.PHONY: help setup repro paper test test-slow test-vllm hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -41,6 +42,14 @@ test: setup ## Run the tests but the slow ones
 
 test-slow: setup ## Run the slow tests: kills, releases, a third model
 	python -m pytest -m slow --numprocesses 2
+
+test-vllm: setup $(VLLM)/ready ## Measure through real servers, vLLM and llama.cpp (3.5 GB, ten minutes); CI does not
+	python -m pytest --servers -m servers tests/servers
+
+$(VLLM)/ready: requirements-vllm.txt
+	@test -x $(VLLM)/bin/python || $(PYTHON) -m venv $(VLLM)
+	@$(VLLM)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-vllm.txt
+	@touch $(VLLM)/ready
 
 lint: setup ## Style, types, and whether the documents hang together
 	ruff check .

@@ -220,11 +220,16 @@ def plan(
 @app.command()
 def evolve(
     name: Annotated[str, typer.Argument(help="An instrument of the family probes that evolves.")],
+    engine: Annotated[
+        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+    ] = None,
 ) -> None:
     """Ask the operator anew how templates are reworded: data/sources/probes/replies/NAME.jsonl, for `repro`."""
     from evenruler.declared import Declared
+    from evenruler.models.engines.choice import choose
     from evenruler.project.rewording import ask
 
+    choose(engine)
     repository.enter()
     for line in ask(Path(), name, Declared()):
         typer.echo(line)

@@ -26,7 +26,7 @@ class Rate:
     model: str
     operation: str
     device: str
-    """`cpu`, or `cuda` with its compute capability."""
+    """`cpu`, or `cuda` with its compute capability and memory."""
     parameters: int | None
     tokens: int
     """Written where it writes, else read (`models.amounts`)."""

@@ -55,7 +55,7 @@ def fill(family: str, name: str, before_tools: bool) -> None:
 
 def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
     """What each operation of each model took."""
-    from evenruler.models.engine import device_class
+    from evenruler.models.engines.described import device_class
     from evenruler.models.store import cache_root
 
     taken: dict[tuple[str, str], list[Any]] = defaultdict(lambda: [0, 0, 0.0])
@@ -80,7 +80,7 @@ def count(pairs: list[tuple[str, str]]) -> None:
     """
     import torch
 
-    from evenruler.models.engine import device_class
+    from evenruler.models.engines.described import device_class
 
     params = Declared()
     models = AtHand(params.catalogue)

@@ -63,6 +63,15 @@ def gemma(shipped_params: Params, packaged_store: RowStore) -> Model:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cold", action="store_true", help="fork no stage and no command: start all as users do")
+    parser.addoption("--servers", action="store_true", help="ask real servers of models, too (`make test-vllm`)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Real servers are asked where somebody says so; elsewhere these tests are none, rather than skipped ones."""
+    if not config.getoption("--servers"):
+        left = [item for item in items if item.get_closest_marker("servers")]
+        items[:] = [item for item in items if item not in left]
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture(scope="session")

@@ -68,6 +68,8 @@ class ScriptedServer:
     """A question with this word is refused with 400."""
     filters: str = ""
     """A reply to a question with this word is held back by a filter."""
+    usage: dict[str, int] | None = None
+    """Tokens that it says each chat took."""
 
     def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
         """Status and body for a question, which holds `path` and `key` besides; a body that is a text goes as it is."""
@@ -83,7 +85,7 @@ class ScriptedServer:
             return 200, chat_choice(None, "content_filter")
         if question["path"] == "/v1/completions":
             return self.complete(question)
-        return 200, chat_choice(self.reply(question))
+        return 200, chat_choice(self.reply(question)) | ({"usage": self.usage} if self.usage else {})
 
     def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
         """A completion, with no `echo`."""
@@ -130,6 +132,9 @@ class EchoingServer(ScriptedServer):
     `zero`."""
     shift: Callable[[list[str], int], float] = lambda texts, i: 0.0
     """Nats that are added to every token of the i-th text of a request."""
+    beside: bool = True
+    """Whether log-probabilities stand beside their own tokens; else a place off, as llama-cpp-python's do: each is that
+    of the token's standing there twice."""
     spoils: dict[str, float] = field(default_factory=dict)
     """Words that, in a text, make its last log-probability another one."""
     _seen: set[str] = field(default_factory=set)
@@ -137,7 +142,7 @@ class EchoingServer(ScriptedServer):
 
     def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
         if not question.get("echo"):
-            return super().complete(question)
+            return self.write(question) if question.get("logprobs") else super().complete(question)
         prompt, new = question["prompt"], question["max_tokens"]
         texts = [prompt] if isinstance(prompt, str) else prompt
         if self.gives == "no echo":
@@ -149,6 +154,14 @@ class EchoingServer(ScriptedServer):
         with self._lock:
             choices = [self.choice(i, texts, new or int(self.zero == "ignored")) for i in range(len(texts))]
         return 200, {"object": "text_completion", "model": "m", "choices": choices[::-1]}
+
+    def write(self, question: dict[str, Any]) -> tuple[int, Any]:
+        """The tokens of " quite" after a prompt, as if they had been drawn; their log-probabilities are right."""
+        prompt = question["prompt"]
+        scored = self.scorer(f"{prompt} quite")[len(self.scorer(prompt)) :][: question["max_tokens"]]
+        tokens, nats = [token for token, _ in scored], [value for _, value in scored]
+        table = {"tokens": tokens, "token_logprobs": nats}
+        return 200, {"choices": [{"index": 0, "text": "".join(tokens), "finish_reason": "length", "logprobs": table}]}
 
     def choice(self, index: int, texts: list[str], new: int) -> dict[str, Any]:
         text, shift = texts[index], self.shift(texts, index)
@@ -175,6 +188,9 @@ class EchoingServer(ScriptedServer):
     def echoed(self, text: str) -> tuple[list[str], list[float | None]]:
         scored = self.scorer(text)
         tokens, nats = [token for token, _ in scored], [value for _, value in scored]
+        if not self.beside:
+            begun = ["".join(tokens[: n + 1]) for n in range(len(tokens))]
+            nats = [self.scorer(text + token)[-1][1] for text, token in zip(begun, tokens, strict=True)]
         known = max((n for n in range(len(tokens)) if "".join(tokens[:n]) in self._seen), default=0)
         if self.caching and known >= 16:
             off = {"stale": nats[-known:], "zero": [0.0] * known}[self.caching]

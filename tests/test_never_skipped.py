@@ -18,6 +18,10 @@ def test_that_needs_a_browser() -> None:
 
 def test_that_needs_a_wiki() -> None:
     pytest.skip("no wiki")
+
+@pytest.mark.servers
+def test_that_needs_a_server_of_models() -> None:
+    raise AssertionError
 """
 FILE = "import pytest\n\npytest.importorskip('no_such_module')\n"
 ROOT = Path(__file__).parents[1]
@@ -25,12 +29,27 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.parametrize(
     ("env", "counted", "status"),
-    [({}, "1 passed, 3 skipped", 0), ({"EVENRULER_CI": "1"}, "1 failed, 1 passed, 2 errors", 1)],
+    [
+        ({}, "1 passed, 3 skipped, 1 deselected", 0),
+        ({"EVENRULER_CI": "1"}, "1 failed, 1 passed, 1 deselected, 2 errors", 1),
+    ],
 )
 def test_skipped_is_failed_in_ci(tmp_path: Path, env: dict[str, str], counted: str, status: int) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "test_module.py").write_text(FILE)
-    command = ("-m", "pytest", "-qrs", "-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path))
+    command = (
+        "-m",
+        "pytest",
+        "-qrs",
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "ignore",
+        "--rootdir",
+        str(tmp_path),
+    )
     clean = {name: value for name, value in os.environ.items() if name != "EVENRULER_CI"}
     done = subprocess.run(
         [sys.executable, *command, "--continue-on-collection-errors", str(tmp_path)],

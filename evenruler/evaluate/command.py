@@ -31,11 +31,34 @@ def measure(
         typer.Option(metavar="KIND", help="causal, seq2seq, masked, nli; of an endpoint chat or completions."),
     ] = None,
     dtype: Annotated[str, typer.Option(metavar="float32|bfloat16", help="What a GPU computes in.")] = "float32",
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="TOKEN", help="Put before every text, of an endpoint that puts no start token there."),
+    ] = None,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(min=0, help="Send an endpoint so many at most, repeated ones too. 0: only say how many."),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+    ] = None,
 ) -> None:
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in minutes."""
     from evenruler.evaluate.measure import measure_each
+    from evenruler.models.engines.choice import choose
 
+    choose(engine)
     for line in measure_each(
-        model, benchmarks, out, device=device, limit=limit, prefixes=not quick, name=name, kind=kind, dtype=dtype
+        model,
+        benchmarks,
+        out,
+        device=device,
+        limit=limit,
+        prefixes=not quick,
+        name=name,
+        kind=kind,
+        dtype=dtype,
+        start=start,
+        max_requests=max_requests,
     ):
         typer.echo(line)

@@ -13,6 +13,7 @@ from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.evaluate.measuring import Measuring, Planned
 from evenruler.evaluate.subject import Chosen, Dtype, chosen
 from evenruler.evaluate.told import lines_of
+from evenruler.models.backends import budget
 from evenruler.models.store import RowStore
 from evenruler.progress import note
 from evenruler.results.record import Result
@@ -30,6 +31,8 @@ def measure(
     name: str | None = None,
     kind: str | None = None,
     dtype: Dtype = "float32",
+    start: str | None = None,
+    max_requests: int | None = None,
 ) -> Result:
     """Measure a model with a published benchmark.
 
@@ -46,19 +49,24 @@ def measure(
         name: What to call the model; made of `model` by default.
         kind: Of the backend, where the files do not tell; `chat` (the default) or `completions` of an endpoint.
         dtype: What a GPU computes in.
+        start: The start token as it is written, of an endpoint that gives log-probabilities and puts none before a
+            text by itself.
+        max_requests: To servers that may go out, repeated ones too; by default as `EVENRULER_MAX_REQUESTS` says, or
+            any number.
 
     Returns:
         Figures with intervals, controls and verdicts, and what they are of.
 
     Raises:
-        UserError: There is no such model or benchmark, or the model cannot answer it.
+        UserError: There is no such model or benchmark, the model cannot answer it, or the budget of requests is used
+            up; what was answered until then is kept.
     """
     if limit is not None and limit < 1:
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
-    subject = chosen(model, store, name=name, kind=kind, dtype=dtype)
+    subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start)
     measuring = Measuring(subject, store, model, device)
-    with benchmark_at(str(benchmark)) as found:
+    with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
         planned = measuring.planned(found, prefixed=prefixes, limit=limit)
         if out is not None:
             _require_place(planned, Path(out))
@@ -79,6 +87,8 @@ def measure_each(
     name: str | None,
     kind: str | None,
     dtype: str,
+    start: str | None,
+    max_requests: int | None,
 ) -> Iterator[str]:
     """Measure a model with one benchmark after another; arguments as of `measure`.
 
@@ -92,11 +102,11 @@ def measure_each(
     """
     started = time.monotonic()
     store = RowStore()
-    subject = chosen(model, store, name=name, kind=kind, dtype=_dtype(dtype))
+    subject = chosen(model, store, name=name, kind=kind, dtype=_dtype(dtype), start=start)
     note(_introduced(subject))
     measuring = Measuring(subject, store, model, device)
     refused: list[str] = []
-    with ExitStack() as opened:
+    with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
         found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks)]
         planned = [one for benchmark in found for one in _planned(measuring, benchmark, prefixes, limit, out, refused)]

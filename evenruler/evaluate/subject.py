@@ -57,6 +57,7 @@ def chosen(
     name: str | None = None,
     kind: str | None = None,
     dtype: Dtype = "float32",
+    start: str | None = None,
     root: Path | None = None,
 ) -> Chosen:
     """The model that somebody names.
@@ -70,6 +71,7 @@ def chosen(
         name: What to call it; made of `model` by default.
         kind: Of the backend, where its files do not tell; `chat` (the default) or `completions` of an endpoint.
         dtype: What a GPU computes in.
+        start: What is put before every text, of an endpoint of kind `completions`.
         root: The repository whose catalogue it is; the one here or above by default.
 
     Raises:
@@ -94,8 +96,11 @@ def chosen(
         given |= {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
         called = f"{repo}-{revision[:12]}" if revision else repo
     slug = name or _slug(called.removesuffix(".gguf").rpartition("/")[2])
+    if start is not None and kind != "completions":
+        what = "a start token is of endpoints that give log-probabilities"
+        raise UserError(what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out")
     if scheme == "endpoint":
-        given["kind"] = kind or "chat"
+        given |= {"kind": kind or "chat", "start": start}
     else:
         given |= _of_files(slug, given, kind, store, model)
     entry = validate(ModelEntry, given, Path(model))

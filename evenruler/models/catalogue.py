@@ -1,14 +1,19 @@
 """From a name in the catalogue to a model that answers."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
-from evenruler.models import engine, sources
+from evenruler.models import sources
 from evenruler.models.adapter_record import adapter_folder, read_adapter
 from evenruler.models.backends import openai
 from evenruler.models.declared import Catalogue
+from evenruler.models.engines import choice, described
 from evenruler.models.entry import HOSTED, ModelEntry
+from evenruler.models.loading import on_device
 from evenruler.models.model import Model
 from evenruler.models.operations import Kind
 from evenruler.models.store import RowStore
@@ -25,6 +30,7 @@ def load(
     store: RowStore | None = None,
     device: str | None = None,
     where: str | None = None,
+    local: bool = False,
 ) -> Model:
     """A model of the catalogue, of whatever kind, answering through the row store.
 
@@ -34,6 +40,7 @@ def load(
         store: Where answers are kept; the one under `cache_root()` by default.
         device: To compute on; a GPU where there is one by default.
         where: The model is declared, for errors; in `params.yaml` by default.
+        local: Whether it is to be in this process, whatever engine is chosen.
 
     Returns:
         A model; `Model.can` says what it can do. Its weights are loaded when the store misses something.
@@ -57,17 +64,41 @@ def load(
         return _hosted(name, entry, store, where)
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
-    kind, on = params.kind(name), engine.device(device)
+    kind, (engine, address) = params.kind(name), choice.chosen()
+    computing = _here(device) if local or engine == choice.LOCAL else _on_ray(address, entry, device)
+    load_it = partial(_backend, name, entry, kind, folder.absolute(), computing.device, adapter)
+
+    def describe() -> str:
+        return described.describe(folder, entry, store, computing.surroundings, adapter.folder if adapter else None)
+
     return Model(
-        name,
-        entry,
-        kind,
-        store,
-        lambda: engine.describe(folder, entry, store, on, adapter.folder if adapter else None),
-        lambda: _backend(name, entry, kind, folder, on, adapter),
-        folder,
-        where,
+        name, entry, kind, store, describe, lambda: computing.backend(name, describe(), load_it), folder, where
     )
+
+
+@dataclass(frozen=True)
+class _Computing:
+    """Where a model computes."""
+
+    device: str
+    """`cpu` or `cuda`."""
+    surroundings: described.Surroundings
+    backend: Callable[[str, str, Callable[[], Any]], Any]
+    """Given the name of a model, all that tells it apart and what loads it: what has its operations."""
+
+
+def _here(device: str | None) -> _Computing:
+    on = described.device(device)
+    return _Computing(on, described.surroundings(on), lambda name, told_apart, load_it: load_it())
+
+
+def _on_ray(address: str | None, entry: ModelEntry, device: str | None) -> _Computing:
+    from evenruler.models.engines.cluster import Pool, connected
+
+    cluster = connected(address)
+    gpus = cluster.gpus_of_a_copy(entry.gpus, device)
+    own = cluster.surroundings(gpus)
+    return _Computing("cuda" if gpus else "cpu", own, lambda *model: Pool(cluster, gpus, *model))
 
 
 def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
@@ -76,14 +107,22 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
-        return canonical(openai.engine(served, mode, entry.revision)).decode()
+        return canonical(openai.engine(served, mode, entry.revision, entry.start)).decode()
 
-    return Model(name, entry, entry.kind, store, describe, lambda: openai.OpenAI(name, served, mode), None, where)
+    def backend() -> openai.OpenAI:
+        return openai.OpenAI(name, served, mode, entry.start or "")
+
+    return Model(name, entry, entry.kind, store, describe, backend, None, where)
 
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
     """The model itself; the libraries behind it take seconds to import."""
-    dtype = engine.dtype_on(entry, on)
+    with on_device(name):
+        return _in_memory(name, entry, kind, folder, on, adapter)
+
+
+def _in_memory(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
+    dtype = described.dtype_on(entry, on)
     if kind == "causal":
         from evenruler.models.backends.causal import Causal
 

@@ -66,8 +66,13 @@ class ModelEntry(Strict):
     """Checksum of the (joined) file of a package."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """What a GPU computes in. A CPU always computes in float32."""
+    gpus: float = Field(default=1, ge=0, le=1)
+    """Share of a GPU that one copy takes on a Ray cluster that has GPUs: .25 loads four on each, 0 none."""
     chat: bool = False
     """Whether the model was tuned on a chat template and carries it; of kind `chat` it need not be said."""
+    start: Text | None = None
+    """Of kind `completions`: its start token as it is written, as in `<|im_start|>`, for a server that puts none before
+    a text by itself."""
     sampling: SamplingSettings | None = None
     """How its replies are drawn, over what generation_config.json in its folder says."""
     licence: Text
@@ -118,6 +123,8 @@ class ModelEntry(Strict):
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
         if self.kind == "completions" and self.chat:
             raise ValueError("`chat` is nothing that kind completions can do; declare it as kind chat, too")
+        if self.kind != "completions" and self.start is not None:
+            raise ValueError("`start` belongs to the kind completions")
         if self.kind == "seq2seq" and self.chat:
             raise ValueError("`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is")
         if self.sampling is not None and "generate" not in self.operations:

@@ -2,12 +2,23 @@
 
 import logging
 import pickle
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from evenruler.errors import UserError
+from evenruler.progress import note
+
+OF_THE_MACHINE = ("memory", "cuda")
+"""Words of errors of PyTorch that are not the fault of a file."""
+
+Dtype = Literal["float32", "bfloat16"]
+"""What a model computes in."""
+
+MAKE_ROOM = "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
+"""What to do where a GPU has too little memory."""
 
 
 @contextmanager
@@ -45,8 +56,7 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
     except (UserError, ImportError, MemoryError):
         raise
     except Exception as error:  # what libraries raise about a configuration of the wrong shape is of any kind
-        # Of PyTorch, as too little memory on a GPU, but not of a file that is nested too deeply.
-        if isinstance(error, RuntimeError) and "mismatch" not in str(error) and not isinstance(error, RecursionError):
+        if isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OF_THE_MACHINE):
             raise
         reason = (str(error) or type(error).__name__).split("\n")[0]
         if isinstance(error, pickle.UnpicklingError):
@@ -54,10 +64,43 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
 
 
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether an error says that a GPU has no memory left."""
+    torch = sys.modules.get("torch")  # what a server answers comes without it
+    return torch is not None and isinstance(error, torch.OutOfMemoryError)
+
+
+def card_memory() -> int:
+    """Bytes of memory of the GPU, in whole GiB: what differs between drivers is left out."""
+    import torch
+
+    _, total = torch.cuda.mem_get_info()
+    return total // 2**30 * 2**30
+
+
+@contextmanager
+def on_device(name: str) -> Iterator[None]:
+    """Turn too little memory for the model itself into a line for the user.
+
+    Args:
+        name: Of the model.
+
+    Raises:
+        UserError: It does not fit.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UserError(f"{name} does not fit into the memory of the GPU", remedy=MAKE_ROOM) from None
+
+
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     """The model of a `from_pretrained` that also says what it found.
 
-    transformers makes up tensors that a file lacks, at random, and only logs it.
+    transformers makes up tensors that a file lacks, at random, and only logs it. Tensors that it does not use are
+    noted: a configuration may say fewer layers than there are.
 
     Raises:
         UserError: A tensor is missing or has another shape.
@@ -65,4 +108,6 @@ def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     model, found = loaded
     if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
         raise UserError(f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=where, remedy="see its `source`")
+    if unused := sorted(map(str, found["unexpected_keys"])):
+        note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
     return model

@@ -9,10 +9,13 @@ import errno
 import hashlib
 import os
 import sqlite3
+import subprocess
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+
+from filelock import FileLock
 
 from evenruler import repository
 from evenruler.errors import UserError
@@ -28,11 +31,8 @@ _KEYS_A_QUERY = 500
 _PAGES_A_KEY = 8
 """Pages that are read in the order of the file in the time in which one is looked for."""
 _PAGE = 4096
-_SMALL = 1 << 26
-"""Bytes of a file that is not worth reading ahead."""
-_HELD: dict[tuple[int, int], int] = {}
-"""Descriptors of files that were read ahead, by device and inode. They are never closed: a process that closes a file
-loses all its locks on it, SQLite's too, and another one would then take the log away from under it."""
+_LARGE = 2**26
+"""Bytes from which on it is worth while to read the whole file."""
 _crc = zlib.crc32
 _FILE = "rows.sqlite"
 
@@ -53,7 +53,7 @@ class Keys:
         """Fix what all keys share.
 
         Args:
-            engine: What answers (`evenruler.models.engine`).
+            engine: What answers (`evenruler.models.engines.described`).
             operation: What is asked, with the version of how it is computed, as in "loglikelihood/1".
         """
         self._prefix = hashlib.sha256(canonical([engine, operation]))
@@ -80,6 +80,7 @@ class RowStore:
         self.path = self.root / _FILE
         self.is_writable = True
         self._dropped = self._is_read = False
+        self._lock = FileLock(self.root / "rows.lock")
         with self._told():
             self._connection = self._opened()
 
@@ -148,7 +149,7 @@ class RowStore:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if self.is_writable:
-            with self._told():
+            with self._told(), self._transaction():
                 self._connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*known, digest))
         return digest
 
@@ -161,8 +162,7 @@ class RowStore:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
-            connection.execute("BEGIN IMMEDIATE")  # a file without the right to write is only noticed now
-            connection.execute("ROLLBACK")
+            connection.execute("DELETE FROM kept WHERE FALSE")  # a file without the right to write is only noticed now
         except (sqlite3.OperationalError, OSError):
             if not self.path.is_file() or (os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)):
                 raise
@@ -176,15 +176,14 @@ class RowStore:
 
     def _read_ahead(self, wanted: int) -> None:
         """Have the whole file in the system's memory where a good part of it is wanted; keys are all over it."""
-        stat = self.path.stat()
-        if self._is_read or stat.st_size < _SMALL or wanted * _PAGES_A_KEY * _PAGE < stat.st_size:
+        size = self.path.stat().st_size
+        if self._is_read or size < _LARGE or wanted * _PAGES_A_KEY * _PAGE < size:
             return
-        self._is_read, file = True, (stat.st_dev, stat.st_ino)
-        if file not in _HELD:
-            _HELD[file] = os.open(self.path, os.O_RDONLY)
-        os.lseek(_HELD[file], 0, os.SEEK_SET)
-        while os.read(_HELD[file], 1 << 20):
-            pass
+        self._is_read = True
+        # By another process: one that closes a file loses all its locks on it, those of SQLite too. The next to close
+        # its connection would take itself for the last one, and remove the log that this one writes.
+        with suppress(OSError):
+            subprocess.run(["cat", str(self.path)], stdout=subprocess.DEVNULL, check=False)
 
     def _drop(self, damaged: list[bytes]) -> None:
         """Forget answers that are not what was written."""
@@ -197,14 +196,16 @@ class RowStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            with suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not write
-                self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        """One at a time, whatever process: SQLite before 3.51.3 may damage a file whose log two write back at once."""
+        with self._lock if self.is_writable else nullcontext():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                with suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not write
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -216,7 +216,7 @@ def _checksum(uses: Iterable[Use], catalogue: Catalogue) -> str:
 def _all_of(model: str, catalogue: Catalogue) -> list[Any]:
     """The entry of a model, and what it names: the data of its head, or the model that it is made of."""
     entry = catalogue.models[model]
-    found: list[Any] = [model, entry.model_dump(mode="json")]
+    found: list[Any] = [model, entry.model_dump(mode="json", exclude_defaults=True)]
     if entry.finetune is not None:
         found.append(catalogue.training[entry.finetune.validation].model_dump(mode="json"))
     if entry.scheme == "untrained":

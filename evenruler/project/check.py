@@ -75,6 +75,7 @@ def _check(root: Path) -> list[str]:
     prune.remove(root, stale)
     lines += [f"removed {path}" for path in stale]
     lines += _bring_lock_in_step(root, locked, stages)
+    lines += filter(None, [lock.free(root)])
     for family in active.families:
         _keep_folder(root / SOURCES / family / "shared")
     lines += _warnings(root, params, active, instruments)

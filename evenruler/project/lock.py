@@ -4,6 +4,7 @@ After every stage DVC writes the whole file anew, in the order of its entries. A
 a whole text. That may be nothing, may end in the middle of a line, or may be valid YAML that lacks stages.
 """
 
+import json
 import re
 import subprocess
 import time
@@ -19,6 +20,9 @@ from evenruler.errors import UserError
 from evenruler.files import replace
 
 NAME = "dvc.lock"
+RUNNING = Path(".dvc/tmp/rwlock")
+"""DVC's list of the processes that run stages, as JSON."""
+
 KEPT = Path(".cache/dvc.lock")
 """The last whole one, below the repository: a cache that several clones share would mix them up."""
 
@@ -105,6 +109,32 @@ def keep(root: Path, *, sure: bool = False) -> None:
         (root / KEPT).unlink(missing_ok=True)
     elif text != copy and (sure or _wrong(root, text, copy) is None):
         replace(root / KEPT, text)
+
+
+def free(root: Path) -> str | None:
+    """Remove DVC's list of what runs, where a kill cut it: DVC would refuse every further run.
+
+    What the list said is of no worth then: DVC takes it for gone, once its process is.
+
+    Returns:
+        A line that says so; None where the list is whole, or a DVC writes it at this moment.
+    """
+    text = _read(root / RUNNING)
+    if text is None or _is_json(text):
+        return None
+    time.sleep(STILL)
+    if _read(root / RUNNING) != text:
+        return free(root)
+    (root / RUNNING).unlink(missing_ok=True)
+    return f"removed {RUNNING}, which a kill of DVC had cut"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def known_outs(root: Path) -> set[str]:

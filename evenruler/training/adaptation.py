@@ -87,7 +87,8 @@ class Adapted:
         """
         self.name = name
         self._store = RowStore()
-        self._untouched = untouched or catalogue.load(name, params, store=self._store)
+        # Its weights are changed in this process.
+        self._untouched = untouched or catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
         self._backend: Backend | None = None
         self._training: _Training | None = None

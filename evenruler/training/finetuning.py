@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
-from evenruler.models import engine, sources
+from evenruler.models import sources
 from evenruler.models.adapter_record import ADAPTERS, RECORD, AdapterRecord, read_adapter
 from evenruler.models.backends.adapters import WEIGHTS, Adapter, head_of, load_with_head, require_all
 from evenruler.models.backends.classifier import Classifier
@@ -18,6 +18,7 @@ from evenruler.models.backends.nli import Nli, labelled_sample
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
 from evenruler.models.declared import Catalogue
+from evenruler.models.engines import described
 from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import loading, quiet
 from evenruler.models.recipe import NLI_LABELS, Finetune
@@ -202,7 +203,7 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
 
 
 def _loaded(kind: type[Backend], fitting: _Fitting, folder: Path) -> Backend:
-    return kind(fitting.name, fitting.base, engine.device(), "float32", adapter=Adapter(folder, fitting.labels))
+    return kind(fitting.name, fitting.base, described.device(), "float32", adapter=Adapter(folder, fitting.labels))
 
 
 def _predicted(model: Classifier, fitting: _Fitting) -> NDArray[np.int64]:

@@ -90,6 +90,25 @@ def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) 
     assert len(chat.asked) == asked
 
 
+def test_a_budget_of_requests(user: User, chat: ScriptedServer) -> None:
+    words = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "2")
+    _, meanwhile = user.run(*words, "--max-requests", "3", status=2)
+    *_, last = meanwhile.splitlines()
+    assert last == (
+        "error: --max-requests or EVENRULER_MAX_REQUESTS: the budget of 3 requests is used up; what was answered is "
+        "kept: run again, or with a larger one, to go on from there"
+    )
+    assert "big: 3 requests went out" in meanwhile
+    assert len(chat.asked) == RowStore(user.cache).count() == 3
+    user.env["EVENRULER_MAX_REQUESTS"] = "2"
+    user.run(*words, status=2)
+    assert len(chat.asked) == RowStore(user.cache).count() == 5
+    del user.env["EVENRULER_MAX_REQUESTS"]
+    user.run(*words)
+    asked = [json.dumps(question["messages"]) for question in chat.asked]
+    assert len(asked) == len({(text, question["seed"]) for text, question in zip(asked, chat.asked, strict=True)})
+
+
 def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tiny: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

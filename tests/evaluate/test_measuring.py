@@ -1,8 +1,10 @@
 """Published folders alone are enough to measure a model, wherever they lie."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,12 @@ from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
+from evenruler.models.backends.server import KEY, URL
 from evenruler.models.store import RowStore
 from evenruler.results.record import Result
 from evenruler.tables.schemas import UNITS
 from tests.evaluate.conftest import copied
+from tests.loopback_openai import ScriptedServer, running
 from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
@@ -143,6 +147,43 @@ def test_what_a_model_cannot_answer_is_one_line(error_of: Callable[..., str], el
     assert line.startswith("probes-age-competence: big (kind chat) cannot answer it (it gives no likelihoods)")
     assert "--kind completions" in line
     assert "cannot answer it" in error_of(measure, "endpoint:big", "questionnaires-gad-7")
+
+
+@pytest.mark.enable_socket
+def test_a_budget_of_requests(
+    error_of: Callable[..., str],
+    elsewhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with running(ScriptedServer(content="She is old.")) as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "any")
+        chat = partial(measure, "endpoint:big", "framing-age", limit=2)
+        line = error_of(chat, max_requests=0)
+        assert "the budget of 0 requests is used up" in line
+        assert server.asked == []
+        (plan,) = re.findall(r"big: (\d+) requests at most", capsys.readouterr().err)
+        assert int(plan) > 3
+        assert "the budget of 3 requests is used up" in error_of(chat, max_requests=3)
+        assert len(server.asked) == 3
+        measured = chat(max_requests=int(plan) - 3)
+        assert len(server.asked) == int(plan)
+        capsys.readouterr()
+        assert chat(max_requests=0) == measured
+        assert "requests" not in capsys.readouterr().err  # nothing is planned where nothing is asked
+        assert chat() == measured
+
+
+def test_a_start_token_is_of_an_endpoint_that_gives_likelihoods(
+    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+) -> None:
+    for model, kind in (("endpoint:big", None), (f"local:{tiny_folder}", None), (f"local:{tiny_folder}", "causal")):
+        line = error_of(measure, model, "probes-age-competence", kind=kind, start="<s>")
+        assert line == (
+            f"--start of {model}: a start token is of endpoints that give log-probabilities; say --kind completions, "
+            "or leave --start out"
+        )
 
 
 def test_results_never_go_among_published_benchmarks(

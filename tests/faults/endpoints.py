@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from evenruler.models import load
+from evenruler.models.backends.budget import MOST, allowing
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -129,6 +130,25 @@ def _fails_midway(folder: Path) -> Seen:
     return seen
 
 
+def _budget_used_up(folder: Path) -> Seen:
+    """All that went out was answered and is kept; with as much again the next run asks the rest, and no more."""
+    prompts = [f"prompt-{i}." for i in range(24)]
+    with running(ScriptedServer()) as server, allowing(15):
+        assert _asking(folder, server.url, *prompts).status == 2
+        assert RowStore(folder).count() == len(server.asked) == 15
+        with allowing(15):
+            seen = _asking(folder, server.url, *prompts)
+        assert len(server.asked) == 24
+    return seen
+
+
+def _no_budget(most: str, folder: Path) -> Seen:
+    with running(ScriptedServer()) as server, patch.dict("os.environ", {MOST: most}):
+        seen = _asking(folder, server.url, "hello")
+        assert server.asked == []
+    return seen
+
+
 def _nobody_listens(folder: Path) -> Seen:
     with running(ScriptedServer()) as gone:
         pass
@@ -161,6 +181,9 @@ CASES = [
     Case("sends to another server", ASK, Outcome.REFUSED, _elsewhere, ("sends elsewhere (http", f"set {URL}")),
     Case("nobody listens", ASK, Outcome.REFUSED, _nobody_listens, ("Connection error", URL)),
     Case("no key", ASK, Outcome.REFUSED, partial(_without, KEY), (KEY, "set it")),
+    Case("a budget of 0 requests", ASK, Outcome.REFUSED, partial(_no_budget, "0"), ("used up", "--max-requests", MOST)),
+    Case("a budget that is no number", ASK, Outcome.REFUSED, partial(_no_budget, "ten"), (MOST, "'ten'")),
+    Case("the budget ends in the middle of 24", ASK, Outcome.RESUMED, _budget_used_up),
     Case("refuses one prompt of 24", ASK, Outcome.REASON, _one_refused),
     Case("fails in the middle of 24", ASK, Outcome.RESUMED, _fails_midway),
 ]

@@ -45,6 +45,18 @@ def _cut(length: int, *, copied: bool = True) -> Callable[[Path], Seen]:
     return act
 
 
+def _list_of_what_runs(root: Path) -> Seen:
+    """What a kill of DVC leaves of its list of what runs, without which it refuses every run."""
+    project(root)
+    (root / lock.RUNNING).parent.mkdir(parents=True)
+    (root / lock.RUNNING).write_text("")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lock, "STILL", 0.0)
+        seen = evenruler("check", folder=root)
+    assert not (root / lock.RUNNING).exists()
+    return seen
+
+
 def _start(folder: Path, *words: str, log: Path) -> "subprocess.Popen[bytes]":
     with log.open("wb") as out:
         return subprocess.Popen([*DVC, *words], cwd=folder, env=os.environ | ENV, stdout=out, stderr=out)
@@ -134,6 +146,7 @@ CASES = [
          _cut(WHOLE.index("  build@report"))),
     Case("a kill of the first build left dvc.lock empty", "check", Outcome.RESUMED, _cut(0, copied=False)),
     Case("a kill of the first build left half a line of dvc.lock", "check", Outcome.RESUMED, _cut(90, copied=False)),
+    Case("a kill left DVC's list of what runs empty", "check", Outcome.RESUMED, _list_of_what_runs),
     Case("dvc killed while it writes dvc.lock", "dvc repro", Outcome.RESUMED, _killed_at_the_lock, slow=True),
     Case("dvc killed as a stage begins", "dvc repro", Outcome.RESUMED, _dvc_killed_as_its_stage_begins, slow=True),
 ]  # fmt: skip

@@ -51,6 +51,11 @@ def _chats(template: str, folder: Path) -> Seen:
     return doing(lambda: _model(folder).generate([TEXT], system="Be brief."))
 
 
+def _configured(model: Path, **settings: object) -> None:
+    own = json.loads((model / FILES[0]).read_text())
+    (model / FILES[0]).write_text(json.dumps({**own, **settings}))
+
+
 def _weights(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
     def harm(folder: Path) -> None:
         (folder / WEIGHTS).write_bytes(change((folder / WEIGHTS).read_bytes()))
@@ -216,6 +221,13 @@ CASES = [
         ASK,
         Outcome.REFUSED,
         partial(_asks, lambda model: (model / FILES[0]).write_text("[" * 100_000)),
+        LOADS,
+    ),
+    Case(
+        "a vocabulary of less than nothing",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, lambda model: _configured(model, vocab_size=-1)),
         LOADS,
     ),
     Case(

@@ -2,19 +2,22 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import Timeout
 
-from evenruler.models import cache, engine, load
-from evenruler.models.backends import causal
-from evenruler.models.backends.causal import Capacity
+from evenruler.models import cache, load
+from evenruler.models.backends.capacity import CAPACITY, Capacity
 from evenruler.models.backends.slots import Slots
+from evenruler.models.cache import Cache, Form
+from evenruler.models.engines import described
 from evenruler.models.model import Model
-from evenruler.models.records import Request, Sampling
+from evenruler.models.records import Placed, Request, Sampling
 from evenruler.models.store import Keys, RowStore
+from evenruler.progress import progress
 from tests.tiny import tiny_params
 
 TEXTS = [
@@ -25,8 +28,8 @@ TEXTS = [
 @pytest.fixture(autouse=True)
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
-    monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
+    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
+    monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
 
 @pytest.fixture
@@ -334,6 +337,100 @@ class TestLease:
         monkeypatch.setattr(cache, "FileLock", lambda path: pytest.fail("asked for the lease"))
 
         open_model().loglikelihood(TEXTS)
+
+
+TEXT = Form(str.encode, bytes.decode)
+
+
+class TestWhatItIsTold:
+    """A backend that says whatever it is given, without a model."""
+
+    @pytest.fixture
+    def own(self, store) -> Cache:
+        return Cache("tiny", "engine", store)
+
+    @staticmethod
+    def upper(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, str]]]:
+        yield [(i, asked[i].upper()) for i in sorted(missing)]
+
+    def test_a_question_is_its_own_key(self, own) -> None:
+        found = own.answers("say/1", ["a", "b", "a"], TEXT, self.upper)
+
+        assert found == ["A", "B", "A"]
+        keys = Keys("engine", "say/1")
+        assert own.store.get([keys.key("a"), keys.key("b")]) == {keys.key("a"): b"A", keys.key("b"): b"B"}
+
+    def test_a_store_that_can_only_be_read_says_how_many_answers_are_missing(self, own, error_of) -> None:
+        own.answers("say/1", ["a"], TEXT, self.upper)
+        own.store.is_writable = False
+
+        assert "rows.sqlite: 2 answers are missing" in error_of(own.answers, "say/1", ["a", "b", "c"], TEXT, self.upper)
+
+    def test_more_than_was_asked_is_counted_and_not_kept(self, own) -> None:
+        own.answers("say/1", ["a"], TEXT, self.upper)
+
+        own.answers("say/1", ["a", "b"], TEXT, lambda asked, missing: iter([[(0, "other"), (1, "B")]]))
+
+        assert own.asked == 3
+        assert own.answers("say/1", ["a", "b"], TEXT, self.upper) == ["A", "B"]
+
+    def test_the_bar_names_model_operation_and_how_many_are_missing(self, own, monkeypatch) -> None:
+        bars = []
+        monkeypatch.setattr(cache, "progress", lambda *said: [bars.append(bar := progress(*said)), bar][1])
+        own.answers("say/1:twice", ["a"], TEXT, self.upper)
+
+        own.answers("say/1:twice", ["a", "b", "c"], TEXT, self.upper)
+
+        assert [(bar.total, bar.n, bar.desc, bar.unit) for bar in bars] == [
+            (1, 1, "tiny: say", "text"),
+            (2, 2, "tiny: say", "text"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("question", "where"),
+        [
+            (Request("is", "The man "), "'The man is'"),
+            (Placed("The man ", "is", "."), "'The man is.'"),
+            (("a", "b"), "('a', 'b')"),
+            ("x" * 200, "'" + "x" * 99),
+        ],
+    )
+    def test_the_question_to_which_no_number_is_said_is_named(self, question, where, own, error_of) -> None:
+        form = Form(str.encode, bytes.decode, lambda _: False)
+
+        line = error_of(own.answers, "say/1", [question], form, lambda *_: iter([[(0, "nan")]]), lambda _: "key")
+
+        assert line == f"{where}: tiny answers with what is no number; take another dtype or model"
+
+    def test_a_backend_that_notices_it_by_itself_names_no_question(self, own, error_of) -> None:
+        def notices(asked, missing):
+            raise FloatingPointError
+            yield
+
+        line = error_of(own.answers, "say/1", ["a"], TEXT, notices)
+
+        assert line == "model tiny: tiny answers with what is no number; take another dtype or model"
+
+    def test_whoever_finds_the_lease_taken_says_so_at_once(self, own, monkeypatch) -> None:
+        said: list[object] = []
+
+        class Taken:
+            def __init__(self, path: Path) -> None:
+                said.append(path.name)
+
+            def acquire(self, **how: float) -> None:
+                said.append(how)
+                if how:
+                    raise Timeout("")
+
+            def release(self) -> None:
+                said.append("released")
+
+        monkeypatch.setattr(cache, "FileLock", Taken)
+        monkeypatch.setattr(cache, "note", lambda text: said.append("note"))
+        own.answers("say/1", ["a"], TEXT, self.upper)
+
+        assert said == ["tiny.lock", {"timeout": 0}, "note", {}, "released"]
 
 
 def test_a_folder_of_leases_is_the_stores_own(open_model) -> None:

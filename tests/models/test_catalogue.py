@@ -115,6 +115,12 @@ class TestDeclaration:
         with pytest.raises(ValidationError, match="declare it as kind chat"):
             entry("completions", chat=True)
 
+    @pytest.mark.parametrize("kind", ["chat", "causal"])
+    def test_a_start_token_is_of_completions(self, kind) -> None:
+        assert entry("completions", start="<s>").start == "<s>"
+        with pytest.raises(ValidationError, match="`start` belongs to the kind completions"):
+            entry(kind, start="<s>")
+
     @pytest.mark.parametrize(
         ("kind", "source"), [("chat", "local:x"), ("completions", "hub:x/y"), ("causal", "endpoint:x")]
     )

@@ -49,6 +49,13 @@ def test_asks_what_was_asked_and_keeps_the_replies(server: ScriptedServer, store
     assert other.asked == 1
 
 
+def test_a_start_token_is_part_of_what_was_asked(server: ScriptedServer, store: RowStore) -> None:
+    bare, begun = hosted(store, "completions"), hosted(store, "completions", start="<s>")
+    assert (bare.generate(["one"]), begun.generate(["one"])) == (["ONE"], ["<S>ONE"])
+    assert '"start":"<s>"' in begun.engine
+    assert "start" not in bare.engine
+
+
 def test_the_key_stands_nowhere(server: ScriptedServer, store: RowStore) -> None:
     model = hosted(store)
     model.generate(["one"])

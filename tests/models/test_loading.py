@@ -1,6 +1,9 @@
 """Files that hold no whole model are refused; nothing is made up for what they lack."""
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from evenruler.models import gguf, load, sources
 from evenruler.models.declared import Catalogue
 from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import complete, loading
-from tests.tiny import KINDS, catalogue_of, tiny_declaration, tiny_tokenizer
+from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 
 SIZE = KINDS["llama"]
 HEADS, KV_HEADS, WIDTH = SIZE["num_attention_heads"], SIZE["num_key_value_heads"], SIZE["hidden_size"]
@@ -215,12 +218,23 @@ class TestLoading:
         assert error_of(load) == f"here: tiny does not load ({said}); see its `source`"
 
     def test_what_is_no_fault_of_the_files_goes_through(self) -> None:
-        with pytest.raises(RuntimeError, match="on purpose"), loading("tiny", "here"):
-            raise RuntimeError("on purpose")
+        with pytest.raises(RuntimeError, match="CUDA out of"), loading("tiny", "here"):
+            raise RuntimeError("CUDA out of memory")
 
-    def test_what_lacks_nothing_is_complete(self) -> None:
+    def test_what_lacks_nothing_is_complete(self, capsys) -> None:
         model = object()
-        assert complete((model, {"missing_keys": set(), "mismatched_keys": set()}), "tiny", "here") is model
+        found = {"missing_keys": set(), "mismatched_keys": set(), "unexpected_keys": set()}
+        assert complete((model, found), "tiny", "here") is model
+        assert capsys.readouterr().err == ""
+
+    def test_layers_that_the_configuration_does_not_have_are_noted(self, tmp_path, store, capsys) -> None:
+        folder = save_tiny(tmp_path / "tiny", num_hidden_layers=2)
+        config = folder / "config.json"
+        config.write_text(json.dumps({**json.loads(config.read_text()), "num_hidden_layers": 1}))
+
+        load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood(["x"])
+
+        assert "tiny: 9 tensors of its files are not used, as model.layers.1." in capsys.readouterr().err
 
     def test_missing_and_mismatched_count_alike(self, error_of) -> None:
         found = {"missing_keys": {"b", "c"}, "mismatched_keys": {("a", (1,), (2,))}}
@@ -228,3 +242,10 @@ class TestLoading:
         line = error_of(complete, (object(), found), "tiny", "here")
 
         assert line.startswith("here: tiny lacks 3 tensors, as ")
+
+
+def test_a_causal_model_loads_where_nothing_reads_declarations_and_tables() -> None:
+    """`tests/performance/on_gpu.sh` measures on machines that have neither."""
+    code = "import sys; sys.modules.update(pydantic=None, pyarrow=None); import evenruler.models.backends.causal"
+
+    subprocess.run([sys.executable, "-c", code], check=True)

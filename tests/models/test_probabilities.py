@@ -128,3 +128,17 @@ def test_a_head_of_ours(tmp_path, store, monkeypatch) -> None:
     again = load("tiny", params(MOODS), store=store)
     monkeypatch.setattr(again, "_load", must_not_load)
     np.testing.assert_array_equal(again.probabilities(["w5 w1 w6", TOO_LONG]), found[1:])
+
+
+def test_parts_of_a_pack_are_answered_as_the_whole(folder, opened) -> None:
+    """As where workers answer packs, or a GPU has room for half of one."""
+    texts = [TOO_LONG, "w0", f"{TOO_LONG} w1", "w1"]
+    packs = opened(folder).backend.classify_whole.packs(texts)
+    whole = dict(answer for pack in packs.indices for answer in packs.answer(tuple(pack)))
+
+    assert [whole[0], whole[2]] == [None, None]
+    for i in range(4):
+        ((place, logits),) = packs.answer((i,))
+        assert place == i
+        assert (logits is None) == (whole[i] is None)
+        assert logits is None or logits == pytest.approx(whole[i], abs=1e-5)

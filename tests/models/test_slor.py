@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import engine, load
+from evenruler.models import load
 from evenruler.models.backends import causal
-from evenruler.models.backends.causal import Capacity
+from evenruler.models.backends.capacity import CAPACITY, Capacity
+from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.models.conftest import TEXTS
@@ -19,9 +20,9 @@ from tests.tiny import tiny_params
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch) -> None:
     """So few positions go into a batch that the texts fill several, and the longest alone is more than one holds."""
-    monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
+    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
+    monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.models.store import Keys, RowStore, _chunks, _in_words, cache_root
+from evenruler.models import store as store_module
+from evenruler.models.store import Keys, RowStore, _as_text, _chunks, _in_words, cache_root
 
 
 def key_of(number: int) -> bytes:
@@ -91,18 +92,44 @@ class TestAnswers:
         assert settings == ["wal", 1]
 
     def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(self, store, monkeypatch) -> None:
+        monkeypatch.setattr(store_module, "_LARGE", 2**20)
         store.put((key_of(i), bytes(1000)) for i in range(2000))  # 2 MB and more
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        monkeypatch.setattr("evenruler.models.store._SMALL", 1 << 20)
-        read: list[int] = []
-        own = os.read
-        monkeypatch.setattr(os, "read", lambda file, n: [read.append(file), own(file, n)][1])
+        read: list[Path] = []
+        monkeypatch.setattr(store_module.subprocess, "run", lambda command, **_: read.append(Path(command[-1])))
 
         found = [len(store.get([key_of(i) for i in range(n)])) for n in (10, 1500, 2000)]
 
         assert found == [10, 1500, 2000]
-        assert len(read) == 1 + -(-store.path.stat().st_size // (1 << 20))  # the last finds nothing
-        assert os.path.sameopenfile(read[0], os.open(store.path, os.O_RDONLY))
+        assert read == [store.path]
+
+    def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(self, store, monkeypatch) -> None:
+        """Else another process that closes the store takes itself for the last, and removes the log."""
+        monkeypatch.setattr(store_module, "_LARGE", 0)
+        store.put([(key_of(1), b"one")])
+        store.get([key_of(1)])
+        assert store._is_read
+
+        counts = f"c = sqlite3.connect({str(store.path)!r}); print(*c.execute('SELECT count(*) FROM kept')); c.close()"
+        assert subprocess.check_output([sys.executable, "-c", f"import sqlite3; {counts}"], text=True) == "(1,)\n"
+
+        assert store.path.with_name("rows.sqlite-wal").exists()
+        store.put([(key_of(2), b"two")])
+        assert RowStore(store.root).get([key_of(1), key_of(2)]) == {key_of(1): b"one", key_of(2): b"two"}
+
+    def test_two_processes_do_not_write_at_once(self, store) -> None:
+        writes = "from evenruler.models.store import RowStore; store = RowStore(Path(sys.argv[1])); print(flush=True)"
+        program = f"import sys; from pathlib import Path; {writes}; store.put([(bytes(32), b'one')])"
+        command, root = [sys.executable, "-c", program, str(store.root)], Path(__file__).parents[2]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root) as writer:
+            with store._lock:
+                assert writer.stdout is not None
+                writer.stdout.readline()
+                with pytest.raises(subprocess.TimeoutExpired):
+                    writer.wait(0.5)
+                assert store.count() == 0
+            assert writer.wait(60) == 0
+        assert store.count() == 1
 
 
 class TestKeys:
@@ -147,6 +174,14 @@ class TestChecksums:
 
         assert RowStore(store.root).file_sha256(path) == before
 
+    def test_it_is_remembered_of_one_file_whatever_it_is_called_by(self, store, tmp_path) -> None:
+        path, link = tmp_path / "file", tmp_path / "link"
+        path.write_bytes(b"content")
+        link.symlink_to(path)
+
+        assert store.file_sha256(link) == store.file_sha256(path)
+        assert store._connection.execute("SELECT path FROM files").fetchall() == [(str(path.resolve()),)]
+
     def test_a_file_that_was_written_over_and_dated_back_is_read_again(self, store, tmp_path) -> None:
         path = tmp_path / "file"
         path.write_bytes(b"content")
@@ -169,7 +204,8 @@ class TestChecksums:
         assert inode != known.st_ino
         stat = type("Stat", (), {name: getattr(known, name) for name in dir(known) if name.startswith("st_")})()
         stat.st_ino = inode
-        monkeypatch.setattr(type(path), "stat", lambda self, **_: stat)
+        of = type(path).stat
+        monkeypatch.setattr(type(path), "stat", lambda self, **given: stat if self == path else of(self, **given))
 
         assert store.file_sha256(path) == hashlib.sha256(b"CONTENT").hexdigest()
 
@@ -218,17 +254,6 @@ class TestPlace:
 NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}
 
 
-class TestManyProcesses:
-    def test_one_that_read_ahead_still_holds_the_log(self, store, monkeypatch) -> None:
-        """Whoever closes a store last takes the log into the file and removes it; that must not be another process."""
-        monkeypatch.setattr("evenruler.models.store._SMALL", 0)
-        store.put([(key_of(1), b"one")])
-        assert store.get([key_of(i) for i in range(1000)]) == {key_of(1): b"one"}
-        program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM kept'); c.close()"
-        subprocess.run([sys.executable, "-c", program, str(store.path)], check=True)
-        assert store.path.with_name("rows.sqlite-wal").stat().st_size > 0
-
-
 class TestDamage:
     def test_an_answer_that_was_changed_on_the_disk_is_asked_anew_and_kept_again(self, store, capsys) -> None:
         store.put(NUMBERS.items())
@@ -275,6 +300,9 @@ class TestDamage:
         found = RowStore(store.root).get(list(NUMBERS))
 
         assert found == {key: answer for key, answer in NUMBERS.items() if key != key_of(3)}
+
+    def test_text_that_is_none_is_no_error(self) -> None:
+        assert _as_text(b"a\xff") == "a\ufffd"
 
     def test_a_flipped_bit_anywhere_never_gives_a_wrong_number(self, tmp_path) -> None:
         """It is right, asked anew, or one line."""
@@ -368,26 +396,46 @@ def as_another_user(call: Callable[[], None]) -> str:
 
 
 class TestReadOnly:
-    def test_what_is_there_can_be_read_and_nothing_asked(self, error_of) -> None:
+    @pytest.fixture
+    def root(self) -> Iterator[Path]:
+        """A folder that another user comes to."""
         with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder, "store")
             Path(folder).chmod(0o755)
-            store = RowStore(root)
-            store.put(NUMBERS.items())
-            store._connection.close()
-            (root / "rows.sqlite").chmod(0o444)
-            root.chmod(0o555)
-
-            def use() -> None:
-                opened = RowStore(root)
-                assert opened.get(list(NUMBERS)) == NUMBERS
-                assert not opened.is_writable
-                assert len(opened.file_sha256(root / "rows.sqlite")) == 64
-                line = error_of(opened.require_writable, 2)
-                assert line.startswith(f"{opened.path}: 2 answers are missing, and it can only be read; ")
-                assert "can" in error_of(opened.put, [(key_of(1000), b"new")])
-
-            raised = as_another_user(use)
+            root = Path(folder, "store")
+            yield root
             root.chmod(0o755)
 
-        assert raised == ""
+    @pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o666, 0o555), (0o444, 0o777)])
+    def test_what_is_there_can_be_read_and_nothing_asked(self, file, folder, root, error_of) -> None:
+        store = RowStore(root)
+        store.put(NUMBERS.items())
+        known = store.file_sha256(Path(__file__))
+        store._connection.close()
+        (root / "rows.sqlite").chmod(file)
+        root.chmod(folder)
+
+        def use() -> None:
+            opened = RowStore(root)
+            assert opened.get(list(NUMBERS)) == NUMBERS
+            assert not opened.is_writable
+            assert opened.file_sha256(Path(__file__)) == known
+            assert len(opened.file_sha256(root / "rows.sqlite")) == 64
+            line = error_of(opened.require_writable, 2)
+            assert line.startswith(f"{opened.path}: 2 answers are missing, and it can only be read; ")
+            assert "can" in error_of(opened.put, [(key_of(1000), b"new")])
+
+        assert as_another_user(use) == ""
+
+    def test_what_still_waits_in_the_log_is_read_too(self, root) -> None:
+        store = RowStore(root)
+        store.put(NUMBERS.items())
+        assert root.joinpath("rows.sqlite-wal").stat().st_size
+        for path in root.iterdir():
+            path.chmod(0o444)
+        root.chmod(0o555)
+
+        def use() -> None:
+            assert RowStore(root).get(list(NUMBERS)) == NUMBERS
+
+        assert as_another_user(use) == ""
+        assert store.count() == len(NUMBERS)  # it was open all the time

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import engine, load
-from evenruler.models.backends import causal
-from evenruler.models.backends.causal import Capacity
+from evenruler.models import load
+from evenruler.models.backends.capacity import CAPACITY, Capacity
 from evenruler.models.backends.likelihood import LikelihoodScorer
+from evenruler.models.engines import described
 from evenruler.models.records import WordRequest
 from evenruler.models.store import Keys, RowStore
 from tests.models.conftest import raw_token_nats, tiny_stands_alone, tiny_word_ends
@@ -296,8 +296,8 @@ class TestChat:
 class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
-        monkeypatch.setitem(causal.CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
-        monkeypatch.setattr(engine, "device", lambda wanted: "cpu")
+        monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
+        monkeypatch.setattr(described, "device", lambda wanted: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])
     def open_model(self, request, llama_folder, tmp_path):

@@ -24,10 +24,29 @@ ROOT = Path(__file__).parents[2]
 HOME = ROOT / ".cache" / "mutation"
 PINNED = ("mutmut==3.8.1", "libcst==1.9.0")
 
+
+def of_names(family: str, names: str) -> tuple[str, ...]:
+    """Files of tests of a family."""
+    return tuple(f"tests/instruments/{family}/test_{name}.py" for name in names.split())
+
+
 TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/measurement": ("tests/measurement",),
     "evenruler/models/store.py": ("tests/models/test_store.py", "tests/models/test_cache.py"),
-    "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_store.py"),
+    "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_numbers.py"),
+    "evenruler/instruments/questionnaires/diagnose": of_names(
+        "questionnaires", "accuracy diagnosis figures fits intervening population quality scoring twins"
+    ),
+    "evenruler/instruments/framing/diagnose": of_names(
+        "framing",
+        "chance choices class_shifts comparing controls coverage diagnose figures mass parsing replications "
+        "sensitivity unit_scores",
+    ),
+    "evenruler/instruments/probes/diagnose": of_names(
+        "probes",
+        "bars baselines bias confirming cubes diagnosis evolved figuring generalizing itemizing shifting unit_scores",
+    ),
+    "evenruler/instruments/saged/diagnose": ("tests/instruments/saged/diagnose",),
     "evenruler/instruments/questionnaires": ("tests/instruments/questionnaires",),
     "evenruler/instruments/framing": ("tests/instruments/framing",),
     "evenruler/instruments/probes/evolve": ("tests/instruments/probes/evolve",),

@@ -217,7 +217,6 @@ class Collected:
 
     def __init__(self, modules: Mapping[str, Sequence[dict[str, Any]]], budget: float, to: Mapping[str, str]) -> None:
         self.modules, self.budget, self.to = modules, budget, to
-        self.found: dict[str, list[dict[str, Any]]] = {file: [] for file in modules}
         self.late: dict[str, Attempts] = {file: [] for file in modules}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -228,7 +227,6 @@ class Collected:
         say(f"{len(self.items)} tests, {sum(self.baseline.seconds.values()):.0f} s")
         for file, mutants in self.modules.items():
             self.attempt_all(file, mutants)
-            keep(self.to[file], self.found[file])
         return True
 
     def attempt_all(self, file: str, mutants: Sequence[dict[str, Any]]) -> None:
@@ -246,7 +244,7 @@ class Collected:
             # What tests do in processes of their own is not seen: then those are tried that use the module at all.
             reached = self.reaching(file, mutant) or using
             if not reached:
-                self.found[file].append(told(mutant, "unreached", ""))
+                keep(self.to[file], told(mutant, "unreached", ""))
                 continue
             chosen = self.chosen(file, reached, killers[mutant["function"]])
             limit = 10 + 4 * sum(seconds[name] for name in chosen)
@@ -258,7 +256,7 @@ class Collected:
                 continue
             if by:
                 killers[mutant["function"]][by] += 1
-            self.found[file].append(told(mutant, outcome, by))
+            keep(self.to[file], told(mutant, outcome, by))
 
     def reaching(self, file: str, mutant: dict[str, Any]) -> list[str]:
         """Tests that run a line of what was mutated, or else of its statement."""
@@ -355,10 +353,10 @@ def imported(file: str, mutant: dict[str, Any], tests: Sequence[str]) -> int:
     return KILLED if pytest.main([*OPTIONS, *tests], plugins=[stops]) else ALIVE
 
 
-def keep(file: str, found: list[dict[str, Any]]) -> None:
-    """Adds outcomes to those of a module."""
+def keep(file: str, found: dict[str, Any]) -> None:
+    """Adds an outcome to those of a module, so that a run that is stopped keeps what it found."""
     path = Path(file)
-    path.write_text(json.dumps([*json.loads(path.read_text()), *found], indent=0))
+    path.write_text(json.dumps([*json.loads(path.read_text()), found], indent=0))
 
 
 def attempt_modules(
@@ -378,15 +376,13 @@ def attempt_modules(
     # Whole files, not the names of tests: a mutant of a table may change which tests there are.
     for file, attempts in late.items():
         say(f"{Path(file).relative_to(ROOT)}: {len(attempts)} mutants of what runs at import")
-        found = []
         for files, limit in {(tuple(files), limit) for _, files, limit in attempts}:
             same = {"source": Path(file).read_text(encoding="utf-8")}
             if attempt(lambda f=file, m=same, of=files: imported(f, m, of), limit)[0] != "survived":
                 raise RuntimeError(f"tests fail with {file} as it is")
         for mutant, files, limit in attempts:
             outcome, by = attempt(lambda f=file, m=mutant, of=files: imported(f, m, of), limit)
-            found.append(told(mutant, outcome, by))
-        keep(to[file], found)
+            keep(to[file], told(mutant, outcome, by))
 
 
 def say(line: str) -> None:

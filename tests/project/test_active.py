@@ -151,6 +151,12 @@ class TestChecksums:
         assert self.changed(tmp_path, ("judge: parked", "judge: parked, also: head")) == {"bred"}
         assert self.changed(tmp_path, ("{family: pairs} #", "{family: pairs, judge: head} #")) == {"doctors"}
 
+    def test_a_setting_that_says_what_holds_anyway_changes_none(self, tmp_path) -> None:
+        """So that a new setting of entries makes nothing stale."""
+        said = ("of our own, scale: none", "of our own, scale: none, dtype: float32")
+        assert self.changed(tmp_path, said) == set()
+        assert self.changed(tmp_path, (said[0], said[1].replace("float32", "bfloat16"))) == {"bred"}
+
     def test_a_name_is_part_of_it(self, tmp_path) -> None:
         same = (("local:weights/parked", "local:weights/head"), ("of our own, scale: none", "of our own"))
         assert self.changed(tmp_path, ("judge: parked", "judge: head"), since=same) == {"bred"}

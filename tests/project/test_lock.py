@@ -213,6 +213,31 @@ def test_no_lock_no_copy(root: Path) -> None:
     assert not (root / lock.KEPT).exists()
 
 
+@pytest.mark.parametrize("cut", ["", '{"write": {"/data/x": {"pi'])
+def test_the_list_of_what_runs_is_removed_where_it_was_cut(root: Path, cut: str) -> None:
+    running = root / lock.RUNNING
+    running.parent.mkdir(parents=True)
+    assert lock.free(root) is None
+
+    running.write_text('{"write": {}, "read": {}}')
+    assert lock.free(root) is None
+    assert running.exists()
+
+    running.write_text(cut)
+    assert lock.free(root) == "removed .dvc/tmp/rwlock, which a kill of DVC had cut"
+    assert not running.exists()
+
+
+def test_the_list_that_dvc_is_writing_is_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = root / lock.RUNNING
+    running.parent.mkdir(parents=True)
+    running.write_text("")
+    monkeypatch.setattr(lock.time, "sleep", lambda seconds: running.write_text("{}"))
+
+    assert lock.free(root) is None
+    assert running.read_text() == "{}"
+
+
 def test_without_some_stages_the_rest_is_byte_for_byte() -> None:
     assert lock.Lock(OLD).without(["diagnose"]).text == text_of(**dict.fromkeys([*STAGES[:2], STAGES[3]], 1))
     assert lock.Lock(OLD).without(STAGES).text == "schema: '2.0'\nstages: {}\n"

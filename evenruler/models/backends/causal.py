@@ -1,7 +1,6 @@
 """Causal models by transformers: a loaded model, asked pack by pack."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,37 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
+from evenruler.models.backends.capacity import capacity_on
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
-from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import end_tokens
-from evenruler.models.backends.trie import Tokens, TokenSequence
-from evenruler.models.backends.words import stands_alone, token_texts, word_ends, word_tokens
-from evenruler.models.engine import Dtype
-from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
+from evenruler.models.backends.words import stands_alone, token_texts, tokens_of, word_ends, word_tokens
+from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
 
-
-@dataclass(frozen=True)
-class Capacity:
-    """How much goes into one forward pass."""
-
-    nodes: int
-    sequences: int
-    replies: int
-    """Texts that are continued together: a step is one token each, which costs less than reading the weights."""
-    cache_bytes: int = 2**31
-    """What the keys and values of these may take; fewer are continued together where they are larger."""
-
-
 POSITIONS = 32
 """Next-token distributions that are held in float64 at a time."""
-
-CAPACITY = {
-    "cpu": Capacity(nodes=512, sequences=16, replies=64),
-    "cuda": Capacity(nodes=4096, sequences=64, replies=256, cache_bytes=2**34),
-}
 
 
 class Causal:
@@ -68,7 +49,7 @@ class Causal:
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._name = name
-        self._capacity = CAPACITY[device]
+        self._capacity = capacity_on(device, self.model)
         self._start = self._start_token(name)
         self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
@@ -85,7 +66,7 @@ class Causal:
     @in_packs
     def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
         """Of each text after its prompt: nats, number of tokens."""
-        sequences = [self._encode(request) for request in requests]
+        sequences = self._encoded(requests)
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
             nats = self._scorer.score([sequences[i] for i in pack])
@@ -199,31 +180,41 @@ class Causal:
         """
         import torch
 
-        contexts = [self._encode(Request(text)).tokens[:-1] for text in texts]  # nothing is read off the last token
+        # Nothing is read off the last token.
+        contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
         if not contexts or not contexts[0]:
             raise ValueError("no text has a token")
         total = torch.zeros(1, dtype=torch.float64, device=self.model.device)
+
+        def add(batch: Sequence[int]) -> list[tuple[int, None]]:
+            nonlocal total
+            added, logits = total, self._logits([contexts[i] for i in batch])
+            for row, index in enumerate(batch):
+                for part in logits[row, : len(contexts[index])].split(POSITIONS):
+                    added = added + part.double().softmax(-1).sum(0)
+            total = added
+            return []
+
+        in_halves = Halving(add)
         with torch.inference_mode():
             for batch in self._of_like_length([tokens for tokens in contexts if tokens]):
-                logits = self._logits(batch)
-                for row, tokens in enumerate(batch):
-                    for part in logits[row, : len(tokens)].split(POSITIONS):
-                        total = total + part.double().softmax(-1).sum(0)
+                in_halves(batch)
         found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
         return found
 
     def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all these texts."""
         by_token = self.marginal(texts)
-        return np.array([by_token[list(self._encode(Request(text)).tokens[1:])].sum() for text in texts])
+        sequences = self._encoded([Request(text) for text in texts])
+        return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
 
-    def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[Tokens]]:
+    def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[int]]:
         """Batches of sequences, given longest first, that with their padding are no more than `Capacity.nodes`."""
         first = 0
         while first < len(sequences):
             room = max(1, self._capacity.nodes // len(sequences[first]))
-            yield sequences[first : first + room]
+            yield range(first, min(first + room, len(sequences)))
             first += room
 
     def _logits(self, batch: Sequence[Tokens]) -> Any:
@@ -232,16 +223,19 @@ class Causal:
         return self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
 
     def _encode(self, request: Request) -> TokenSequence:
+        """Of one request."""
+        return self._encoded([request])[0]
+
+    def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
         """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""
-        whole = self._tokens(request.prompt + request.text)
-        begin = 0
-        if request.prompt:
-            for ours, prompts in zip(whole, self._tokens(request.prompt), strict=False):
-                if ours != prompts:
-                    break
-                begin += 1
-        self._check_length(request.prompt + request.text, len(whole))
-        return TokenSequence((self._start, *whole), begin + 1)
+        texts = [request.prompt + request.text for request in requests]
+        tokens = tokens_of(self.tokenizer, [*texts, *(request.prompt for request in requests)])
+        sequences = []
+        for text, request in zip(texts, requests, strict=True):
+            self._check_length(text, len(tokens[text]))
+            begin = shared_length(tokens[text], tokens[request.prompt])
+            sequences.append(TokenSequence((self._start, *tokens[text]), begin + 1))
+        return sequences
 
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
         """Refuse what, with its start token, is longer than the model's context."""

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.adapters import Adapter, load_adapted
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.engine import Dtype
-from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.progress import note
 
 Texts = tuple[str, ...]
@@ -84,7 +83,7 @@ class Classifier:
         place_of = {i: place for place, i in enumerate(taken)}
 
         def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64] | None]]:
-            if pack == too_long:
+            if pack[0] not in place_of:
                 return [(i, None) for i in pack]
             return [(taken[place], logits) for place, logits in batches.answer([place_of[i] for i in pack])]
 

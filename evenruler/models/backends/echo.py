@@ -20,6 +20,13 @@ TOLERANCE = 1e-3
 FEWEST = 8
 """Tokens that each long sentence of the trial has more than; fewer are those of a server that repeats no prompt."""
 
+WRITTEN = 8
+"""Tokens that a server is let write in the trial."""
+
+SHIFTED = 0.1
+"""Nats by which those may differ when they are given back: more than computing them in another way makes, and less than
+taking another token's does."""
+
 CLAMPED = -9999.0
 """What vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability."""
 
@@ -147,6 +154,32 @@ def _apart(one: Sequence[float | None], other: Sequence[float | None]) -> float:
     return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
 
 
+def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> float | None:
+    """How far log-probabilities of tokens are from those with which the server wrote the same tokens.
+
+    Args:
+        before: A text.
+        choice: What the server wrote after it.
+        after: The text and what was written, given back.
+
+    Returns:
+        The largest difference in nats; None where nothing can be compared, as the text is cut otherwise now or the
+        server gives no log-probabilities of what it writes.
+    """
+    logprobs = choice.get("logprobs")
+    table = logprobs if isinstance(logprobs, dict) else {}
+    tokens, nats = table.get("tokens"), table.get("token_logprobs")
+    if not (isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats)):
+        return None
+    n = len(before.tokens)
+    if after.tokens[:n] != before.tokens:
+        return None
+    pairs = list(zip(after.nats[n:], nats, strict=False))[: shared(after.tokens[n:], tokens)]
+    if not pairs or not all(_is_log_probability(written) for _, written in pairs):
+        return None
+    return _apart([given for given, _ in pairs], [written for _, written in pairs])
+
+
 def shared(one: Sequence[str], other: Sequence[str]) -> int:
     """How many tokens two texts begin with alike."""
     n = 0
@@ -198,5 +231,7 @@ def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo |
     summed = [value for value in values if value is not None]
     if len(summed) < len(values) or (begin == 0 and not manner.first):
         what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
-        raise UserError(what, where=name, remedy="have it put a start token before each text, or ask with prompts only")
+        raise UserError(
+            what, where=name, remedy="name its start token (`start` of its entry, --start), or ask with prompts only"
+        )
     return math.fsum(summed), len(summed)

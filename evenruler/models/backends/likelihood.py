@@ -11,7 +11,7 @@ from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
 from evenruler.models.backends.slots import mask
-from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie
+from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = 8192
 """Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
@@ -75,7 +75,7 @@ class LikelihoodScorer:
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from its `begin` on."""
-        return np.array([float(nats.sum()) for nats in self._steps(pack)])
+        return _sums(self._steps(pack))
 
     def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
         """The same of words, each of which has a token from its `begin` on, and of what kind the next token is.
@@ -95,8 +95,8 @@ class LikelihoodScorer:
         with torch.inference_mode():
             plain = self.plain_because or self.words_plain_because
             steps, following = (self._plain if plain else self._in_two_steps)(pack, kinds)
-        nats = [(float(own.sum()), float(own[0])) for own in steps]
-        return np.array([(whole, *after, first) for (whole, first), after in zip(nats, following, strict=True)])
+        firsts = _sums([own[:1] for own in steps])
+        return np.column_stack([_sums(steps), following, firsts])
 
     def _steps(self, pack: Sequence[TokenSequence]) -> list[Any]:
         """Nats of each token of each sequence from its `begin` on."""
@@ -139,7 +139,8 @@ class LikelihoodScorer:
         found = [np.zeros((0, len(kinds)))]
         for first in range(0, len(last), self._max_nodes):
             nodes = tree.ends_of(last[first : first + self._max_nodes])
-            seen = nodes if apart else replace(nodes, sees=np.ones_like(nodes.sees))
+            all_places = {"begins": np.zeros_like(nodes.begins), "ends": np.full_like(nodes.ends, nodes.ends.max())}
+            seen = nodes if apart else replace(nodes, **all_places)
             slices = self._logits(seen, np.arange(len(nodes.tokens)), cache)
             found.append(_of_kinds(slices, kinds).cpu().numpy())
             cache.crop(-len(nodes.tokens))
@@ -148,9 +149,11 @@ class LikelihoodScorer:
 
     def _logits(self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None) -> Iterator[torch.Tensor]:
         """Logits after some nodes, slice by slice of the vocabulary; what else these nodes see is in the cache."""
-        depths, sees, seen, keep = (
-            torch.from_numpy(array).to(self._device) for array in (nodes.depths, nodes.sees, nodes.seen_depths, needed)
+        depths, seen, keep, *places = (
+            torch.from_numpy(array).to(self._device)
+            for array in (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
         )
+        sees = seen_from(*places)
         inputs = {
             "input_ids": torch.from_numpy(nodes.tokens)[None].to(self._device),
             "position_ids": depths[None],
@@ -167,14 +170,18 @@ class LikelihoodScorer:
         """What `_in_two_steps` gives, in one padded batch; without `kinds` nothing of what comes next."""
         ids, padding = padded([sequence.tokens for sequence in pack], self._device)
         logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
-        steps, following = [], np.zeros((len(pack), 0 if kinds is None else len(kinds)))
+        steps = []
         for row, sequence in enumerate(pack):
-            end = len(sequence.tokens)
-            own = logits[row, sequence.begin - 1 : end - 1].float()
-            nats = _of_tokens(iter([own]), torch.arange(len(own), device=self._device), ids[row, sequence.begin : end])
-            steps.append(nats)
-            if kinds is not None and float(nats.sum()) >= self._least:
-                following[row] = _of_kinds(iter([logits[row, end - 1 : end].float()]), kinds)[0].cpu().numpy()
+            own = logits[row, sequence.begin - 1 : len(sequence.tokens) - 1].float()
+            wanted = ids[row, sequence.begin : len(sequence.tokens)]
+            steps.append(_of_tokens(iter([own]), torch.arange(len(own), device=self._device), wanted))
+        following = np.zeros((len(pack), 0 if kinds is None else len(kinds)))
+        if kinds is None:
+            return steps, following
+        likely = [row for row, nats in enumerate(_sums(steps)) if nats >= self._least]
+        ends = [logits[row, len(pack[row].tokens) - 1][None].float() for row in likely]
+        found = [torch.zeros((0, len(kinds)), device=self._device), *(_of_kinds(iter([end]), kinds) for end in ends)]
+        following[likely] = torch.cat(found).cpu().numpy()
         return steps, following
 
     def _plain_head(self) -> torch.Tensor | None:
@@ -208,16 +215,13 @@ class LikelihoodScorer:
             return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
         pair = self._pair()
         tree = trie.build(pair)
-        open_nodes = replace(tree.nodes, sees=np.tril(np.ones_like(tree.ancestors)))
-
-        def whole(steps: Iterable[Any]) -> NDArray[np.float64]:
-            return np.array([float(nats.sum()) for nats in steps])
+        open_nodes = replace(tree.nodes, ends=np.full_like(tree.ends, len(tree.ends)))
 
         return self._why_off(
             "mask",
-            lambda: whole(self._plain(pair)[0]),
-            lambda: whole(map(self._shared(tree).__getitem__, tree.paths)),
-            lambda: whole(map(self._shared(tree, open_nodes).__getitem__, tree.paths)),
+            lambda: _sums(self._plain(pair)[0]),
+            lambda: _sums(list(map(self._shared(tree).__getitem__, tree.paths))),
+            lambda: _sums(list(map(self._shared(tree, open_nodes).__getitem__, tree.paths))),
         )
 
     def _why_words_plain(self) -> str | None:
@@ -246,6 +250,8 @@ class LikelihoodScorer:
             expected = plain()
             try:
                 off, scale = (float(np.abs(answer() - expected).max()) for answer in (ours, wrong))
+            except torch.OutOfMemoryError:  # says nothing about masks
+                raise
             except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
                 return f"the model takes no {what} of ours ({type(error).__name__})"
         tolerance = 1e-3 if next(self._model.parameters()).dtype == torch.float32 else 0.5
@@ -267,7 +273,22 @@ def padded(sequences: Sequence[Tokens], device: torch.device) -> tuple[torch.Ten
 def _sliced(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
     """Logits of hidden states, slice by slice of the vocabulary: a whole row of them is never held."""
     for first in range(0, len(head), VOCABULARY_CHUNK):
-        yield (hidden @ head[first : first + VOCABULARY_CHUNK].T).float()
+        yield _products(hidden, head[first : first + VOCABULARY_CHUNK])
+
+
+def _products(hidden: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Logits in float32. A GPU sums products of bfloat16 in float32 anyway: they are not rounded back in between."""
+    if hidden.is_cuda and hidden.dtype == torch.bfloat16:
+        return torch.mm(hidden, weights.T, out_dtype=torch.float32)
+    return (hidden @ weights.T).float()
+
+
+def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
+    """[n] sums of n arrays; from a GPU, all in one copy."""
+    if steps and isinstance(steps[0], torch.Tensor):
+        found: NDArray[np.float64] = torch.stack([nats.sum() for nats in steps]).cpu().numpy()
+        return found
+    return np.array([float(nats.sum()) for nats in steps])
 
 
 def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
@@ -289,8 +310,10 @@ def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torc
     for logits in slices:
         width = logits.shape[-1]
         parts.append(torch.logsumexp(logits, -1))
+        # Taken of every entry, and kept of those in this slice: an index of which these are would wait for the GPU.
         here = (columns >= first) & (columns < first + width)
-        chosen[here] = logits[rows[here], columns[here] - first].double()
+        found = logits[rows, (columns - first).clamp(0, width - 1)].double()
+        chosen = torch.where(here, found, chosen)
         first += width
     return chosen - torch.logsumexp(torch.stack(parts), 0).double()[rows]
 

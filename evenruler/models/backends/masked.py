@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.classifier import Encoded, longest, packs
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.engine import Dtype
-from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.models.records import Placed
 
 CAPACITY = {"cpu": 512, "cuda": 4096}

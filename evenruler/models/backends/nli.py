@@ -13,7 +13,7 @@ from evenruler.errors import UserError
 from evenruler.models.backends.adapters import Adapter
 from evenruler.models.backends.classifier import Classifier
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.engine import Dtype
+from evenruler.models.loading import Dtype
 from evenruler.models.records import LABELS, Pair
 
 

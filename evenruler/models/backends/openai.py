@@ -21,17 +21,22 @@ Mode = Literal["chat", "completions"]
 TEXTS = 16
 """Texts whose likelihoods are asked in one request, the prompts before them included."""
 
+TRIAL = 2 + 3 + 7 + 2 * echo.LONG
+"""Requests of the trial, at most: about new tokens, of all sentences, of each by itself, and about what the server
+writes after long ones, as a rule after the first alone."""
+
 _DEFAULT_URL = "https://api.openai.com/v1"
 _HARMLESS = "Hello."
 
 
-def engine(served: str, mode: Mode, revision: str | None) -> dict[str, object]:
+def engine(served: str, mode: Mode, revision: str | None, start: str | None = None) -> dict[str, object]:
     """All that is known of what answers: what a server runs can change without a word.
 
     Args:
         served: By which the server knows the model.
         mode: What is asked.
         revision: As declared; whatever tells versions of the hosted model apart.
+        start: What is put before every text; not in the key where it is nothing.
 
     Returns:
         What goes into the key of an answer. Neither the key for the server nor a password in its address is in it.
@@ -44,19 +49,22 @@ def engine(served: str, mode: Mode, revision: str | None) -> dict[str, object]:
     except ValueError:
         raise no_address() from None
     place = url._replace(netloc=url.netloc.rpartition("@")[2], path=url.path.rstrip("/")).geturl()
-    return {"backend": "openai", "mode": mode, "url": place, "model": served, "revision": revision}
+    begun = {"start": start} if start else {}
+    return {"backend": "openai", "mode": mode, "url": place, "model": served, "revision": revision, **begun}
 
 
 class OpenAI:
     """What a server answers."""
 
-    def __init__(self, name: str, served: str, mode: Mode) -> None:
+    def __init__(self, name: str, served: str, mode: Mode, start: str = "") -> None:
         """Find the server; nothing is asked.
 
         Args:
             name: Of the model in the catalogue.
             served: By which the server knows the model.
             mode: `chat` writes replies; `completions` continues texts and says how likely they are.
+            start: The start token, written out, that completions are asked with before every text; the server's own
+                by default.
 
         Raises:
             UserError: No key is in the environment, or what can be none.
@@ -64,7 +72,7 @@ class OpenAI:
         """
         if mode not in get_args(Mode):
             raise ValueError(f"mode is {mode!r}, expected chat or completions")
-        self._server, self._mode = Server(name, served), mode
+        self._server, self._mode, self._start = Server(name, served), mode, start
         self._name = name
         self._manner: Manner | None = None
         self._answered: set[Sampling] = set()
@@ -92,6 +100,11 @@ class OpenAI:
                 raise ValueError(f"{self._name} is asked by {self._mode}, so `chat` is {self._mode == 'chat'}")
             if prompt.sampling.top_k:
                 raise ValueError("a server knows no top_k")
+        with self._server.budget.told(self._name, len(wanted), sum(_letters(prompts[i]) for i in wanted)):
+            yield from self._replies(prompts, wanted)
+
+    def _replies(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
+        """Those that are missing, as each comes; refused ones after it is known that the settings are taken."""
         refused: dict[Sampling, list[tuple[int, Reply]]] = {}
         for replies in self._server.at_once(partial(self._outcome, i, prompts[i]) for i in sorted(wanted)):
             for i, reply in replies:  # one
@@ -129,15 +142,20 @@ class OpenAI:
             yield empty
         asked = [i for i in missing if requests[i].text]
         if asked:
-            manner = self.trial()
             batches = _batches(asked, requests)
-            yield from self._server.at_once(partial(self._scored, manner, batch, requests) for batch in batches)
+            letters = sum(len(text) for batch in batches for text in _texts(batch, requests))
+            tried = TRIAL if self._manner is None else 0
+            with self._server.budget.told(self._name, len(batches) + tried, letters):
+                manner = self.trial()
+                yield from self._server.at_once(partial(self._scored, manner, batch, requests) for batch in batches)
 
     def trial(self) -> Manner:
         """Try whether the server's log-probabilities of prompts are to be believed; once, then it is remembered.
 
         Sentences, most with one beginning, are asked twice, in reverse order and one by one. No token's
-        log-probability may depend on any of that, nor on what comes after it.
+        log-probability may depend on any of that, nor on what comes after it. And it must be that of the token which it
+        stands beside: what the server writes after a sentence has the log-probability then that it has when it is
+        given back.
 
         Returns:
             How the server gives them.
@@ -153,11 +171,17 @@ class OpenAI:
             new = self._new_tokens()
             first = self._echoes(texts, new)
             manner = echo.manner(self._name, first, new)
+            if self._start and any(given.tokens[0] != self._start or given.tokens[1] == self._start for given in first):
+                raise self._server.fault(
+                    f"the server does not read {self._start!r} as one start token ({first[0].tokens[:2]})",
+                    "mend `start`, or leave it out where the server puts one before each text by itself",
+                )
             self._agree(first, self._echoes(texts, new), "asked twice")
             self._agree(first, self._echoes(texts[::-1], new)[::-1], "asked in reverse order")
             self._agree(first, [self._echoes([text], new)[0] for text in texts], "asked one by one")
             worst = max(echo.apart_where_alike(one, other) for one, other in combinations(first, 2))
             self._agree_by(worst, "in texts that begin alike")
+            self._require_beside(texts[: echo.LONG], first[: echo.LONG], new)
             self._manner = manner
         return self._manner
 
@@ -173,6 +197,26 @@ class OpenAI:
                 "switch its prefix caching off (vLLM: --no-enable-prefix-caching); where it is off, let it compute "
                 "the same in every batch (VLLM_BATCH_INVARIANT=1)",
             )
+
+    def _require_beside(self, texts: Sequence[str], echoes: Sequence[Echo], new: int) -> None:
+        """Refuse a server whose log-probabilities are those of other tokens: llama-cpp-python's stand a place off."""
+        for text, before in zip(texts, echoes, strict=True):
+            question = {"prompt": self._start + text, "max_tokens": echo.WRITTEN, "logprobs": 1, "temperature": 1}
+            written = self._server.ask("/completions", question)[0]
+            said = written.get("text")
+            if not isinstance(said, str) or not said:
+                continue
+            nats = echo.apart_from_written(before, written, self._echoes([text + said], new)[0])
+            if nats is None:
+                continue
+            if nats <= echo.SHIFTED:
+                return
+            what = f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats from when it wrote them)"
+            raise self._server.fault(what, "ask another server for likelihoods, and this one only for replies")
+        raise self._server.fault(
+            "what the server writes cannot be compared with its log-probabilities of a prompt",
+            "run again, or ask this server only for replies",
+        )
 
     def _new_tokens(self) -> int:
         """How many tokens the server must be let write: none, or one where it takes no 0 or does not heed it."""
@@ -198,10 +242,10 @@ class OpenAI:
         # Temperature 1, so that the log-probabilities are the model's own, whatever the server does with it.
         question = {"echo": True, "max_tokens": new, "logprobs": 1, "temperature": 1}
         try:
-            choices = self._server.ask("/completions", {"prompt": list(texts), **question})
+            choices = self._server.ask("/completions", {"prompt": [self._start + text for text in texts], **question})
         except RefusalError as error:
             if len(texts) > 1:
-                return [given for text in texts for given in self._given([text], new)]
+                return self._one_by_one(texts, new)
             return [_UnscoredError(self._name, texts[0], str(error))]
         by_index = {choice.get("index"): choice for choice in choices if isinstance(choice.get("index"), int)}
         if len(choices) != len(texts) or set(by_index) != set(range(len(texts))):
@@ -209,17 +253,26 @@ class OpenAI:
         found: list[Echo | UserError] = []
         for i, text in enumerate(texts):
             try:
-                found.append(echo.read(self._name, by_index[i], text, new))
+                found.append(echo.read(self._name, by_index[i], self._start + text, new))
             except UserError as fault:
                 found.append(fault)
         return found
+
+    def _one_by_one(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
+        """Each text as the server gives it back; from a fault on, nothing more is asked."""
+        given: list[Echo | UserError] = []
+        for text in texts:
+            try:
+                given += self._given([text], new)
+            except UserError as fault:
+                return [*given, *[fault] * (len(texts) - len(given))]
+        return given
 
     def _scored(
         self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]
     ) -> Outcome[tuple[int, tuple[float, int]]]:
         """Ask for some texts and for their prompts alone; one that is not scored keeps no other from it."""
-        prompts = [requests[i].prompt for i in batch if requests[i].prompt]
-        texts = list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))
+        texts = _texts(batch, requests)
         given = dict(zip(texts, self._given(texts, manner.new), strict=True))
         answers, fault = [], None
         for i in batch:
@@ -255,7 +308,7 @@ class OpenAI:
                 messages = [*system, {"role": "user", "content": prompt.text}]
                 return self._read(self._server.ask("/chat/completions", {"messages": messages, **question})[0])
             text = f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
-            return self._read(self._server.ask("/completions", {"prompt": text, **question})[0])
+            return self._read(self._server.ask("/completions", {"prompt": self._start + text, **question})[0])
         except RefusalError as error:
             return Reply(None, str(error))
 
@@ -299,6 +352,16 @@ def _found(given: Echo | UserError) -> Echo:
 def _taken(reply: Reply) -> bool:
     """Whether the server took the prompt, whatever it then said of it."""
     return reply.text is not None or reply.finish is not None
+
+
+def _letters(prompt: Prompt) -> int:
+    return len(prompt.text) + len(prompt.system or "")
+
+
+def _texts(batch: Sequence[int], requests: Sequence[Request]) -> list[str]:
+    """What is asked of a batch: its prompts alone, and each with its text."""
+    prompts = [requests[i].prompt for i in batch if requests[i].prompt]
+    return list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))
 
 
 def _batches(indices: Sequence[int], requests: Sequence[Request]) -> list[list[int]]:

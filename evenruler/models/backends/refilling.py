@@ -71,7 +71,7 @@ class Writer:
             Replies as they end, each with its end token where it has one.
         """
         if self.plain_because is None:
-            slots = self._slots(max(map(len, sequences)) + sampling.max_new_tokens)
+            slots = min(len(sequences), self._slots(max(map(len, sequences)) + sampling.max_new_tokens))
             return Wave(self._model, sequences, seeds, sampling, slots, self._max_nodes).replies()
         return iter([list(enumerate(generate_batch(self._model, sequences, seeds, sampling)))])
 
@@ -92,6 +92,8 @@ class Writer:
         prompts, following = [tuple(ids[:7]), (*ids[:2], ids[7])], ids[8:10]
         try:
             ours = self._followed(prompts, following)
+        except torch.OutOfMemoryError:  # says nothing about slots
+            raise
         except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
             return f"the model takes no cache of ours ({type(error).__name__})"
         plain = torch.stack([self._plain([*prompt, *following])[len(prompt) - 1 :] for prompt in prompts])

@@ -37,7 +37,8 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
     if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of all
         raise FloatingPointError("logits that are no numbers")
     if sampling.temperature == 0:
-        return [int(token) for token in logits.argmax(-1)]
+        greedy: list[int] = logits.argmax(-1).tolist()
+        return greedy
     tokens = None
     if 0 < sampling.top_k < logits.shape[-1]:
         logits, tokens = logits.topk(sampling.top_k)
@@ -52,7 +53,8 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
         total = ends[:, -1:]
     at = torch.from_numpy(numbers).to(ends.device)[:, None] * total
     drawn = torch.searchsorted(ends, at, right=True).clamp_(max=ends.shape[-1] - 1)
-    return [int(token) for token in (drawn if tokens is None else tokens.gather(-1, drawn))[:, 0]]
+    found: list[int] = (drawn if tokens is None else tokens.gather(-1, drawn))[:, 0].tolist()
+    return found
 
 
 class RowSampler(LogitsProcessor):

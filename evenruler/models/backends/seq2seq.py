@@ -15,8 +15,7 @@ from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.backends.sampling import end_tokens, generate_batch
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.words import stands_alone, token_texts, word_ends
-from evenruler.models.engine import Dtype
-from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet
 from evenruler.models.records import Prompt, Reply, WordRequest
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from evenruler.errors import UserError
+from evenruler.models.backends import budget
 
 if TYPE_CHECKING:  # which takes a while to import
-    from httpx2 import Response
+    from httpx2 import Request, Response
 
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Variables of the environment: where the server is (OpenAI's own by default), and the key for it."""
@@ -58,11 +59,12 @@ class Server:
             served: By which the server knows the model.
 
         Raises:
-            UserError: There is no key, or address or key cannot be one.
+            UserError: There is no key, or address or key cannot be one, or the budget is no number.
         """
         import httpx2
         import openai
 
+        self.budget = budget.current()
         self.name, self._served, self._key = name, served, os.environ.get(KEY, "")
         if not self._key:
             remedy = "set it; any word will do for a server without"
@@ -72,7 +74,8 @@ class Server:
             raise UserError(f"the key for {name} holds what no key does", where=f"environment: {KEY}", remedy=remedy)
         try:
             # Another server is another key of answers, so nothing follows to where it sends.
-            http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [_bounded]})
+            hooks: dict[str, list[Callable[..., None]]] = {"request": [_counting(self.budget)], "response": [_bounded]}
+            http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
             self._client = openai.OpenAI(max_retries=ATTEMPTS - 1, timeout=SECONDS, http_client=http)
             weakref.finalize(self, http.close)  # a client that was given is not closed by its library
         except (ValueError, httpx2.InvalidURL):
@@ -99,6 +102,7 @@ class Server:
 
         Raises:
             RefusalError: The server does not take the question (400).
+            UsedUpError: No more requests may go out.
             UserError: It cannot be reached, does not let us in, fails, or says what is no answer.
         """
         import httpx2
@@ -109,6 +113,7 @@ class Server:
             # Read as it is: the library would take anything for an answer, with None for whatever is missing.
             said = self._client.post(path, cast_to=httpx2.Response, body=body).content
         except openai.BadRequestError as error:
+            self.budget.answered(None)
             raise RefusalError(self.plain(error)) from None
         except openai.APIStatusError as error:
             if not error.response.has_redirect_location:
@@ -116,6 +121,8 @@ class Server:
             elsewhere = self.plain(error.response.headers["location"])
             raise self.fault(f"the server sends elsewhere ({elsewhere})", f"set {URL} to where it is") from None
         except openai.OpenAIError as error:
+            if isinstance(error.__cause__, budget.UsedUpError):
+                raise error.__cause__ from None
             raise self.fault(f"the server does not answer ({self.plain(error)})") from None
         try:
             answer = json.loads(said)
@@ -124,6 +131,7 @@ class Server:
         choices = answer.get("choices") if isinstance(answer, dict) else None
         if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
             raise self.fault(f"what the server says is no answer ({self.plain(answer) or 'nothing'})")
+        self.budget.answered(answer.get("usage"))
         return choices
 
     def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
@@ -136,9 +144,10 @@ class Server:
             The answers of each as soon as it is done, whatever becomes of the others.
 
         Raises:
-            UserError: Something was wrong: the first fault, after all that was answered was yielded.
+            UserError: Something was wrong: the first fault, or that the budget is used up; after all that was answered
+                was yielded.
         """
-        waiting, running, first_fault, in_a_row = iter(tasks), set[Future[Outcome[Answer]]](), None, 0
+        waiting, running, fault, in_a_row = iter(tasks), set[Future[Outcome[Answer]]](), None, 0
         with ThreadPoolExecutor(AT_ONCE) as pool:
             while True:
                 while len(running) < AT_ONCE and in_a_row < AT_ONCE and (task := next(waiting, None)) is not None:
@@ -147,18 +156,32 @@ class Server:
                     break
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for outcome in [future.result() for future in done]:
-                    first_fault = first_fault or outcome.fault
+                    ended = isinstance(outcome.fault, budget.UsedUpError)
+                    fault = outcome.fault if ended else fault or outcome.fault
                     in_a_row = 0 if outcome.answers else in_a_row + 1
                     if outcome.answers:
                         yield outcome.answers
-        if first_fault is not None:
-            raise first_fault
+        if fault is not None:
+            raise fault
 
 
 def no_address() -> UserError:
     """The line about an address that is none; it is not repeated, as it may hold a password."""
     remedy = "write it as in http://127.0.0.1:8000/v1"
     return UserError("the address of the server is none", where=f"environment: {URL}", remedy=remedy)
+
+
+def _counting(own: budget.Budget) -> "Callable[[Request], None]":
+    """Has every request taken from the budget, also those that the library repeats by itself."""
+    import openai
+
+    def goes_out(_: "Request") -> None:
+        try:
+            own.take()
+        except budget.UsedUpError as error:
+            raise openai.OpenAIError(str(error)) from error  # its own errors are the only ones that it does not repeat
+
+    return goes_out
 
 
 def _bounded(response: "Response") -> None:

@@ -48,7 +48,7 @@ def read(model: Any, sequences: Sequence[Tokens], max_nodes: int) -> Iterator[Be
             _take_over(cache, before, known)
         logits = _read_pack(model, tree, cache, known)
         for row, tokens in enumerate(pack):
-            path = torch.from_numpy(np.flatnonzero(tree.ancestors[tree.last[row]])).to(logits.device)
+            path = torch.from_numpy(tree.path_to(tree.last[row])).to(logits.device)
             for index in by_tokens[tokens]:
                 before = Begun(index, logits[row], cache, path)
                 yield before
@@ -85,7 +85,8 @@ def _read_pack(model: Any, tree: Trie, cache: Any, known: int) -> torch.Tensor:
     """[sequences, vocabulary] logits after the last token of each; the first `known` nodes are in the cache."""
     device = next(model.parameters()).device
     depths = torch.from_numpy(tree.depths).to(device)
-    allowed = torch.from_numpy(tree.ancestors[known:]).to(device)[None]
+    places, ends = torch.arange(len(tree.tokens), device=device), torch.from_numpy(tree.ends).to(device)
+    allowed = trie.seen_from(places[known:], places, ends)[None]
     last, row = np.unique(tree.last - known, return_inverse=True)
     wanted = torch.from_numpy(last).to(device)
     keeps = "logits_to_keep" in inspect.signature(model.forward).parameters

@@ -8,6 +8,7 @@ asked.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,28 @@ class Nodes:
     """[m]"""
     depths: NDArray[np.int64]
     """[m] their positions."""
-    sees: NDArray[np.bool_]
-    """[m, k] True where the row's token sees the column's."""
+    places: NDArray[np.int64]
+    """[m] where each stands, in the order of all."""
+    begins: NDArray[np.int64]
+    """[k] the first place that sees it, its own."""
+    ends: NDArray[np.int64]
+    """[k] past the last place that sees it: places in between are those that follow it."""
     seen_depths: NDArray[np.int64]
     """[k] positions of what may be seen."""
+
+    @property
+    def sees(self) -> NDArray[np.bool_]:
+        """[m, k] True where the row's token sees the column's."""
+        found: NDArray[np.bool_] = seen_from(self.places, self.begins, self.ends)
+        return found
+
+
+def seen_from(places: Any, begins: Any, ends: Any) -> Any:
+    """[m, k] Which of k tokens each of m places sees; of arrays or tensors, as what is given.
+
+    Of a GPU's tensors it is made there: for some thousand nodes it would be the most that is sent.
+    """
+    return (places[:, None] >= begins) & (places[:, None] < ends)
 
 
 @dataclass(frozen=True)
@@ -53,8 +72,8 @@ class Trie:
     """[n]"""
     depths: NDArray[np.int64]
     """[n] position of the node's token in its sequences, the start token at 0."""
-    ancestors: NDArray[np.bool_]
-    """[n, n] True where the column's node is the row's node or stands before it."""
+    ends: NDArray[np.int64]
+    """[n] past the last node that follows; all in between do, since nodes stand in the order of their sequences."""
     edge_nodes: NDArray[np.int64]
     """[e] the node that the edge leaves."""
     edge_tokens: NDArray[np.int64]
@@ -67,14 +86,32 @@ class Trie:
     @property
     def nodes(self) -> Nodes:
         """All of its nodes."""
-        return Nodes(self.tokens, self.depths, self.ancestors, self.depths)
+        places = np.arange(len(self.tokens))
+        return Nodes(self.tokens, self.depths, places, places, self.ends, self.depths)
+
+    @property
+    def ancestors(self) -> NDArray[np.bool_]:
+        """[n, n] True where the column's node is the row's node or stands before it."""
+        return self.nodes.sees
+
+    def path_to(self, node: int) -> NDArray[np.int64]:
+        """The nodes that a node sees, itself the last."""
+        return np.flatnonzero(self.ends[: node + 1] > node)
 
     def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
         """The tokens that some edges lead to, after all of its nodes; none sees another."""
         parents = self.edge_nodes[edges]
         depths = self.depths[parents] + 1
-        sees = np.concatenate([self.ancestors[parents], np.eye(len(edges), dtype=np.bool_)], axis=1)
-        return Nodes(self.edge_tokens[edges], depths, sees, np.concatenate([self.depths, depths]))
+        room = 1 + len(edges)  # places for each node and for what may follow it
+        places = parents * room + np.arange(1, room)
+        return Nodes(
+            tokens=self.edge_tokens[edges],
+            depths=depths,
+            places=places,
+            begins=np.concatenate([np.arange(len(self.tokens)) * room, places]),
+            ends=np.concatenate([self.ends * room, places + 1]),
+            seen_depths=np.concatenate([self.depths, depths]),
+        )
 
 
 def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
@@ -93,7 +130,7 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
     previous = TokenSequence((), open=True)  # nothing
     for index in order:
         sequence = sequences[index]
-        shared = _shared(previous.tokens, sequence.tokens)
+        shared = shared_length(previous.tokens, sequence.tokens)
         new = sequence.nodes - min(shared, previous.nodes)
         fresh = shared <= 1 and nodes >= max_nodes // 4
         if not packs or fresh or nodes + new > max_nodes:
@@ -105,7 +142,7 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
     return packs
 
 
-def _shared(one: Tokens, other: Tokens) -> int:
+def shared_length(one: Tokens, other: Tokens) -> int:
     """Length of the common beginning."""
     count = 0
     for a, b in zip(one, other, strict=False):
@@ -116,15 +153,15 @@ def _shared(one: Tokens, other: Tokens) -> int:
 
 
 def build(sequences: Sequence[TokenSequence]) -> Trie:
-    """Lay a pack of sequences out as a trie. Parents stand before their children."""
+    """Lay a pack of sequences out as a trie, in the order of their tokens: after a node stands all that follows it."""
     nodes: dict[tuple[int, int], int] = {}
     edges: dict[tuple[int, int], int] = {}
     parents: list[int] = []
     depths: list[int] = []
-    paths: list[NDArray[np.int64]] = []
-    last: list[int] = []
-    for sequence in sequences:
-        node, path = -1, []
+    paths: dict[int, NDArray[np.int64]] = {}
+    last = np.full(len(sequences), -1)
+    for index in sorted(range(len(sequences)), key=lambda i: sequences[i].tokens):
+        sequence, node, path = sequences[index], -1, []
         for position, token in enumerate(sequence.tokens):
             step = (node, token)
             if position >= sequence.begin:
@@ -136,20 +173,18 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
                 parents.append(node)
                 depths.append(position)
             node = nodes[step]
-        paths.append(np.array(path, dtype=np.int64))
-        last.append(node if sequence.open else -1)
-    ancestors = np.zeros((len(nodes), len(nodes)), dtype=np.bool_)
-    for node, parent in enumerate(parents):
-        if parent >= 0:
-            ancestors[node] = ancestors[parent]
-        ancestors[node, node] = True
+        paths[index] = np.array(path, dtype=np.int64)
+        last[index] = node if sequence.open else -1
+    ends = list(range(1, len(nodes) + 1))
+    for node in reversed(range(1, len(nodes))):
+        ends[parents[node]] = max(ends[parents[node]], ends[node])
     edge_list = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
     return Trie(
         tokens=np.array([token for _, token in nodes], dtype=np.int64),
         depths=np.array(depths, dtype=np.int64),
-        ancestors=ancestors,
+        ends=np.array(ends, dtype=np.int64),
         edge_nodes=edge_list[:, 0],
         edge_tokens=edge_list[:, 1],
-        paths=paths,
-        last=np.array(last, dtype=np.int64),
+        paths=[paths[index] for index in range(len(sequences))],
+        last=last,
     )

@@ -34,8 +34,8 @@ def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) ->
     Returns:
         n of tokens of the prompt, tokens of the word; no start token.
     """
-    given, alone = _tokens(tokenizer, prompts), _alone(tokenizer, words)
-    whole = _tokens(tokenizer, [prompt + word for prompt, word in zip(prompts, words, strict=True)])
+    given, alone = tokens_of(tokenizer, prompts), _alone(tokenizer, words)
+    whole = tokens_of(tokenizer, [prompt + word for prompt, word in zip(prompts, words, strict=True)])
     return [
         (given[prompt], _after(given[prompt], whole[prompt + word]) or alone[word])
         for prompt, word in zip(prompts, words, strict=True)
@@ -43,8 +43,8 @@ def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) ->
 
 
 def _alone(tokenizer: Any, words: Sequence[str]) -> dict[str, Tokens]:
-    line = _tokens(tokenizer, [LINE])[LINE]
-    after, first = _tokens(tokenizer, [LINE + word for word in words]), _tokens(tokenizer, words)
+    line = tokens_of(tokenizer, [LINE])[LINE]
+    after, first = tokens_of(tokenizer, [LINE + word for word in words]), tokens_of(tokenizer, words)
     return {word: _after(line, after[LINE + word]) or first[word] for word in words}
 
 
@@ -53,9 +53,10 @@ def _after(beginning: Tokens, whole: Tokens) -> Tokens:
     return whole[len(beginning) :] if whole[: len(beginning)] == beginning else ()
 
 
-def _tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tokens]:
+def tokens_of(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tokens]:
+    """The tokens of each distinct text, no start token; all cut in one call, which takes half the time."""
     distinct = list(dict.fromkeys(texts))
-    found = tokenizer(distinct, add_special_tokens=False)["input_ids"]
+    found = tokenizer(distinct, add_special_tokens=False)["input_ids"] if distinct else []
     return dict(zip(distinct, map(tuple, found), strict=True))
 
 
@@ -64,7 +65,7 @@ def token_texts(tokenizer: Any) -> dict[int, str]:
     special = {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
     special.update(tokenizer.all_special_ids)
     ids = sorted(set(tokenizer.get_vocab().values()) - special)
-    before = _tokens(tokenizer, [BEFORE])[BEFORE]
+    before = tokens_of(tokenizer, [BEFORE])[BEFORE]
     texts = tokenizer.batch_decode([[*before, token] for token in ids], clean_up_tokenization_spaces=False)
     start = len(tokenizer.decode(list(before), clean_up_tokenization_spaces=False))
     return dict.fromkeys(special, "") | {token: text[start:] for token, text in zip(ids, texts, strict=True)}

@@ -54,7 +54,7 @@ class Plan:
     """What will be asked, before anything is.
 
     Attributes:
-        device: `cpu`, or `cuda` with its compute capability.
+        device: `cpu`, or `cuda` with its compute capability and memory.
         gpus: How many there are.
         askings: All pairs that were named.
         absent: By model whose files are not here: why.

@@ -85,6 +85,18 @@ def test_effects_of_choices_have_it_over_their_pairs_and_invalid_replies_are_not
     assert found.loc[("salience", 0), "n"] == 2
 
 
+def test_it_is_the_mean_over_all_pairs_of_a_stimulus() -> None:
+    few, many = {"bare": "h", "age": "h", "instruction": "h"}, {"instruction+age": "hhhsss"}
+    replies = {**few, **many, "salience": "s", "salience+age": "h", "salience+instruction": "h"}
+    measured = choices.distributions(chosen(**replies, **{"salience+instruction+age": "hhhsss"}), {"he": [], "she": []})
+    factors = ["salience", "instruction", "age"]
+    found = with_chance(effects(measured, factors), measured, factors).set_index(["factor", "placebo"])
+    of_pairs = [by_dealing([1, 0], [0, 1]), 0.0, 0.0, by_dealing([3, 3], [3, 3])]
+    assert np.mean(of_pairs) != pytest.approx(np.median(of_pairs))
+    assert found.loc[("salience", 0), "chance"] == pytest.approx(np.mean(of_pairs))
+    assert found.loc[("salience", 0), "n"] == 4
+
+
 def test_probabilities_are_not_drawn() -> None:
     measured = choices.distributions(chosen(bare="hs", salience="ss"), {"he": [], "she": []})
     both = pd.concat([measured, measured.assign(metric="token")])

@@ -49,7 +49,7 @@ def test_the_mean_of_every_class_and_the_difference_of_every_two() -> None:
 
 
 def test_means_are_over_pairs_of_cells_then_over_stimuli() -> None:
-    one = [(0, "bald", name, shift) for shift in (0.3, 0.5, 0.7) for name in ("he", "she", "they")]
+    one = [(0, "bald", name, shift) for shift in (0.3, 0.3, 0.9) for name in ("he", "she", "they")]
     found = figures([*one, *((0, "long", name, 0.1) for name in ("he", "she", "they"))])
     assert found["shift: he"].value == pytest.approx((0.5 + 0.1) / 2)
 
@@ -91,6 +91,15 @@ def test_a_placebo_is_compared_in_the_pairs_of_cells_that_it_has() -> None:
     found = figures([*two_pairs, *first_alone])["shift: he"]
     # .1 less .3 in the pair that both have, so that .5 less -.2 is the control.
     assert (found.value, found.control) == pytest.approx((0.5, 0.7))
+
+
+def test_the_difference_to_a_placebo_is_the_mean_over_pairs_of_cells_then_over_stimuli() -> None:
+    # Beyond the placebo: 0, 0 and .9 on bald, mean .3; 0 on long and on wavy. Their mean is .1, and the cue's is .1.
+    beyond = {"bald": (0.0, 0.0, 0.9), "long": (0.0,), "wavy": (0.0,)}
+    cue = [(0, stimulus, name, by) for stimulus, of in beyond.items() for by in of for name in CLASSES]
+    placebo = [(1, stimulus, name, 0.0) for stimulus, of in beyond.items() for _ in of for name in CLASSES]
+    found = figures([*cue, *placebo])["shift: he"]
+    assert (found.value, found.control) == pytest.approx((0.1, 0.0))
 
 
 def test_without_a_cue_there_are_none() -> None:

@@ -219,6 +219,52 @@ def beside(
     return cells
 
 
+def moved(task: str, framing: str, bald: float, long: float) -> Cells:
+    """A cell whose answers are so far from even."""
+    return {(task, framing): {"bald": [0.5 + bald, 0.5 - bald], "long": [0.5 + long, 0.5 - long]}}
+
+
+class TestMeans:
+    """Of skewed values, whose median is another."""
+
+    TASKS = ("say", "choose", "complete")
+    SKEWED = ((0.0, 0.0), (0.0, 0.3), (0.3, 0.3))
+    """By task, of bald and long: means over tasks .1 and .2."""
+
+    def three_tasks(self, *framings: str) -> Cells:
+        cells = {}
+        for task, (bald, long) in zip(self.TASKS, self.SKEWED, strict=True):
+            cells |= moved(task, "bare", 0, 0)
+            for framing in framings:
+                cells |= moved(task, framing, bald, long)
+        return cells
+
+    def test_over_tasks(self) -> None:
+        found = figures_of(rows(self.three_tasks("salience")), factors=["salience"], confirmatory=["salience"])
+        row = found.loc["effect: salience"]
+        # Of the tasks 0, .15 and .3. There is no placebo, so the bound is a fifth of the SD of .1 and .2.
+        assert (row["value"], row["bound"]) == pytest.approx((0.15, 0.2 * 0.1 / math.sqrt(2)))
+        skewed = figures_of(rows(self.three_tasks("salience") | moved("complete", "salience", 0.45, 0.45)))
+        assert skewed.loc["effect: salience", "value"] == pytest.approx((0 + 0.15 + 0.45) / 3)
+
+    def test_of_the_bound_over_tasks_then_placebos(self) -> None:
+        cells = self.three_tasks("salience", "salience~1", "salience~2")
+        for task in self.TASKS:
+            cells |= moved(task, "salience~3", 0, 0.4)
+        found = figures_of(rows(cells), factors=["salience"], confirmatory=["salience"])
+        # Placebos move bald by .1, .1 and 0, and long by .2, .2 and .4: .2 / 3 and .8 / 3.
+        assert found.loc["effect: salience", "bound"] == pytest.approx(0.2 * 0.2 / math.sqrt(2))
+
+    def test_beyond_placebos_over_pairs_of_cells(self) -> None:
+        cells: dict = {}
+        for at, by in (("", 0.0), ("instruction", 0.0), ("age", 0.0), ("instruction+age", 0.4)):
+            there = f"+{at}" if at else ""
+            cells |= moved("say", at or "bare", 0, 0) | moved("say", f"salience~1{there}", 0, 0)
+            cells |= moved("say", f"salience{there}", by, by)
+        found = figures_of(rows(cells), factors=["salience", "instruction", "age"])
+        assert found.loc["effect: salience", ["value", "control"]].tolist() == pytest.approx([0.1, 0.0])
+
+
 ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
 """Six placebos, each moving all alike: mean .1, SD .0374."""
 

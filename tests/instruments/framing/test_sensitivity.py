@@ -97,6 +97,15 @@ class TestEffects:
             ("completion", "instruction", "long"): (0.1, 1),
         }
 
+    def test_the_mean_of_a_stimulus_is_over_all_its_pairs(self) -> None:
+        # Salience moves 0 and .1 without the third cue, .2 and .9 with it: mean .3, where the median is .15.
+        moved = {"bare": 0.0, "instruction": 0.1, "age": 0.2, "instruction+age": 0.9}
+        cells = {("completion", at): {"bald": [1.0, 0.0, 0.0]} for at in moved}
+        for at, by in moved.items():
+            cells["completion", "salience" if at == "bare" else f"salience+{at}"] = {"bald": [1 - by, by, 0.0]}
+        found = by_stimulus(effects(distributions(cells), [*FACTORS, "age"]))
+        assert found["completion", "salience", "bald"] == (0.3, 4)
+
     def test_a_cell_that_is_left_out_takes_its_pairs_and_changes_nothing_else(self) -> None:
         whole = by_stimulus(effects(distributions(ASSOCIATION | COMPLETION), FACTORS))
         rest = {cell: rows for cell, rows in ASSOCIATION.items() if cell != ("association", "salience")}

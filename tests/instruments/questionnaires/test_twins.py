@@ -23,6 +23,8 @@ from evenruler.instruments.questionnaires.declare.source import (
 from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.tables import rows_of
+from evenruler.tables.schemas import UNITS
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.doors import subject
 from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
@@ -196,7 +198,8 @@ class TestBeyondTwins:
         assert (parts["body"].bound is None, parts["all"].bound is None) == (True, False)
 
 
-def test_units_hold_both_answers_and_what_is_beyond_twins() -> None:
+def recorded(items: int, twins: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Published rows of two items and their twins, and the units of so many."""
     prompts = pd.DataFrame(
         [
             {"id": f"{item}-{twin}-{word}", "content_sha256": "x", "item": item, "twin": twin, "intensifier": str(word)}
@@ -205,14 +208,30 @@ def test_units_hold_both_answers_and_what_is_beyond_twins() -> None:
             for word in range(WEIGHED)
         ]
     )
-    found = {"items": scored(OWN[:2]), "twins": scored(TWINS[:2])}
-    told = units(Record("fear", subject(), {"prompts": prompts}, {}, found)).set_index(["figure", "unit"])
-    assert told["value"].to_dict() == pytest.approx(
-        {
-            ("answer", "item-0"): 1.0,
-            ("answer", "item-1"): 1.5,
-            ("beyond_twins", "item-0"): 0.9,
-            ("beyond_twins", "item-1"): 1.1,
-        }
-    )
-    assert told["rows"].nunique() == 4
+    found = {"items": scored(OWN[:2]).head(items), "twins": scored(TWINS[:2]).head(twins)}
+    return prompts, units(Record("fear", subject(), {"prompts": prompts}, {}, found))
+
+
+def test_units_hold_both_answers_and_what_is_beyond_twins() -> None:
+    prompts, told = recorded(2, 2)
+    assert list(told.columns) == UNITS.names
+    own, both = rows_of(prompts[~prompts["twin"]], ["item"]), rows_of(prompts, ["item"])
+    assert told.drop(columns=["value", "beside"]).to_dict("records") == [
+        {"part": "all", "model": subject().name, "figure": figure, "statistic": "mean", "unit": unit}
+        | {"rows": rows[unit]}
+        for figure, rows in (("answer", own), ("beyond_twins", both))
+        for unit in ("item-0", "item-1")
+    ]
+    assert told.index.tolist() == [0, 1, 2, 3]
+    assert told["value"].tolist() == pytest.approx([1.0, 1.5, 0.9, 1.1])
+    assert told["beside"].isna().all()
+
+
+def test_units_of_items_without_twins_are_answers_alone() -> None:
+    _, told = recorded(2, 0)
+    assert told["figure"].tolist() == ["answer", "answer"]
+
+
+def test_who_gave_no_answer_has_no_units() -> None:
+    _, told = recorded(0, 0)
+    assert (list(told.columns), len(told)) == (UNITS.names, 0)

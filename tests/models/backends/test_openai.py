@@ -12,6 +12,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.models import Sampling, load
+from evenruler.models.backends.budget import MOST, UsedUpError, allowing
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.openai import TEXTS, OpenAI, engine
 from evenruler.models.backends.server import AT_ONCE, KEY, URL
@@ -34,6 +35,8 @@ pytestmark = pytest.mark.enable_socket
 
 BRIEF = Sampling(max_new_tokens=7, temperature=0.5, top_p=0.9)
 turns = count()
+TRIAL = 1 + 3 + 7 + 2
+"""Requests of the trial where a server takes 0 new tokens, and goes on with something that can be compared."""
 NUMBERED = [f"prompt {i}" for i in range(24)]
 
 
@@ -286,9 +289,89 @@ def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPat
     assert engine("m", "chat", "2026-11") == parts
     monkeypatch.delenv(URL)
     assert engine("m", "completions", None)["url"] == "https://api.openai.com/v1"
+    assert engine("m", "completions", None, "<s>")["start"] == "<s>"
     monkeypatch.setenv(URL, "http://[bad")
     with pytest.raises(UserError, match="the address of the server is none"):
         engine("m", "chat", None)
+
+
+# The budget
+
+
+def test_a_budget_that_is_used_up_keeps_what_was_answered(server: ScriptedServer) -> None:
+    keeping = Keeping()
+    with allowing(20), pytest.raises(UsedUpError) as error:
+        keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
+    assert "the budget of 20 requests is used up; what was answered is kept: run again" in one_line(error)
+    assert len(server.asked) == len(keeping.kept) == 20
+    with allowing(4):
+        keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
+    assert keeping.texts == [text.upper() for text in NUMBERED]
+    assert len(server.asked) == 24
+
+
+def test_repeated_requests_are_of_the_budget_and_counted(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("evenruler.models.backends.server.ATTEMPTS", 6)
+    server.failures, server.usage = [429, 503], {"prompt_tokens": 11, "completion_tokens": 3}
+    with allowing(4):
+        replies("chat", asked(["one", "two"]))
+    assert len(server.asked) == 4
+    assert capsys.readouterr().err.splitlines() == [
+        "big: 2 requests at most, unless some have to be repeated; about 0 tokens of prompts; 4 may still go out",
+        "big: 4 requests went out (2 of them without an answer); 22 tokens read, 6 written by the server",
+    ]
+    server.failures = [429] * 9
+    with allowing(3), pytest.raises(UsedUpError):
+        replies("chat", asked(["one"]))
+    assert len(server.asked) == 4 + 3  # a question is not repeated beyond it, though it might be six times
+
+
+def test_the_line_is_of_the_budget_whatever_else_was_wrong(server: ScriptedServer) -> None:
+    server.faults = [NO_ANSWERS["html"]]
+    keeping = Keeping()
+    with allowing(20), pytest.raises(UsedUpError):
+        keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
+    assert len(keeping.kept) == 19
+
+
+def test_a_budget_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MOST, "00002")  # written as by no other test
+    with pytest.raises(UsedUpError, match="the budget of 2 requests"):
+        replies("chat", asked(["one", "two", "three"]))
+    with pytest.raises(UsedUpError):
+        OpenAI("other", "m", "chat")._server.ask("/chat/completions", {"messages": []})
+    assert len(server.asked) == 2
+
+
+def test_likelihoods_within_a_budget(serve: Callable[..., EchoingServer], capsys: pytest.CaptureFixture[str]) -> None:
+    server = serve(EchoingServer(scorer=letters))
+    requests, keeping = [Request(f"text {i:02}") for i in range(5 * TEXTS)], Keeping()
+    with allowing(TRIAL + 2), pytest.raises(UsedUpError):
+        keeping.ask(hosted().loglikelihood, requests)
+    assert len(keeping.kept) == 2 * TEXTS
+    assert capsys.readouterr().err.splitlines() == [
+        "big: 25 requests at most, unless some have to be repeated; about 140 tokens of prompts; 15 may still go out",
+        "big: 15 requests went out; no tokens counted by the server",
+    ]
+    with allowing(TRIAL + 3):
+        keeping.ask(hosted().loglikelihood, requests)
+    assert len(keeping.kept) == 5 * TEXTS
+    assert len(server.asked) == 2 * TRIAL + 5
+
+
+def test_a_batch_that_the_budget_ends_in_keeps_its_answers(serve: Callable[..., EchoingServer]) -> None:
+    serve(EchoingServer(scorer=letters, together=False))
+    model, keeping = hosted(), Keeping()
+    model.trial()
+    requests = [Request(f"text {i:02}") for i in range(TEXTS)]
+    with allowing(11):
+        limited = hosted()
+    limited._manner = model._manner
+    with pytest.raises(UsedUpError):
+        keeping.ask(limited.loglikelihood, requests)
+    assert sorted(keeping.kept) == list(range(10))  # the first request was of all of them, and refused
 
 
 # Likelihoods
@@ -357,6 +440,50 @@ def test_likelihoods_are_those_of_the_model_behind_the_server(
     assert found[-1] == (0.0, 0)
 
 
+class Unopened(EchoingServer):
+    """Puts no start token before a text, and knows the token of letters when it is written there, as vLLM does."""
+
+    def echoed(self, text: str) -> tuple[list[str], list[float | None]]:
+        _, start, rest = text.rpartition("<|im_start|>")
+        scored = self.scorer(rest)
+        tokens, shown = [token for token, _ in scored], [value for _, value in scored]
+        return ([start, *tokens], [None, *shown]) if start else (tokens, [None, *shown[1:]])
+
+    def write(self, question: dict[str, Any]) -> tuple[int, Any]:
+        return super().write({**question, "prompt": question["prompt"].removeprefix("<|im_start|>")})
+
+
+def test_a_start_token_that_is_written_out(serve: Callable[..., EchoingServer], local: Causal, scorer: Scorer) -> None:
+    server = serve(Unopened(scorer=scorer))
+    model = OpenAI("big", "big-one", "completions", "<|im_start|>")
+    found, ours = nats(model, REQUESTS), expected(local, REQUESTS)
+    assert [n for _, n in found] == [n for _, n in ours]
+    assert [value for value, _ in found] == pytest.approx([value for value, _ in ours], abs=1e-4)
+    prompts = [question["prompt"] for question in server.asked]
+    texts = [text for prompt in prompts for text in ([prompt] if isinstance(prompt, str) else prompt)]
+    assert all(text.startswith("<|im_start|>") for text in texts)
+    list(model.generate(asked(["one"], chat=False), frozenset({0})))
+    assert server.asked[-1]["prompt"] == "<|im_start|>one"
+
+
+@pytest.mark.parametrize(
+    ("server", "start", "read"),
+    [
+        (EchoingServer(scorer=letters, start=None), "<|im_start|>", "('<', '|')"),  # letters, to this one
+        (EchoingServer(scorer=lambda text: [("<s>", -1.0), *letters(text[3:])]), "<s>", "('<s>', '<s>')"),
+    ],
+    ids=["letters", "twice"],
+)
+def test_a_start_token_that_is_none_or_stands_there_anyway(
+    serve: Callable[..., EchoingServer], server: EchoingServer, start: str, read: str
+) -> None:
+    serve(server)
+    with pytest.raises(UserError) as error:
+        nats(OpenAI("big", "m", "completions", start), [Request("one")])
+    line = one_line(error)
+    assert f"big: the server does not read '{start}' as one start token ({read}); mend `start`" in line
+
+
 def test_an_end_token_without_a_name_may_be_part_of_a_character(serve: Callable[..., EchoingServer]) -> None:
     def nameless(text: str) -> list[tuple[str, float]]:
         return [(token if token.isascii() else "", value) for token, value in letters(text)]
@@ -397,13 +524,17 @@ def test_the_trial_is_made_once(serve: Callable[..., EchoingServer]) -> None:
     assert len(server.asked) == tried + 1
     texts = [question["prompt"] for question in server.asked[1:]]
     assert texts[0] == texts[1] == texts[2][::-1] == [text for (text,) in texts[3 : 3 + len(texts[0])]]
+    written, back = server.asked[tried - 3 : tried - 1]
+    assert (written["prompt"], written["max_tokens"], "echo" in written) == (texts[0][0], 8, False)
+    assert back["prompt"] == [texts[0][0] + " quite"]
 
 
 def test_two_trials_do_not_begin_alike(serve: Callable[..., EchoingServer]) -> None:
     server = serve(EchoingServer(scorer=letters))
     hosted().trial()
     hosted().trial()
-    begun = {text[:14] for question in server.asked for text in question["prompt"] if text.startswith("Case ")}
+    asked_together = [question["prompt"] for question in server.asked if question.get("echo")]
+    begun = {text[:14] for texts in asked_together for text in texts if text.startswith("Case ")}
     assert len(begun) == 2
 
 
@@ -457,6 +588,50 @@ def test_every_way_in_which_likelihoods_depend_on_the_order_is_seen(
     assert re.search(rf"depend on the order of the requests \(\d+\.\d\d\d nats apart {how}\)", one_line(error))
     server.shift = lambda texts, i: shift(texts, i) / 1e5  # rounding
     hosted().trial()
+
+
+class LlamaCppPython(EchoingServer):
+    """As the server of llama-cpp-python answers with a GGUF file that adds no start token."""
+
+    def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
+        if isinstance(question["prompt"], list):
+            if len(question["prompt"]) > 1:
+                return 500, {"error": {"message": "list index out of range"}}
+            question["prompt"] = question["prompt"][0]
+        return super().complete({**question, "max_tokens": question["max_tokens"] or 50})  # 0: no limit
+
+
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        (LlamaCppPython, "the server does not answer (Error code: 500"),
+        (EchoingServer, "the server's log-probabilities stand beside other tokens ("),
+    ],
+    ids=["whole", "but for several texts"],
+)
+def test_log_probabilities_a_place_off_are_refused(
+    serve: Callable[..., EchoingServer], server: type[EchoingServer], words: str
+) -> None:
+    """They hang on nothing else that is asked, and so only what the server writes tells."""
+    serve(server(scorer=letters, start=None, first=False, beside=False))
+    keeping = Keeping()
+    with pytest.raises(UserError) as error:
+        keeping.ask(hosted().loglikelihood, [Request("b", "a")])
+    assert one_line(error).startswith(f"big: {words}")
+    assert keeping.kept == {}
+
+
+@pytest.mark.parametrize("written", ["", "nothing told", "otherwise"])
+def test_what_is_written_must_be_comparable(serve: Callable[..., EchoingServer], written: str) -> None:
+    class Writing(EchoingServer):
+        def write(self, question: dict[str, Any]) -> tuple[int, Any]:
+            table = {"tokens": ["zz"], "token_logprobs": [-1.0]} if written == "otherwise" else None
+            return 200, {"choices": [{"index": 0, "text": written and "zz", "logprobs": table}]}
+
+    serve(Writing(scorer=letters))
+    with pytest.raises(UserError) as error:
+        hosted().trial()
+    assert "cannot be compared with its log-probabilities of a prompt; run again" in one_line(error)
 
 
 def test_without_the_first_token_only_texts_after_prompts_are_scored(serve: Callable[..., EchoingServer]) -> None:

@@ -94,10 +94,10 @@ def test_the_last_token_of_an_open_sequence_is_a_node_and_no_edge_more() -> None
 
     assert tree.tokens.tolist() == [0, 1, 2, 4, 5]
     assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [
+        (1, 2),
+        (2, 3),
         (2, 4),
         (3, 5),
-        (2, 3),
-        (1, 2),
     ]
     assert tree.last.tolist() == [4, -1, 2]  # of 0 1 2 4 5; none; of 0 1 2, which B goes through
 
@@ -168,6 +168,27 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
             seen = np.flatnonzero(tree.ancestors[tree.edge_nodes[edge]])
             assert tree.tokens[seen].tolist() == list(sequence.tokens[:position])
             assert tree.depths[seen].tolist() == list(range(position))
+
+
+@given(SETS, st.randoms(use_true_random=False))
+def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> None:
+    tree, order = build(drawn), random.sample(range(len(drawn)), len(drawn))
+
+    shuffled = build([drawn[i] for i in order])
+
+    assert shuffled.tokens.tolist() == tree.tokens.tolist()
+    assert shuffled.ends.tolist() == tree.ends.tolist()
+    for place, index in enumerate(order):
+        tokens, paths = zip(*((t.edge_tokens, t.paths) for t in (shuffled, tree)), strict=True)
+        assert tokens[0][paths[0][place]].tolist() == tokens[1][paths[1][index]].tolist()
+
+
+@given(SETS)
+def test_the_path_to_a_node_is_what_it_sees(drawn) -> None:
+    tree = build(drawn)
+
+    for node in range(len(tree.tokens)):
+        assert tree.path_to(node).tolist() == np.flatnonzero(tree.ancestors[node]).tolist()
 
 
 @given(SETS)

@@ -26,7 +26,7 @@ def units(record: Record) -> pd.DataFrame:
     pairs = paired_answers(items, record.found["twins"], intensifiers)
     answers = _units(items, "answer", items["score"] * intensifiers, prompts[~prompts["twin"]])
     beyond = _units(pairs, BEYOND, pairs["own"] - pairs["twin"], prompts)
-    return pd.concat([answers, beyond], ignore_index=True) if len(beyond) else answers
+    return pd.concat([answers, beyond], ignore_index=True)
 
 
 def _units(items: pd.DataFrame, figure: str, values: "pd.Series[float]", prompts: pd.DataFrame) -> pd.DataFrame:

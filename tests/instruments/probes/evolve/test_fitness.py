@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evenruler.instruments.probes.declare import FitnessWeights
-from evenruler.instruments.probes.evolve.fitness import fitness, hotspot, normalised, parts
+from evenruler.instruments.probes.evolve.fitness import fitness, hotspot, normalised, parts, telling
 from evenruler.instruments.probes.evolve.population import WordGradient
 
 # Four templates on paper. Item variances over three attributes (ddof 1): 1, 1, 1, 4.
@@ -122,10 +122,17 @@ class TestNormalised:
         assert found["lexical_diversity"].tolist() == pytest.approx([0, 0, 0.5, 1], abs=1e-12)
 
     @pytest.mark.parametrize(
-        "values", [[0, 0, 0], [3, 3, 3], [-2], [0.1 + 0.2, 0.3, 0.3], [0, 1e-16], [1e9, 1e9 + 1e-6]]
+        "values", [[0, 0, 0], [3, 3, 3], [-2], [0.1 + 0.2, 0.3, 0.3], [0, 1e-16], [0, 1e-12], [1e9, 1e9 + 1e-6]]
     )
     def test_where_all_are_equal_but_for_rounding_it_is_a_half(self, values) -> None:
         assert normalised(pd.DataFrame({"one": values}))["one"].tolist() == [0.5] * len(values)
+
+    @pytest.mark.parametrize(("origin", "unit"), [(0.0, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)])
+    def test_rounding_is_a_trillionth_of_the_largest_or_of_one(self, origin: float, unit: float) -> None:
+        values = pd.DataFrame({"equal": [origin, origin + 0.9 * unit], "different": [origin, origin + 1.1 * unit]})
+
+        assert normalised(values)["equal"].tolist() == [0.5, 0.5]
+        assert normalised(values)["different"].tolist() == [0, 1]
 
     def test_small_differences_are_differences(self) -> None:
         assert normalised(pd.DataFrame({"one": [1e-9, 3e-9, 5e-9]}))["one"].tolist() == pytest.approx([0, 0.5, 1])
@@ -197,6 +204,15 @@ class TestHotspot:
         words = [WordGradient(0, "Some", 0.1), WordGradient(5, "say", 0.3), WordGradient(9, "the", other)]
 
         assert hotspot(words) == words[1]
+
+    def test_a_difference_in_the_twelfth_decimal_is_one(self) -> None:
+        words = [
+            WordGradient(0, "Some", 0.3),
+            WordGradient(5, "say", 0.3 + 1e-12),
+            WordGradient(9, "the", 0.3 + 11e-13),
+        ]
+
+        assert telling(words) == [words[1], words[2], words[0]]
 
     def test_none_where_there_is_no_word(self) -> None:
         assert hotspot([]) is None

@@ -2,9 +2,11 @@ import json
 import shutil
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
-from evenruler.models import engine, load
+from evenruler.models import load
+from evenruler.models.engines import described
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
@@ -51,10 +53,10 @@ CHANGES = [one_weight, one_merge_less, another_norm, another_template]
 class TestChange:
     @pytest.mark.parametrize("change", CHANGES)
     def test_what_answers_depend_on_makes_another_engine(self, change, folder, store) -> None:
-        before = engine.describe(folder, entry(), store, "cpu")
+        before = described.describe(folder, entry(), store, "cpu")
         change(folder)
 
-        assert engine.describe(folder, entry(), store, "cpu") != before
+        assert described.describe(folder, entry(), store, "cpu") != before
 
     @pytest.mark.parametrize("change", [one_weight, one_merge_less, another_norm])
     def test_and_so_the_model_is_asked_again(self, change, folder, store) -> None:
@@ -70,24 +72,44 @@ class TestChange:
 
     @pytest.mark.parametrize("library", ["torch", "transformers", "tokenizers"])
     def test_another_version_of_a_library_makes_another_engine(self, library, folder, store, monkeypatch) -> None:
-        before = engine.describe(folder, entry(), store, "cpu")
-        version = engine.version
-        monkeypatch.setattr(engine, "version", lambda name: "0.0" if name == library else version(name))
+        before = described.describe(folder, entry(), store, "cpu")
+        version = described.version
+        monkeypatch.setattr(described, "version", lambda name: "0.0" if name == library else version(name))
 
-        assert engine.describe(folder, entry(), store, "cpu") != before
+        assert described.describe(folder, entry(), store, "cpu") != before
 
     def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(self, folder, store, monkeypatch) -> None:
-        monkeypatch.setattr(engine, "device_class", lambda: "cuda-9.0")
+        monkeypatch.setattr(described, "device_class", lambda: "cuda-9.0")
         single, half = entry(dtype="float32"), entry(dtype="bfloat16")
 
-        assert [engine.dtype_on(e, on) for e in (single, half) for on in ("cpu", "cuda")] == [
+        assert [described.dtype_on(e, on) for e in (single, half) for on in ("cpu", "cuda")] == [
             "float32",
             "float32",
             "float32",
             "bfloat16",
         ]
-        found = {engine.describe(folder, e, store, on) for e in (single, half) for on in ("cpu", "cuda")}
+        found = {described.describe(folder, e, store, on) for e in (single, half) for on in ("cpu", "cuda")}
         assert len(found) == 3  # one CPU, two on the GPU
+
+    def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
+        """Not by what is free: a card that others use has the answers that it had."""
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20))
+
+        assert described.device_class() == "cuda-9.0-139GiB"
+
+    def test_logits_are_named_on_a_gpu_and_a_cpu_is_described_as_ever(self, folder, store, monkeypatch) -> None:
+        """Another word of a CPU's would make all that is stored stale."""
+        monkeypatch.setattr(described, "device_class", lambda: "cuda-9.0-139GiB")
+
+        cpu, gpu = (json.loads(described.describe(folder, entry(), store, on)) for on in ("cpu", "cuda"))
+
+        as_ever = ["adapter", "attention", "backend", "chat_template", "code", "config", "device", "dtype", "libraries"]
+        assert list(cpu) == [*as_ever, "quantisation", "tokenizer", "weights"]
+        assert cpu["device"] == "cpu"
+        assert (gpu.pop("logits"), gpu.pop("device")) == ("float32", "cuda-9.0-139GiB")
+        assert gpu == {key: value for key, value in cpu.items() if key != "device"}
 
     @pytest.mark.parametrize(
         "file",
@@ -102,19 +124,19 @@ class TestChange:
     def test_every_file_that_an_embedder_reads_counts(self, file, folder, store) -> None:
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text('{"max_seq_length": 256}')
-        before = engine.describe(folder, entry(kind="embedder"), store, "cpu")
+        before = described.describe(folder, entry(kind="embedder"), store, "cpu")
         (folder / file).write_text('{"max_seq_length": 16}')
 
-        assert engine.describe(folder, entry(kind="embedder"), store, "cpu") != before
+        assert described.describe(folder, entry(kind="embedder"), store, "cpu") != before
 
     @pytest.mark.parametrize("file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"])
     def test_modelling_code_and_weights_in_deeper_folders_count(self, file, folder, store) -> None:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("one")
-        before = engine.describe(folder, entry(), store, "cpu")
+        before = described.describe(folder, entry(), store, "cpu")
         (folder / file).write_text("two")
 
-        assert engine.describe(folder, entry(), store, "cpu") != before
+        assert described.describe(folder, entry(), store, "cpu") != before
 
     @pytest.mark.parametrize("change", CHANGES)
     def test_weights_that_are_replaced_between_key_and_load_answer_nothing(
@@ -141,7 +163,7 @@ class TestNoChange:
         assert moved.asked == 0
 
     def test_the_engine_is_readable_and_names_what_it_rests_on(self, folder, store) -> None:
-        parts = json.loads(engine.describe(folder, entry(), store, "cpu"))
+        parts = json.loads(described.describe(folder, entry(), store, "cpu"))
 
         assert (parts["backend"], parts["attention"]) == ("transformers", "sdpa")
         assert (parts["device"], parts["dtype"], parts["adapter"]) == ("cpu", "float32", None)
@@ -149,12 +171,12 @@ class TestNoChange:
         assert set(parts["libraries"]) == {"torch", "transformers", "tokenizers", "sentence-transformers"}
 
     def test_a_file_that_no_answer_depends_on_does_not_count(self, folder, store) -> None:
-        before = engine.describe(folder, entry(), store, "cpu")
+        before = described.describe(folder, entry(), store, "cpu")
         (folder / "README.md").write_text("read me")
 
-        assert engine.describe(folder, entry(), store, "cpu") == before
+        assert described.describe(folder, entry(), store, "cpu") == before
 
     def test_another_store_says_the_same(self, folder, store, tmp_path) -> None:
         other = RowStore(tmp_path / "other")
 
-        assert engine.describe(folder, entry(), store, "cpu") == engine.describe(folder, entry(), other, "cpu")
+        assert described.describe(folder, entry(), store, "cpu") == described.describe(folder, entry(), other, "cpu")

@@ -1,0 +1,145 @@
+"""How many requests may go out to servers, and what went out: one budget a process, whatever servers it asks."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any
+
+from evenruler.errors import UserError
+from evenruler.progress import note
+
+MOST = "EVENRULER_MAX_REQUESTS"
+"""Variable of the environment: how many requests a command or a stage may send."""
+
+LETTERS_A_TOKEN = 4
+"""Of English, about: tokens of prompts are reckoned so before a server has counted them."""
+
+
+class UsedUpError(UserError):
+    """No more requests may go out."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """What went out, and what the servers counted of it."""
+
+    requests: int = 0
+    """Repeated ones, too."""
+    answers: int = 0
+    read: int = 0
+    """Tokens of prompts, by `usage` of the answers that say it."""
+    written: int = 0
+    """Tokens of replies, likewise."""
+
+    def __sub__(self, before: "Used") -> "Used":
+        return Used(*(getattr(self, own.name) - getattr(before, own.name) for own in fields(self)))
+
+    @property
+    def in_words(self) -> str:
+        """What was used, in a line."""
+        others = self.requests - self.answers
+        without = f" ({others:,} of them without an answer)" if others else ""
+        tokens = f"{self.read:,} tokens read, {self.written:,} written" if self.read else "no tokens counted"
+        return f"{self.requests:,} requests went out{without}; {tokens} by the server"
+
+
+@dataclass
+class Budget:
+    """What may be used, and what was; any thread may ask."""
+
+    most: int | None = None
+    """Requests; None: as many as it takes."""
+    used: Used = Used()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self) -> None:
+        """One more request goes out.
+
+        Raises:
+            UsedUpError: None may.
+        """
+        with self._lock:
+            if self.most is not None and self.used.requests >= self.most:
+                raise UsedUpError(
+                    f"the budget of {self.most:,} requests is used up",
+                    where=f"--max-requests or {MOST}",
+                    remedy="what was answered is kept: run again, or with a larger one, to go on from there",
+                )
+            self.used = replace(self.used, requests=self.used.requests + 1)
+
+    def answered(self, usage: object) -> None:
+        """A request was answered.
+
+        Args:
+            usage: What the answer says under that name; servers need not say anything.
+        """
+        said: dict[str, Any] = usage if isinstance(usage, dict) else {}
+        read, written = (_counted(said.get(key)) for key in ("prompt_tokens", "completion_tokens"))
+        with self._lock:
+            used = self.used
+            self.used = Used(used.requests, used.answers + 1, used.read + read, used.written + written)
+
+    @contextmanager
+    def told(self, name: str, requests: int, letters: int) -> Iterator[None]:
+        """Say what is going to be asked, and then what it took, however it ends.
+
+        Args:
+            name: Of the model.
+            requests: How many, if none has to be repeated.
+            letters: Of the prompts.
+        """
+        before = self.used
+        left = "" if self.most is None else f"; {max(self.most - before.requests, 0):,} may still go out"
+        tokens = f"about {round(letters / LETTERS_A_TOKEN, -1):,.0f} tokens of prompts"
+        note(f"{name}: {requests:,} requests at most, unless some have to be repeated; {tokens}{left}")
+        try:
+            yield
+        finally:
+            note(f"{name}: {(self.used - before).in_words}")
+
+
+_allowed: Budget | None = None
+
+
+def current() -> Budget:
+    """The budget of this process: what `allowing` says, else what the environment says.
+
+    Raises:
+        UserError: The environment says what is no number.
+    """
+    return _allowed or _of_environment(os.environ.get(MOST, ""))
+
+
+@contextmanager
+def allowing(most: int | None) -> Iterator[None]:
+    """Give a budget of their own to the servers that are found meanwhile.
+
+    Args:
+        most: Requests that may go out; None: nothing changes.
+
+    Raises:
+        UserError: It is less than none.
+    """
+    global _allowed
+    if most is not None and most < 0:
+        raise UserError(f"{most} requests", where="max_requests", remedy="say 0 or more, or leave it out")
+    before = _allowed
+    _allowed = before if most is None else Budget(most)
+    try:
+        yield
+    finally:
+        _allowed = before
+
+
+@cache
+def _of_environment(said: str) -> Budget:
+    if said and not (said.isascii() and said.isdigit()):
+        raise UserError(f"{said!r} is no number of requests", where=f"environment: {MOST}", remedy="say 0 or more")
+    return Budget(int(said) if said else None)
+
+
+def _counted(said: object) -> int:
+    return said if isinstance(said, int) and not isinstance(said, bool) and said > 0 else 0

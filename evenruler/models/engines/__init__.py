@@ -1,0 +1,1 @@
+"""Where a model computes, and what its answers are kept under."""

@@ -1,0 +1,243 @@
+"""Figures of questionnaires of small tables, by hand."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pingouin
+import pytest
+from scipy import stats
+
+from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
+from evenruler.measurement import Resampling
+from evenruler.measurement.verdicts import Fitness
+
+RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
+MEMBERS = [f"m{i}" for i in range(8)]
+NO_CONTENT = pd.DataFrame(columns=["questionnaire", "measure", "value"])
+NO_ACCURACY = pd.DataFrame(columns=["configuration", "set"])
+
+
+def records(found: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    return list(found[list(columns)].itertuples(index=False, name=None))
+
+
+# Five items, so that a mean has an interval: their scores have the mean 1, and the median 0.
+SCORES = [0.0, 0.0, 0.0, 1.0, 4.0]
+ITEMS = pd.DataFrame(
+    {
+        "questionnaire": "fear",
+        "model": "m0",
+        "configuration": "head",
+        "item": [f"i{n}" for n in range(5)],
+        "subscale": ["body", None, None, None, "body"],
+        "keying": [1, 1, 1, 1, -1],
+        "score": SCORES,
+        "silhouette": [np.nan, 0.5, 0.1, 0.1, 0.1],
+        "pss_low": 0.1,
+        "pss_high": [0.2, 0.3, 0.4, 0.5, 1.0],
+    }
+)
+TWINS = ITEMS.head(2).assign(score=[0.25, 0.5], silhouette=np.nan, pss_low=0.0, pss_high=[0.5, 0.7])
+
+# By polarity and intensifier, what terms take in each item.
+TAKEN = {
+    ("source", "never"): [0.1, 0.1, 0.1, 0.1, -0.9],
+    ("source", "often"): [0.2, 0.2, 0.2, 0.2, -0.2],
+    ("source", "always"): [0.3, 0.3, 0.3, 0.3, -0.3],
+    ("inverse", "never"): [0.0] * 5,
+    ("inverse", "often"): [0.0] * 5,
+    ("inverse", "always"): [0.2, 0.2, 0.2, 0.2, -0.2],
+}
+CELLS = pd.DataFrame(
+    [
+        {"item": f"i{n}", "polarity": polarity, "intensifier": word, "pss": pss}
+        for (polarity, word), values in TAKEN.items()
+        for n, pss in enumerate(values)
+    ]
+).assign(questionnaire="fear", model="m0", configuration="head")
+CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
+
+
+def of_one(items: pd.DataFrame = ITEMS, cells: pd.DataFrame = CELLS, fit: Fitness = Fitness()) -> pd.DataFrame:  # noqa: B008
+    return of_models(items, TWINS, cells, NO_ACCURACY, {"head": fit}, 0.9)
+
+
+class TestOfOneModel:
+    def test_means_over_items_beside_those_of_twins(self) -> None:
+        found = of_one().set_index(["part", "figure"])
+        assert records(of_one().head(3), "benchmark", "part", "model", "figure", "n", "unit") == [
+            ("fear", "all", "m0", "answer", 5, "items"),
+            ("fear", "all", "m0", "silhouette", 4, "items"),
+            ("fear", "all", "m0", "pss_range", 5, "items"),
+        ]
+        values = found.loc["all", ["value", "control"]]
+        # Three intensifiers; the silhouette of one item is not known; twins have none.
+        assert values.loc["answer"].tolist() == pytest.approx([3 * 1.0, 3 * 0.375])
+        assert values.loc["silhouette"].tolist() == pytest.approx([0.2, np.nan], nan_ok=True)
+        assert values.loc["pss_range"].tolist() == pytest.approx([0.38, 0.6])
+
+    def test_the_interval_of_five_items_is_that_of_t_and_of_four_there_is_none(self) -> None:
+        found = of_one().set_index(["part", "figure"]).loc["all"]
+        half = stats.t.ppf(0.95, 4) * np.std(SCORES, ddof=1) * 3 / np.sqrt(5)
+        assert (found.loc["answer", "low"], found.loc["answer", "high"]) == pytest.approx((3 - half, 3 + half))
+        assert pd.isna(found.loc["answer", "reason"])
+        assert found.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
+
+    def test_a_subscale_has_the_answer_of_its_items_alone(self) -> None:
+        found = of_one().set_index("part").loc[["body"]]
+        assert records(found, "benchmark", "model", "figure", "value", "n", "unit") == [
+            ("fear", "m0", "answer", pytest.approx(6.0), 2, "items")
+        ]
+
+    def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
+        parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
+        subscales = ["mind", "mind", "body", "body", None]
+        items = [ITEMS.assign(model=m, configuration=c, subscale=subscales, score=i) for i, (m, c) in enumerate(parts)]
+        cells = [CELLS.assign(model=m, configuration=c) for m, c in parts]
+        accuracy = {"set": "mnli", "n": 9, "accuracy": [0.5, 0.75], "low": 0.25, "high": 1.0, "chance": 1 / 3}
+        found = of_models(
+            pd.concat(items),
+            TWINS.assign(model="m1", configuration="nli"),
+            pd.concat(cells),
+            pd.DataFrame({"configuration": ["nli", "head"], "auc": np.nan, **accuracy}),
+            {"nli": Fitness(), "head": Fitness(unfit="it guesses"), "mlm": Fitness()},
+            0.9,
+        )
+        answers = found[found["figure"] == "answer"]
+        assert records(answers, "model", "part", "value") == [
+            (model, part, value)
+            for model, value in (("m0 (mlm)", 6), ("m1", 3), ("m1", 0))
+            for part in ("all", "body", "mind")
+        ]
+        assert answers["control"].tolist() == pytest.approx([np.nan] * 6 + [3 * 0.375] + [np.nan] * 2, nan_ok=True)
+        assert answers["why"].notna().tolist() == [False] * 3 + [True] * 3 + [False] * 3
+        accuracies = found[found["figure"].str.startswith("accuracy")]
+        assert records(accuracies, "model", "part", "value") == [("m1", "all", 0.75), ("m1", "all", 0.5)]
+
+    def test_an_answer_that_does_not_count_says_so_in_subscales_too(self) -> None:
+        found = of_one(fit=Fitness(unfit="it guesses")).set_index(["part", "figure"])["why"]
+        assert found.dropna().index.tolist() == [("all", "answer"), ("body", "answer")]
+        assert (found.dropna().str.contains("it guesses")).all()
+
+    def test_no_item_has_a_value(self) -> None:
+        found = of_one(ITEMS.assign(silhouette=np.nan)).set_index("figure").loc["silhouette"]
+        assert (found["n"], found["unit"], found["reason"]) == (0, "items", "no item has a value")
+        assert pd.isna(found["value"])
+
+    def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
+        four = pd.concat([CELLS, CELLS[CELLS["level"] == 1].assign(level=4, intensifier="ever")])
+        found = of_one(cells=four).set_index("figure").loc["intensifier_order"]
+        # Item five is keyed the other way round: means .26, .2, .3 less .2, and .26, by their levels.
+        expected = stats.spearmanr([1, 2, 3, 4], [0.26, 0.2, 0.1, 0.26])
+        assert (found["value"], found["n"], found["unit"]) == (pytest.approx(expected.statistic), 4, "intensifiers")
+
+
+def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFrame:
+    """Scores of models [models, items], each with its lineage."""
+    rows = [
+        {"model": f"m{i}", "lineage": lineages[i], "item": f"i{k}", "score": score}
+        for i, of_model in enumerate(values)
+        for k, score in enumerate(of_model)
+    ]
+    return pd.DataFrame(rows).assign(**{"questionnaire": "fear", "subscale": None, "configuration": "head", **more})
+
+
+# Of eight models, four share a lineage.
+LINEAGES = ["a", "b", "c", "d", "e", "e", "e", "e"]
+DRAWN = np.random.default_rng(5).normal(size=(8, 3)) + np.arange(8)[:, None]
+DRAWN[7] += [9, -8, 30]
+BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
+NO_SCALES = pd.DataFrame(columns=["questionnaire", "subscale", "model", "lineage", "score", "configuration"])
+
+
+class TestOverModels:
+    def test_alpha_is_of_the_means_of_lineages(self) -> None:
+        items = answered(DRAWN, LINEAGES)
+        (row,) = of_population(items, NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict("records")
+        alpha, interval = pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE), ci=0.9)
+        assert (row["benchmark"], row["part"], row["model"], row["figure"]) == ("fear", "all", None, "alpha (head)")
+        assert (row["n"], row["unit"], row["reason"]) == (5, "lineages", None)
+        assert row["value"] == pytest.approx(alpha)
+        assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
+
+    def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
+        parts = [
+            answered(DRAWN[:5], LINEAGES, configuration="tuned"),
+            answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
+        ]
+        found = of_population(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        assert records(found, "part", "figure", "n") == [
+            ("ability", "alpha (head)", 5),
+            ("all", "alpha (head)", 5),
+            ("all", "alpha (tuned)", 5),
+        ]
+
+    def test_alpha_of_two_items(self) -> None:
+        (row,) = of_population(answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict(
+            "records"
+        )
+        assert row["value"] == pytest.approx(pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE[:, :2]))[0])
+
+    @pytest.mark.parametrize(
+        ("values", "reason"),
+        [
+            (DRAWN[:, :1], "a scale of one item has no internal consistency"),
+            (DRAWN * [1, 0, 1], "an item does not tell the models apart"),
+            (np.column_stack([DRAWN[:, 0], -DRAWN[:, 0]]), "undefined for these values"),
+        ],
+    )
+    def test_alpha_that_has_no_meaning_is_null_with_the_reason(self, values: np.ndarray, reason: str) -> None:
+        found = of_population(answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        assert records(found, "figure", "value", "n", "unit", "reason") == [
+            ("alpha (head)", None, 5, "lineages", reason)
+        ]
+
+    def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
+        scales = answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        found = of_population(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
+        names = ["alpha", "rho_with_i1", "rho_with_i2", "rho_with_i2"]
+        assert records(found, "figure", "n", "unit", "reason") == [
+            (f"{name} (head)", 0, "lineages", "fewer than 5 lineages of models") for name in names
+        ]
+        assert found["value"].isna().all()
+
+    def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
+        content = pd.DataFrame({"questionnaire": "fear", "measure": "similarity", "value": [0.1, 0.1, 0.7]})
+        both = pd.concat([content, content.head(1).assign(measure="acceptability")])
+        found = of_population(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
+        reason = "no interval: fewer than 5 items"
+        assert records(found.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason") == [
+            ("fear", "all", "acceptability", pytest.approx(0.1), 1, "items", reason),
+            ("fear", "all", "similarity", pytest.approx(0.3), 3, "items", reason),
+        ]
+
+    def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
+        whole = answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        parts = [
+            answered(-DRAWN, LINEAGES, questionnaire=name).assign(subscale=lambda rows: rows["item"])
+            for name in ("joy", "fear")
+        ]
+        scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
+        found = of_population(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS).iloc[1:]
+        pairs = [(0, 1), (0, 2), (1, 2)]
+        rho = {(a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs}
+        assert len({round(value, 6) for value in rho.values()}) > 1
+        assert records(found, "benchmark", "part", "figure", "value", "n", "unit") == [
+            (name or f"i{a}", part or f"i{a}", f"rho_with_i{b} ({form})", pytest.approx(rho[a, b]), 5, "lineages")
+            for name, part, form in (
+                ("", "all", "head"),
+                ("fear", "", "head"),
+                ("joy", "", "head"),
+                ("", "all", "tuned"),
+            )
+            for a, b in pairs
+        ]
+
+    def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
+        scales = answered(DRAWN[:, :2], LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
+        found = of_population(answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS).iloc[-1]
+        assert (found["benchmark"], found["figure"], found["n"]) == ("i0", "rho_with_i1 (head)", 4)
+        assert (found["unit"], found["reason"]) == ("lineages", "fewer than 5 lineages of models")
+        assert pd.isna(found["value"])

@@ -1,0 +1,126 @@
+"""How many requests may go out, and what is said of them."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.models.backends.budget import MOST, Budget, Used, UsedUpError, allowing, current
+
+
+def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
+    budget = Budget(200)
+
+    def take(_: int) -> bool:
+        try:
+            budget.take()
+        except UsedUpError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(take, range(1000))) == 200
+    assert budget.used.requests == 200
+    with pytest.raises(UsedUpError) as error:
+        budget.take()
+    assert str(error.value) == (
+        "--max-requests or EVENRULER_MAX_REQUESTS: the budget of 200 requests is used up; what was answered is kept: "
+        "run again, or with a larger one, to go on from there"
+    )
+
+
+def test_without_a_budget_all_go_out() -> None:
+    budget = Budget()
+    for _ in range(1000):
+        budget.take()
+    assert budget.used == Used(requests=1000)
+
+
+@pytest.mark.parametrize(
+    ("usage", "read", "written"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}, 7, 2),
+        ({"prompt_tokens": 7}, 7, 0),
+        ({"prompt_tokens": "7", "completion_tokens": True}, 0, 0),
+        ({"prompt_tokens": -7, "completion_tokens": None}, 0, 0),
+        (None, 0, 0),
+        ([7], 0, 0),
+    ],
+    ids=str,
+)
+def test_tokens_are_those_that_a_server_counts(usage: object, read: int, written: int) -> None:
+    budget = Budget()
+    budget.answered(usage)
+    assert budget.used == Used(0, 1, read, written)
+
+
+@pytest.mark.parametrize(
+    ("used", "words"),
+    [
+        (Used(1200, 1200, 53210, 810), "1,200 requests went out; 53,210 tokens read, 810 written by the server"),
+        (
+            Used(1200, 1190, 53210, 810),
+            "1,200 requests went out (10 of them without an answer); 53,210 tokens read, 810 written by the server",
+        ),
+        (Used(3, 3), "3 requests went out; no tokens counted by the server"),
+    ],
+)
+def test_what_was_used_in_words(used: Used, words: str) -> None:
+    assert used.in_words == words
+
+
+def test_plan_and_use_are_said_also_when_something_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    budget = Budget(10)
+    budget.take()
+
+    def breaks() -> None:
+        with budget.told("big", 1200, 4804):
+            budget.take()
+            budget.answered({"prompt_tokens": 5, "completion_tokens": 6})
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        breaks()
+    assert capsys.readouterr().err.splitlines() == [
+        "big: 1,200 requests at most, unless some have to be repeated; about 1,200 tokens of prompts; 9 may still go "
+        "out",
+        "big: 1 requests went out; 5 tokens read, 6 written by the server",
+    ]
+    with Budget().told("big", 3, 100):
+        pass
+    assert "may still" not in capsys.readouterr().err
+
+
+def test_one_budget_a_process_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MOST, "71")
+    assert current().most == 71
+    assert current() is current()
+    monkeypatch.delenv(MOST)
+    assert current().most is None
+
+
+def test_a_command_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MOST, "71")
+    with allowing(3):
+        own = current()
+        assert (own.most, own.used) == (3, Used())
+        with allowing(None):
+            assert current() is own
+    assert current().most == 71
+    with allowing(3):
+        assert current() is not own
+
+
+@pytest.mark.parametrize("said", ["many", "-1", "1.5", "1 000", "²"])
+def test_what_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv(MOST, said)
+    with pytest.raises(UserError) as error:
+        current()
+    assert str(error.value) == (
+        f"environment: EVENRULER_MAX_REQUESTS: {said!r} is no number of requests; say 0 or more"
+    )
+
+
+def test_less_than_none_is_one_line() -> None:
+    with pytest.raises(UserError, match="-1 requests"), allowing(-1):
+        pass

@@ -1,0 +1,142 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from evenruler.models.backends import capacity
+from evenruler.models.backends.capacity import CAPACITY, Capacity, Shape, capacity_on, fitting, shape_of
+
+GB = 2**30
+BEST = CAPACITY["cuda"]
+
+SMOLLM3 = Shape(
+    layers=36,
+    hidden=2048,
+    inner=11008,
+    heads=16,
+    key_heads=4,
+    head_width=128,
+    vocabulary=128_256,
+    number_bytes=2,
+)
+LLAMA_8B = Shape(
+    layers=32,
+    hidden=4096,
+    inner=14336,
+    heads=32,
+    key_heads=8,
+    head_width=128,
+    vocabulary=128_256,
+    number_bytes=2,
+)
+
+
+class TestBytes:
+    def test_keys_and_values_of_a_token(self) -> None:
+        assert SMOLLM3.token_bytes == 2 * 36 * 4 * 128 * 2 == 73_728
+        assert LLAMA_8B.token_bytes == 131_072
+
+    def test_of_a_pass_by_hand(self) -> None:
+        """Two layers, two heads of width 2 with one of keys, three tokens, seven words, float32."""
+        shape = Shape(layers=2, hidden=4, inner=8, heads=2, key_heads=1, head_width=2, vocabulary=7, number_bytes=4)
+
+        cache = 3 * 2 * 2 * 1 * 2 * 4
+        activations = 3 * (4 * 4 + 3 * 8 + 2 * (2 + 2) * 2) * 4
+        logits = 3 * 7 * (4 + 4)
+        pairs = 9 * (2 * 4 + 8 + 2 + 2 * (4 + 4))
+        assert shape.pass_bytes(3) == cache + activations + logits + pairs
+
+    def test_of_drawing(self) -> None:
+        assert SMOLLM3.draw_bytes(256) == 256 * 128_256 * 26
+
+
+class TestFitting:
+    def test_a_large_card_takes_the_best(self) -> None:
+        """An H200 of 139 GiB less 3 billion parameters of two bytes; keys and values get less than half."""
+        assert fitting(BEST, 139 * GB - 6 * 10**9, SMOLLM3) == replace(BEST, cache_bytes=32 * GB)
+
+    def test_a_card_that_the_model_nearly_fills_takes_less_of_everything(self) -> None:
+        """24 GiB less 16 GB: 8.2 GiB of room, 4.1 for a pass."""
+        found = fitting(BEST, 24 * GB - 16 * 10**9, LLAMA_8B)
+
+        assert found == Capacity(nodes=2048, sequences=32, replies=256, cache_bytes=4 * GB)
+        room = int((24 * GB - 16 * 10**9) * 0.9) // 2
+        assert LLAMA_8B.pass_bytes(2048) <= room < LLAMA_8B.pass_bytes(4096)
+        assert found.cache_bytes <= room < 2 * found.cache_bytes
+
+    @pytest.mark.parametrize(
+        ("gigabytes", "nodes", "replies"), [(0.1, 64, 2), (0.5, 128, 16), (1, 256, 32), (2, 512, 64), (8, 2048, 256)]
+    )
+    def test_halves_with_memory(self, gigabytes, nodes, replies) -> None:
+        """A node takes 1.04 MB and 206 bytes with every other; a reply 3.3 MB."""
+        found = fitting(BEST, int(gigabytes * GB), LLAMA_8B)
+
+        assert (found.nodes, found.replies) == (nodes, replies)
+        assert found.sequences == max(1, nodes // 64)
+
+    def test_more_memory_never_takes_less(self) -> None:
+        found = [fitting(BEST, int(2 ** (power / 4)), LLAMA_8B) for power in range(4 * 20, 4 * 39)]
+
+        for name in ("nodes", "sequences", "replies", "cache_bytes"):
+            values = [getattr(one, name) for one in found]
+            assert values == sorted(values)
+            assert values[0] < values[-1] == getattr(BEST, name)
+
+    def test_a_little_more_or_less_changes_nothing(self) -> None:
+        """A driver that keeps some megabytes more for itself leaves packs as they were."""
+        memory = 139 * GB - 6 * 10**9
+
+        assert {fitting(BEST, memory - n * 2**20, SMOLLM3) for n in range(0, 600, 50)} == {
+            fitting(BEST, memory, SMOLLM3)
+        }
+
+    def test_no_memory_at_all_still_asks_one_by_one(self) -> None:
+        found = fitting(BEST, 0, LLAMA_8B)
+
+        assert (found.nodes, found.sequences, found.replies) == (64, 1, 1)
+        assert found.cache_bytes <= LLAMA_8B.token_bytes
+
+
+class TestDevice:
+    def test_a_cpu_has_what_it_always_had(self, llama) -> None:
+        assert capacity_on("cpu", llama.backend.model) == Capacity(512, 16, 64, 2**31)
+        assert llama.backend._capacity is CAPACITY["cpu"]
+
+    def test_a_gpu_has_what_its_memory_holds_beside_the_weights(self, llama, monkeypatch) -> None:
+        """The whole memory counts, whatever is free."""
+        asked = []
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**6, 2**33 + 5 * 10**8))
+        monkeypatch.setattr(capacity, "fitting", lambda *of: asked.append(of))
+        model = llama.backend.model
+
+        capacity_on("cuda", model)
+
+        weights = sum(tensor.numel() * 4 for tensor in model.parameters())
+        ((best, memory, shape),) = asked
+        assert best == CAPACITY["cuda"]
+        assert 2**33 - weights - 10_000 < memory <= 2**33 - weights  # some numbers of rotary positions besides
+        assert shape == shape_of(model)
+
+
+class TestShape:
+    def test_of_a_configuration(self, tiny) -> None:
+        assert shape_of(tiny("llama").backend.model) == Shape(
+            layers=3,
+            hidden=32,
+            inner=48,
+            heads=4,
+            key_heads=2,
+            head_width=8,
+            vocabulary=267,
+            number_bytes=4,
+        )
+
+    def test_of_one_that_leaves_sizes_open(self, tiny) -> None:
+        found = shape_of(tiny("gpt2").backend.model)
+
+        assert (found.inner, found.key_heads, found.head_width) == (128, 4, 8)
+
+    def test_of_one_without_attention(self, tiny) -> None:
+        found = shape_of(tiny("mamba").backend.model)
+
+        assert (found.heads, found.key_heads, found.head_width) == (1, 1, 32)

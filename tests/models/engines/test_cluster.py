@@ -1,0 +1,172 @@
+"""Two nodes of a real Ray cluster on this machine."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenruler.models import load
+from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.engines import choice, cluster
+from evenruler.models.records import Placed, Sampling
+from evenruler.models.store import RowStore
+from tests.models.conftest import TEXTS
+from tests.tiny import save_tiny, save_tiny_masked, tiny_params
+
+ROOT = Path(__file__).parents[3]
+MANY = [
+    f"The {old} {man} is {number} years {text}"
+    for old in ("old", "new")
+    for man in ("man", "nurse", "cook")
+    for number in range(20)
+    for text in ("old.", "here, and so it goes on.")
+]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    """A head and a node, each with one CPU, on loopback."""
+    environment = {
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # or it listens on all addresses
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "0",
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        import ray
+        import torch
+        from ray.cluster_utils import Cluster
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # as the workers: more threads may add up in another order
+        quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 2, "health_check_initial_delay_ms": 0}
+        own = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
+        found = Cluster(
+            initialize_head=True, head_node_args={**own, "include_dashboard": False, "_system_config": quick}
+        )
+        found.add_node(**own)
+        found.wait_for_nodes()
+        patch.setenv(choice.ENGINE, f"ray={found.address}")
+        yield found
+        cluster.connected.cache_clear()
+        ray.shutdown()
+        found.shutdown()
+        torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = tmp_path_factory.mktemp("models")
+    return {"llama": save_tiny(made / "llama", chat=True), "bert": save_tiny_masked(made / "bert")}
+
+
+def asked_everything(folders: dict[str, Path], store: RowStore) -> int:
+    """How many questions two models had to answer, of every kind."""
+    llama = load("llama", tiny_params(folders), store=store)
+    bert = load("bert", tiny_params({"bert": folders["bert"]}, kind="masked"), store=store)
+    llama.loglikelihood([*MANY, *TEXTS])
+    llama.whole_words([f"{text} He said" for text in MANY[:60]], [" yes", " no", " nurse"] * 20)
+    llama.slor(MANY[:40])
+    llama.generate(MANY[:80], sampling=Sampling(8, temperature=0.7), seeds=range(80), chat=False)
+    bert.in_place([Placed(text[:4], text[4:7], text[7:]) for text in MANY])
+    return llama.asked + bert.asked
+
+
+def kept(store: RowStore) -> dict[bytes, bytes]:
+    with sqlite3.connect(store.path) as connection:
+        return dict(connection.execute("SELECT key, answer FROM kept"))
+
+
+@pytest.mark.slow
+def test_two_nodes_say_what_one_process_says_under_the_same_keys(nodes, folders, tmp_path, monkeypatch) -> None:
+    elsewhere, here = RowStore(tmp_path / "ray"), RowStore(tmp_path / "local")
+    asked = asked_everything(folders, elsewhere)
+    assert len({member.node for member in cluster.connected(nodes.address).members(0)}) == 2
+
+    monkeypatch.setenv(choice.ENGINE, "local")
+    assert asked_everything(folders, here) == asked > 400
+    assert kept(elsewhere) == kept(here)
+
+    monkeypatch.setenv(choice.ENGINE, f"ray={nodes.address}")
+    assert asked_everything(folders, elsewhere) == 0
+
+
+class Where:
+    """A double of a backend that takes its time, and answers on which node it is."""
+
+    @in_packs
+    def nodes(self, questions: Any) -> Packs[str]:
+        import ray
+
+        def answer(pack: Any) -> list[tuple[int, str]]:
+            time.sleep(0.02)
+            return [(i, ray.get_runtime_context().get_node_id()) for i in pack]
+
+        return Packs([[2 * i, 2 * i + 1] for i in range(len(questions) // 2)], answer)
+
+
+@pytest.mark.slow
+def test_a_node_that_is_lost_half_way_loses_nothing(nodes) -> None:
+    import ray
+
+    third = nodes.add_node(num_cpus=1, node_ip_address="127.0.0.1")
+    nodes.wait_for_nodes()
+    joined = cluster.connected(nodes.address)
+    ray.get([member.actor.ready.remote() for member in joined.members(0)])
+    pool = cluster.Pool(joined, 0, "where", "where", Where)
+    n, answered, there = 400, [], True
+    for batch in pool.nodes(range(n), frozenset(range(0, n, 2))):
+        answered += batch
+        if there and batch[0][1] == third.node_id:
+            nodes.remove_node(third, allow_graceful=False)
+            there = False
+
+    assert not there
+    assert sorted(i for i, _ in answered) == list(range(n))
+    assert {node for _, node in answered} == {*(own.node_id for own in nodes.list_all_nodes()), third.node_id}
+    assert len(nodes.list_all_nodes()) == 2
+
+
+class Dying:
+    """A double of a backend whose process is gone with the second pack, as where memory ends."""
+
+    @in_packs
+    def echo(self, words: Any) -> Packs[str]:
+        def answer(pack: Any) -> list[tuple[int, str]]:
+            if 1 in pack:
+                os._exit(1)
+            return [(i, words[i]) for i in pack]
+
+        return Packs([[i] for i in range(len(words))], answer)
+
+
+def no_model() -> Any:
+    from evenruler.errors import UserError
+
+    raise UserError("no such weights", where="the folder", remedy="fetch them")
+
+
+@pytest.mark.slow
+def test_what_loses_worker_after_worker_is_given_up_in_one_line(nodes, user_error) -> None:
+    pool = cluster.Pool(cluster.connected(nodes.address), 0, "dying", "dying", Dying)
+    with user_error("dying", "3 workers were lost", "run again"):
+        list(pool.echo(["a", "b", "c", "d"], frozenset(range(4))))
+
+
+@pytest.mark.slow
+def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
+    pool = cluster.Pool(cluster.connected(nodes.address), 0, "none", "none", no_model)
+    with user_error("the folder", "no such weights", "fetch them"):
+        list(pool.echo(["a"], frozenset([0])))
+
+
+def test_a_cluster_that_is_not_there_is_one_line(user_error) -> None:
+    with user_error("ray=127.0.0.1:1", "cannot be joined", "docs/scale.md"):
+        cluster.Cluster("127.0.0.1:1")

@@ -1,0 +1,69 @@
+"""A worker in this process, without a cluster."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.engines.described import surroundings
+from evenruler.models.engines.worker import Worker
+
+
+class Doubling:
+    """Twice each number, two numbers at a time; a backend whose answers are known."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        type(self).made += 1
+
+    @in_packs
+    def double(self, numbers: Any) -> Packs[int]:
+        indices = [list(range(len(numbers)))[first : first + 2] for first in range(0, len(numbers), 2)]
+        return Packs(indices, lambda pack: [(i, 2 * numbers[i]) for i in pack])
+
+    def total(self, numbers: Any) -> int:
+        return sum(numbers)
+
+
+@pytest.fixture
+def worker(monkeypatch) -> Worker:
+    monkeypatch.setattr(Doubling, "made", 0)
+    return Worker(1, surroundings("cpu"), "here")
+
+
+def test_a_model_is_loaded_once_for_all_calls(worker) -> None:
+    assert worker.begin("a", Doubling, 1, "double", [5, 6, 7]) == [[0, 1], [2]]
+    assert worker.answer(1, [2]) == [(2, 14)]
+    assert worker.answer(1, [0, 1]) == [(0, 10), (1, 12)]
+    assert worker.begin("a", Doubling, 2, "double", [1]) == [[0]]
+    assert worker.tell("a", Doubling, "total", [1, 2]) == 3
+    assert Doubling.made == 1
+
+    worker.begin("b", Doubling, 3, "double", [1])
+    assert Doubling.made == 2
+
+
+def test_the_answers_to_another_call_are_not_given(worker) -> None:
+    worker.begin("a", Doubling, 1, "double", [5, 6, 7])
+    with pytest.raises(AssertionError):
+        worker.answer(2, [0])
+
+
+def test_a_worker_with_other_libraries_or_another_device_is_refused(user_error) -> None:
+    own = surroundings("cpu")
+    other = replace(own, device="cuda-9.0", libraries=(("torch", "1.0"), *own.libraries[1:]))
+
+    with user_error(
+        "node far", "cuda-9.0, torch 1.0", f"cpu, torch {dict(own.libraries)['torch']}", "install the same"
+    ):
+        Worker(1, other, "far").begin("a", Doubling, 1, "double", [1])
+
+
+def test_a_pack_is_answered_whole_where_one_of_it_is_wanted() -> None:
+    double = Doubling().double
+
+    assert list(double([5, 6, 7], frozenset({1}))) == [[(0, 10), (1, 12)]]
+    assert list(double([5, 6, 7], frozenset())) == []
+    assert list(double([], frozenset())) == []

@@ -1,0 +1,95 @@
+"""What the Ray engine costs: `python -m tests.performance.ray_engine [--repeats N] [--texts N]`.
+
+The same likelihoods by one process and by workers, in turns: one thread against one worker, two threads against two
+workers of one thread each. Models are in memory and packs are cut anew in each turn; what is timed is a call without
+the store. Needs two idle cores.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+ENVIRONMENT = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # or it listens on all addresses
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+    "PYTHONPATH": str(Path(__file__).parents[2]),
+    "OMP_NUM_THREADS": "1",
+}
+MODEL = "smollm2-135m-instruct"
+
+
+def texts(n: int) -> list[str]:
+    """Sentences of which some begin alike, as probes do."""
+    return [
+        f"In the {number}th story, the main character is a {who} who works as a {what}."
+        for number in range(n // 20)
+        for who in ("man", "woman", "boy", "girl", "brother")
+        for what in ("nurse", "pilot", "cook", "judge")
+    ]
+
+
+def timed(ask: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    ask()
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description="Time the Ray engine.")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--texts", type=int, default=400)
+    given = parser.parse_args()
+    os.environ.update(ENVIRONMENT)
+
+    import ray
+    import torch
+    from ray.cluster_utils import Cluster
+
+    from evenruler.models import load
+    from evenruler.models.engines import choice, cluster
+    from evenruler.models.records import Request
+    from evenruler.models.store import RowStore
+    from evenruler.project.params import load_params
+
+    params = load_params()
+    requests = [Request(text) for text in texts(given.texts)]
+    wanted = frozenset(range(len(requests)))
+
+    def asker() -> Callable[[], object]:
+        backend = load(MODEL, params, store=RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))).backend
+        return lambda: sum(len(batch) for batch in backend.loglikelihood(requests, wanted))
+
+    own = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
+    nodes = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
+    local = asker()
+    os.environ[choice.ENGINE] = f"ray={nodes.address}"
+    workers = asker()
+    rows = []
+    for threads in (1, 2):
+        if threads == 2:
+            nodes.add_node(**own)
+            nodes.wait_for_nodes()
+        torch.set_num_threads(threads)
+        local(), workers()  # all is loaded after this
+        joined = cluster.connected(nodes.address)
+        ray.get([member.actor.ready.remote() for member in joined.members(0)])
+        workers()
+        seconds = np.array([(timed(local), timed(workers)) for _ in range(given.repeats)])
+        ratios = seconds[:, 1] / seconds[:, 0]
+        rows.append((threads, *np.median(seconds, 0), np.median(ratios), ratios.min(), ratios.max()))
+    print(f"{MODEL}, {len(requests)} sentences, {given.repeats} turns")
+    print("| threads, workers | one process, s | workers, s | ratio | least | most |\n" + "| --- " * 6 + "|")
+    for threads, *numbers in rows:
+        print(f"| {threads} | " + " | ".join(f"{number:.2f}" for number in numbers) + " |")
+    ray.shutdown()
+    nodes.shutdown()
+
+
+if __name__ == "__main__":
+    main()

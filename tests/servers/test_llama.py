@@ -1,0 +1,35 @@
+"""SmolLM2 behind llama.cpp's own server: replies are measured, and likelihoods, which it does not give, refused.
+
+`make test-vllm` runs this; no other target does.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenruler.evaluate.measure import measure
+from evenruler.models.backends.server import KEY, URL
+
+pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeout(3600)]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {URL: llama, KEY: "any", "EVENRULER_CACHE": str(tmp_path / "cache")}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_framing_instrument_by_replies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = measure("endpoint:any", "framing-age", kind="chat", limit=3, out=tmp_path / "results")
+    (models,) = result.figures.values()
+    assert models["any"]
+    assert "tokens read" in capsys.readouterr().err
+    again = measure("endpoint:any", "framing-age", kind="chat", limit=3, max_requests=0)
+    assert again.figures == result.figures
+
+
+def test_likelihoods_are_refused(error_of: Callable[..., str]) -> None:
+    line = error_of(measure, "endpoint:any", "probes-age-competence", kind="completions", limit=3)
+    assert line.startswith("any: the server gives no log-probabilities of a prompt")
