@@ -7,6 +7,8 @@
 #SBATCH --job-name=evenruler
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
+#SBATCH --no-kill
+#SBATCH --requeue
 #SBATCH --output=evenruler-%j.log
 set -euo pipefail
 

@@ -38,7 +38,7 @@ NOT_RUN = {
     "docs/adding-a-saged-domain.md": [
         "asks Wikipedia; tests/instruments/saged/scrape run both commands against a MediaWiki on this machine"
     ],
-    "docs/scale.md": ["takes a cluster"],
+    "docs/scale.md": ["takes a cluster", "takes a cluster"],
     "docs/questionnaires.md": [
         "takes a file that is not ours to ship; tests/instruments/questionnaires have one",
     ],
