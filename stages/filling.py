@@ -55,7 +55,7 @@ def fill(family: str, name: str, before_tools: bool) -> None:
 
 def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
     """What each operation of each model took."""
-    from evenruler.models.engines.described import device_class
+    from evenruler.models.catalogue import machine
     from evenruler.models.store import cache_root
 
     taken: dict[tuple[str, str], list[Any]] = defaultdict(lambda: [0, 0, 0.0])
@@ -63,9 +63,13 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
         sums = taken[spent.model, spent.operation]
         for place, value in enumerate((spent.amount.tokens, spent.amount.questions, spent.seconds)):
             sums[place] += value
+    on = machine()
     found = [
         rates.Rate(
-            family, model, operation, device_class(), parameters_of(model, params.catalogue), tokens, questions, took
+            *(family, model, operation, on.device, parameters_of(model, params.catalogue)),
+            tokens=tokens,
+            questions=questions,
+            seconds=took * on.together,
         )
         for (model, operation), (tokens, questions, took) in taken.items()
         if tokens
@@ -78,13 +82,11 @@ def count(pairs: list[tuple[str, str]]) -> None:
 
     The first line is about this machine, then one follows for each pair, and one about the models.
     """
-    import torch
-
-    from evenruler.models.engines.described import device_class
+    from evenruler.models.catalogue import machine
 
     params = Declared()
     models = AtHand(params.catalogue)
-    _say({"device": device_class(), "gpus": torch.cuda.device_count()})
+    _say(asdict(machine()))
     for family, name in pairs:
         try:
             asked, subject = asked_of(params, family), subject_of(name, params.catalogue)

@@ -14,6 +14,7 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.models.amounts import Amount
+from evenruler.models.engines.choice import RAY, chosen
 from evenruler.models.entry import ModelEntry
 from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
@@ -53,14 +54,15 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
         root: The repository.
         names: Of those that are asked, as `probes-smollm3-3b`.
         everything: Whether all are.
-        at_once: Processes; by default as many as there are GPUs, or one.
+        at_once: Processes; by default as many as this machine has GPUs, or one; on a cluster one.
         dry_run: Whether to end after the plan.
 
     Returns:
         0 where all answers are there, `NOT_ALL` where some could not be asked, else 128 and the number of the signal.
 
     Raises:
-        UserError: Nobody is named, the declaration is not valid, or nobody could be asked.
+        UserError: Nobody is named, the declaration is not valid, or nobody could be asked; several are to be at once
+            on a cluster.
     """
     try:
         return _ask(root, names, everything=everything, at_once=at_once, dry_run=dry_run)
@@ -74,11 +76,13 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
 
 def _ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
     """The same, where a signal is an error."""
+    if at_once not in (None, 1) and chosen()[0] == RAY:
+        raise UserError("one model at a time has the whole cluster", where="ask --at-once", remedy="leave it out")
     pairs = _brought_in_step(root, names, everything)
     is_whole = _build(root, dict.fromkeys(pair.family for pair in pairs))
     pairs = [pair for pair in pairs if pair.name in Declared().active.ask]
     plan = _planned(root, pairs)
-    at_once = at_once or plan.gpus or 1
+    at_once = at_once or (1 if plan.machine.nodes else plan.machine.gpus or 1)
     for line in lines(plan, Declared().scale, at_once, _free()):
         print(line, flush=True)
     if dry_run:
@@ -145,7 +149,7 @@ def _planned(root: Path, pairs: Sequence[Pair]) -> Plan:
     )
     if done.returncode:
         raise UserError("what the store lacks could not be counted", remedy="why stands above")
-    machine, *counted, models = map(json.loads, done.stdout.splitlines())
+    on, *counted, models = map(json.loads, done.stdout.splitlines())
     catalogue = load_params(root / "params.yaml")
     fetched = {
         name: _of_hub(catalogue.models[name]) for name in models["absent"] if catalogue.models[name].scheme == "hub"
@@ -158,7 +162,7 @@ def _planned(root: Path, pairs: Sequence[Pair]) -> Plan:
         )
         for one in counted
     ]
-    return Plan(**machine, askings=askings, **models, fetched=fetched, known=rates.kept(cache_root()))
+    return Plan(rates.Machine(**on), askings=askings, **models, fetched=fetched, known=rates.kept(cache_root()))
 
 
 def _of_hub(entry: ModelEntry) -> Fetched:
@@ -213,14 +217,15 @@ def _run(root: Path, what: str, plan: Plan, askings: Sequence[Asking], at_once: 
         lambda pair: [sys.executable, "-m", "stages.filling", what, pair.family, pair.model],
         root,
         cache_root() / LOGS,
-        gpus_of(plan.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")),
+        gpus_of(plan.machine, os.environ.get("CUDA_VISIBLE_DEVICES")),
         at_once,
     )
     failed, left = [], {one.pair: plan.seconds(one) for one in askings}
+    devices = max(at_once, plan.machine.together)
     for ended in processes.run(list(left), lambda line: print(line, flush=True)):
         del left[ended.pair]
         known = [took for took in left.values() if took is not None]
-        more = f"; about {in_time(sum(known) / at_once)} more" if known and len(known) == len(left) else ""
+        more = f"; about {in_time(sum(known) / devices)} more" if known and len(known) == len(left) else ""
         how = "could not be asked" if ended.status else "done"
         print(
             f"[{len(askings) - len(left)}/{len(askings)}] {ended.pair.name} {how}, {in_time(ended.seconds)}{more}",

@@ -54,8 +54,7 @@ class Plan:
     """What will be asked, before anything is.
 
     Attributes:
-        device: `cpu`, or `cuda` with its compute capability and memory.
-        gpus: How many there are.
+        machine: What computes.
         askings: All pairs that were named.
         absent: By model whose files are not here: why.
         parameters: By model whose files are here, where they are known.
@@ -63,8 +62,7 @@ class Plan:
         known: The rates that were measured.
     """
 
-    device: str
-    gpus: int
+    machine: rates.Machine
     askings: Sequence[Asking]
     absent: Mapping[str, str]
     parameters: Mapping[str, int | None]
@@ -90,7 +88,7 @@ class Plan:
                 family=asking.pair.family,
                 model=lack.model,
                 operation=lack.operation,
-                device=self.device,
+                device=self.machine.device,
                 parameters=self._parameters(lack.model),
                 tokens=lack.amount.tokens,
             )
@@ -117,8 +115,10 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
         at_once: Processes.
         free: Bytes that are free where files are fetched to.
     """
-    on = "the CPU" if not plan.gpus else f"{plan.gpus} GPU{'s' * (plan.gpus > 1)} ({plan.device})"
-    yield f"plan at the scale {scale}: {len(plan.to_ask)} of {len(plan.askings)} to ask, {at_once} at once on {on}"
+    yield (
+        f"plan at the scale {scale}: {len(plan.to_ask)} of {len(plan.askings)} to ask, {at_once} at once on "
+        f"{_devices(plan.machine)}"
+    )
     yield from table(plan)
     for model, why in plan.absent.items():
         yield f"not here: {model}: {why}"
@@ -133,6 +133,13 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
         more = f", and {', '.join(unsaid)}, whose size the Hub does not say" if unsaid else ""
         fits = "" if plan.bytes <= free else ": too few"
         yield f"to fetch: {in_bytes(plan.bytes)}{more}; {in_bytes(free)} are free{fits}"
+
+
+def _devices(machine: rates.Machine) -> str:
+    own = f"{machine.gpus} GPU{'s' * (machine.gpus > 1)} ({machine.device})" if machine.gpus else "the CPU"
+    if not machine.nodes:
+        return own
+    return f"a cluster of {machine.nodes} node{'s' * (machine.nodes > 1)}, {own}"
 
 
 def table(plan: Plan) -> list[str]:
@@ -165,12 +172,11 @@ def _files(plan: Plan, asking: Asking) -> str:
 
 def _of_time(plan: Plan) -> str:
     """What the times rest on."""
-    measured = any(one.device == plan.device for one in plan.known)
-    speed = rates.ASSUMED["cpu" if plan.device == "cpu" else "cuda"]
+    device = plan.machine.device
+    measured = any(one.device == device for one in plan.known)
+    speed = rates.ASSUMED["cpu" if device == "cpu" else "cuda"]
     assumed = f"{speed:.0e} parameters times tokens a second are assumed, {rates.ASSUMED_WRITING:.0%} of it for writing"
-    how = (
-        f"as measured here before, else {assumed}" if measured else f"nothing was measured on {plan.device}: {assumed}"
-    )
+    how = f"as measured here before, else {assumed}" if measured else f"nothing was measured on {device}: {assumed}"
     return f"time, roughly, of one device: {how}"
 
 

@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from evenruler.project.asking.planning import Pair
 from evenruler.project.repro import PATIENCE, die_with_parent
+from evenruler.rates import Machine
 
 LINE = re.compile(rb"[\r\n]+")
 """Ends a line, or what a bar showed."""
@@ -31,15 +32,17 @@ def next_of(waiting: Sequence[Pair], running: Collection[str]) -> Pair | None:
     return next((pair for pair in waiting if pair.model not in running), None)
 
 
-def gpus_of(count: int, visible: str | None) -> list[str]:
-    """The GPUs of this machine by the names that `CUDA_VISIBLE_DEVICES` takes.
+def gpus_of(machine: Machine, visible: str | None) -> list[str]:
+    """The GPUs that processes share out, by the names that `CUDA_VISIBLE_DEVICES` takes; those of a cluster it shares.
 
     Args:
-        count: How many torch sees.
+        machine: With as many as torch sees.
         visible: `CUDA_VISIBLE_DEVICES`, None where it is not set.
     """
+    if machine.nodes:
+        return []
     named = [word.strip() for word in (visible or "").split(",") if word.strip()]
-    return named[:count] if named else [str(number) for number in range(count)]
+    return named[: machine.gpus] if named else [str(number) for number in range(machine.gpus)]
 
 
 @dataclass

@@ -6,13 +6,12 @@ import pytest
 
 from evenruler.models.amounts import Amount
 from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_bytes, in_time, lines
-from evenruler.rates import Rate
+from evenruler.rates import Machine, Rate
 
 SMALL, LARGE = Pair("probes", "small"), Pair("saged", "large")
 READS, WRITES = Amount(1000, 20_000, 0), Amount(50, 400, 5000)
 PLAN = Plan(
-    device="cpu",
-    gpus=0,
+    machine=Machine("cpu", gpus=0, nodes=0),
     askings=[
         Asking(SMALL, [Lack("small", "likelihood/1", READS)]),
         Asking(LARGE, [Lack("large", "generation/2", WRITES), Lack("tool", "embedding/1", READS)]),
@@ -60,11 +59,21 @@ def test_the_plan_in_words() -> None:
 
 
 def test_what_nobody_knows_is_a_question_mark() -> None:
-    told = list(lines(replace(PLAN, gpus=2, device="cuda-9.0", fetched={"large": Fetched()}), "paper", 2, free=10**9))
+    on = Machine("cuda-9.0", gpus=2, nodes=0)
+    told = list(lines(replace(PLAN, machine=on, fetched={"large": Fetched()}), "paper", 2, free=10**9))
     assert told[0] == "plan at the scale paper: 2 of 3 to ask, 2 at once on 2 GPUs (cuda-9.0)"
     assert [line.split()[-2:] for line in told[2:5]] == [["0", "0", "s"][1:], ["?", "?"], ["0.0", "MB"]]
     assert told[4].split()[-5:-2] == ["s", "+", "?"]
     assert told[-1] == "to fetch: 0.0 MB, and large, whose size the Hub does not say; 1.0 GB are free"
+
+
+def test_a_cluster_is_named() -> None:
+    on = [Machine("cpu", 0, 2), Machine("cuda-9.0", 8, 1)]
+    assert [machine.together for machine in on] == [2, 8]
+    assert [next(lines(replace(PLAN, machine=machine), "paper", 1, free=0)) for machine in on] == [
+        "plan at the scale paper: 2 of 3 to ask, 1 at once on a cluster of 2 nodes, the CPU",
+        "plan at the scale paper: 2 of 3 to ask, 1 at once on a cluster of 1 node, 8 GPUs (cuda-9.0)",
+    ]
 
 
 def test_nothing_to_ask_is_one_line() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from evenruler.project.asking.planning import Pair
 from evenruler.project.asking.processes import Ended, Processes, gpus_of, next_of, reason
+from evenruler.rates import Machine
 
 ROOT = Path(__file__).parents[3]
 A, B, A2 = Pair("probes", "a"), Pair("probes", "b"), Pair("saged", "a")
@@ -40,7 +41,8 @@ def test_a_model_is_asked_by_one_process_at_a_time() -> None:
     [(2, None, ["0", "1"]), (2, "5, 3", ["5", "3"]), (0, None, []), (0, "", []), (1, "GPU-8f,GPU-9a", ["GPU-8f"])],
 )
 def test_gpus_have_the_names_that_they_were_given(count: int, visible: str | None, expected: list[str]) -> None:
-    assert gpus_of(count, visible) == expected
+    assert gpus_of(Machine("cuda", count, 0), visible) == expected
+    assert gpus_of(Machine("cuda", count, 1), visible) == []  # a cluster shares them out
 
 
 def test_side_by_side_each_with_a_gpu_and_its_name_before_what_it_says(tmp_path: Path) -> None:
