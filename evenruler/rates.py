@@ -19,22 +19,6 @@ ASSUMED_WRITING = 0.1
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What computes by the engine that is chosen."""
-
-    device: str
-    """The kind, as in the keys of answers: `cpu`, or `cuda` with its compute capability and memory."""
-    gpus: int
-    nodes: int
-    """Of a cluster; 0 without one."""
-
-    @property
-    def together(self) -> int:
-        """How many devices one model computes on at a time: all of a cluster, or one here."""
-        return (self.gpus or self.nodes) if self.nodes else 1
-
-
-@dataclass(frozen=True)
 class Rate:
     """What one process took for one operation of one model."""
 
@@ -42,7 +26,7 @@ class Rate:
     model: str
     operation: str
     device: str
-    """The kind."""
+    """The kind, as in `evenruler.machine`."""
     parameters: int | None
     tokens: int
     """Written where it writes, else read (`models.amounts`)."""

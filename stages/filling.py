@@ -55,7 +55,7 @@ def fill(family: str, name: str, before_tools: bool) -> None:
 
 def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
     """What each operation of each model took."""
-    from evenruler.models.catalogue import machine
+    from evenruler.machine import machine
     from evenruler.models.store import cache_root
 
     taken: dict[tuple[str, str], list[Any]] = defaultdict(lambda: [0, 0, 0.0])
@@ -82,7 +82,7 @@ def count(pairs: list[tuple[str, str]]) -> None:
 
     The first line is about this machine, then one follows for each pair, and one about the models.
     """
-    from evenruler.models.catalogue import machine
+    from evenruler.machine import machine
 
     params = Declared()
     models = AtHand(params.catalogue)

@@ -17,7 +17,6 @@ from evenruler.models.loading import on_device
 from evenruler.models.model import Model
 from evenruler.models.operations import Kind
 from evenruler.models.store import RowStore
-from evenruler.rates import Machine
 from evenruler.tables.ids import canonical
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
@@ -100,25 +99,6 @@ def _on_ray(address: str | None, entry: ModelEntry, device: str | None) -> _Comp
     gpus = cluster.gpus_of_a_copy(entry.gpus, device)
     own = cluster.surroundings(gpus)
     return _Computing("cuda" if gpus else "cpu", own, lambda *model: Pool(cluster, gpus, *model))
-
-
-def machine() -> Machine:
-    """What computes by the engine that is chosen, whatever the model.
-
-    Raises:
-        UserError: The cluster cannot be joined.
-    """
-    engine, address = choice.chosen()
-    if engine == choice.RAY:
-        from evenruler.models.engines.cluster import connected
-
-        cluster = connected(address)
-        on = cluster.surroundings(cluster.gpus_of_a_copy(1, None))
-        return Machine(on.device, cluster.gpus(), len(cluster.nodes()))
-
-    import torch
-
-    return Machine(described.device_class(), torch.cuda.device_count(), 0)
 
 
 def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:

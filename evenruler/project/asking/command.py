@@ -13,6 +13,7 @@ from evenruler import rates
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
+from evenruler.machine import Machine
 from evenruler.models.amounts import Amount
 from evenruler.models.engines.choice import RAY, chosen
 from evenruler.models.entry import ModelEntry
@@ -162,7 +163,7 @@ def _planned(root: Path, pairs: Sequence[Pair]) -> Plan:
         )
         for one in counted
     ]
-    return Plan(rates.Machine(**on), askings=askings, **models, fetched=fetched, known=rates.kept(cache_root()))
+    return Plan(Machine(**on), askings=askings, **models, fetched=fetched, known=rates.kept(cache_root()))
 
 
 def _of_hub(entry: ModelEntry) -> Fetched:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from evenruler import rates
+from evenruler.machine import Machine
 from evenruler.models.amounts import Amount
 
 
@@ -62,7 +63,7 @@ class Plan:
         known: The rates that were measured.
     """
 
-    machine: rates.Machine
+    machine: Machine
     askings: Sequence[Asking]
     absent: Mapping[str, str]
     parameters: Mapping[str, int | None]
@@ -135,7 +136,7 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
         yield f"to fetch: {in_bytes(plan.bytes)}{more}; {in_bytes(free)} are free{fits}"
 
 
-def _devices(machine: rates.Machine) -> str:
+def _devices(machine: Machine) -> str:
     own = f"{machine.gpus} GPU{'s' * (machine.gpus > 1)} ({machine.device})" if machine.gpus else "the CPU"
     if not machine.nodes:
         return own

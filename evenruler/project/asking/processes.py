@@ -14,9 +14,9 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
 
+from evenruler.machine import Machine
 from evenruler.project.asking.planning import Pair
 from evenruler.project.repro import PATIENCE, die_with_parent
-from evenruler.rates import Machine
 
 LINE = re.compile(rb"[\r\n]+")
 """Ends a line, or what a bar showed."""

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from evenruler.machine import Machine
 from evenruler.models.amounts import Amount
 from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_bytes, in_time, lines
-from evenruler.rates import Machine, Rate
+from evenruler.rates import Rate
 
 SMALL, LARGE = Pair("probes", "small"), Pair("saged", "large")
 READS, WRITES = Amount(1000, 20_000, 0), Amount(50, 400, 5000)
