@@ -27,9 +27,10 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 repro: setup ## Check the declaration, then build whatever is out of date
 	@evenruler repro
 
-paper: setup ## Ask all models of the scale in use, several at once, then build everything; goes on where it was
+paper: setup ## Ask all models of the scale in use, build everything, write the papers' tables beside ours; goes on where it was
 	@evenruler ask --all || test $$? -eq 1
 	@evenruler repro
+	@python docs/papers.py
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt
