@@ -9,6 +9,7 @@ import json
 import math
 import struct
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from evenruler.instruments.asking import Answering, ask, lacking, subject_of, to
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.models.entry import HOSTED
+from evenruler.progress import progress
 from stages.ask import adapted, asked_of
 from stages.files import BUILT
 from stages.running import run
@@ -87,7 +89,7 @@ def count(pairs: list[tuple[str, str]]) -> None:
     params = Declared()
     models = AtHand(params.catalogue)
     _say(asdict(machine()))
-    for family, name in pairs:
+    for family, name in _counted(pairs):
         try:
             asked, subject = asked_of(params, family), subject_of(name, params.catalogue)
             own = models.model(name)
@@ -100,6 +102,14 @@ def count(pairs: list[tuple[str, str]]) -> None:
         _say({"family": family, "model": name, "wrong": "", "lacks": lacks})
     parameters = {name: parameters_of(name, params.catalogue) for name in models.found if name not in models.absent}
     _say({"absent": models.absent, "parameters": parameters})
+
+
+def _counted(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Each pair, with progress: a large one takes a minute."""
+    with progress(len(pairs), "counting", "model") as bar:
+        for pair in pairs:
+            yield pair
+            bar.update()
 
 
 def _say(content: object) -> None:
