@@ -167,4 +167,4 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
             where=str(fitted),
             remedy=f"run `evenruler finetune {name}`",
         )
-    return Adapter(fitted, record.labels)
+    return Adapter(fitted.absolute(), record.labels)  # a worker elsewhere runs in another folder
