@@ -1,10 +1,11 @@
 """Everything that a declaration asks, by Ray, compared with what one process answered, byte by byte.
 
-Run by hand: `python -m tests.performance.ask_by_ray BUILT NEW`; about half an hour on two cores. BUILT is a repository
-in which `evenruler repro` is done. What its families ask is asked anew in the folder NEW, of every model, by the stage
-`ask` with an empty store, on a cluster of nodes on this machine with one CPU each (`--nodes`). `--local THREADS` asks
-in one process instead, which says what differs without Ray; `--only ENTRY` takes one entry of `active.ask`. It prints
-two Markdown tables: entries, and columns of answers that differ, with the largest difference.
+Run by hand: `python -m tests.performance.ask_by_ray BUILT NEW`; about half an hour on two idle cores. BUILT is a
+repository in which `evenruler repro` built all from nothing. What is evolved there, and what its families ask, is
+asked anew in the folder NEW with an empty store, by the stages `evolve` and `ask` in their order, on a cluster of nodes
+on this machine with one CPU each (`--nodes`). The order counts: a sentence that several calls ask is answered in the
+packs of the first. `--local THREADS` asks in one process instead, which says what differs without Ray; `--only ENTRY`
+takes one entry of `active.evolve` or `active.ask`. It prints two Markdown tables: entries, and columns that differ.
 """
 
 import argparse
@@ -23,10 +24,14 @@ import pandas as pd
 from evenruler.models.engines import choice
 from evenruler.models.store import RowStore
 from evenruler.project.params import load_params
+from stages.evolve import EVOLVED
+from stages.files import ANSWERS
 from tests.performance.ray_engine import ENVIRONMENT
 
-COPIED = ("params.yaml", "data/adapters", "data/built", "data/evolved", "data/scraped", "data/sources")
-ANSWERS = Path("data/answers")
+COPIED = ("params.yaml", "data/adapters", "data/built", "data/scraped", "data/sources")
+
+Stage = tuple[str, list[str], Path]
+"""Name, words of its command, folder that it writes."""
 
 
 def prepare(built: Path, new: Path) -> None:
@@ -57,10 +62,19 @@ def cluster(nodes: int) -> Iterator[str]:
         made.shutdown()
 
 
-def ask(new: Path, family: str, model: str, environment: dict[str, str]) -> tuple[float, str]:
+def stages(new: Path) -> Iterator[Stage]:
+    """All that ask models, in the order of the pipeline."""
+    active = load_params(new / "params.yaml").active
+    for name in active.evolve:
+        yield f"evolve {name}", ["stages.evolve", name], EVOLVED / name
+    for name, entry in active.ask.items():
+        yield name, ["stages.ask", entry["family"], entry["model"]], ANSWERS / entry["family"] / entry["model"]
+
+
+def timed(new: Path, words: list[str], environment: dict[str, str]) -> tuple[float, str]:
     """Seconds, and what the stage says last."""
     began = time.perf_counter()
-    command = [sys.executable, "-m", "stages.ask", family, model]
+    command = [sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=new, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return time.perf_counter() - began, done.stdout.strip().split("\n")[-1]
 
@@ -106,7 +120,6 @@ def main() -> None:
     os.environ.update(ENVIRONMENT)
     built, new = given.built.absolute(), given.new.absolute()
     prepare(built, new)
-    entries = load_params(new / "params.yaml").active.ask
     store = RowStore(new / ".cache")
     assert store.count() == 0, "the store of NEW has answers"
     own = {**os.environ, "EVENRULER_CACHE": str(new / ".cache")}
@@ -117,11 +130,11 @@ def main() -> None:
     columns = []
     print("| asked | files | equal | s | said |\n" + "| --- " * 5 + "|")
     with nullcontext(choice.LOCAL) if given.local else cluster(given.nodes) as engine:
-        for name, entry in entries.items():
+        for name, words, where in stages(new):
             if given.only and name not in given.only:
                 continue
-            seconds, said = ask(new, entry["family"], entry["model"], {**own, choice.ENGINE: engine})
-            n, equal, others = compared(new, built, ANSWERS / entry["family"] / entry["model"])
+            seconds, said = timed(new, words, {**own, choice.ENGINE: engine})
+            n, equal, others = compared(new, built, where)
             columns += [(name, *column) for column in others]
             print(f"| {name} | {n} | {equal} | {seconds:.0f} | {said} |", flush=True)
     print(f"\n{store.count():,} answers in the store\n")
