@@ -16,7 +16,9 @@ nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 cpus=${SLURM_CPUS_ON_NODE:-1}
 port=${RAY_PORT:-6379}
 on() { srun --overlap --nodes=1 --ntasks=1 --nodelist="$1" "${@:2}"; }
-ip=$(on "${nodes[0]}" hostname --ip-address | awk '{print $1}')
+# As other nodes reach it: on many systems a node's name means its loopback address to itself.
+ip=$(on "${nodes[0]}" bash -c 'hostname --ip-address; hostname --all-ip-addresses' | tr ' ' '\n' \
+    | grep --extended-regexp --invert-match '^127\.|:|^$' | head --lines=1)
 export RAY_ADDRESS="$ip:$port" RAY_USAGE_STATS_ENABLED=0
 
 stop() { scancel --signal=KILL "$SLURM_JOB_ID" 2>/dev/null || true; }  # of the steps alone; else they linger

@@ -93,7 +93,8 @@ def _here(device: str | None) -> _Computing:
 
 
 def _on_ray(address: str | None, entry: ModelEntry, device: str | None) -> _Computing:
-    from evenruler.models.engines.cluster import Pool, connected
+    from evenruler.models.engines.cluster import connected
+    from evenruler.models.engines.pool import Pool
 
     cluster = connected(address)
     gpus = cluster.gpus_of_a_copy(entry.gpus, device)
@@ -166,4 +167,4 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
             where=str(fitted),
             remedy=f"run `evenruler finetune {name}`",
         )
-    return Adapter(fitted, record.labels)
+    return Adapter(fitted.absolute(), record.labels)  # a worker elsewhere runs in another folder

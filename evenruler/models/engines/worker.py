@@ -1,5 +1,6 @@
 """What runs on the nodes of a Ray cluster: a process that holds models, each loaded once, and answers packs."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ class Worker:
             expected: What answers are kept under.
             node: Whose process this is, for errors.
         """
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in stages (`stages/running.py`)
         import torch
 
         torch.set_num_threads(min(threads, torch.get_num_threads()))

@@ -12,6 +12,7 @@ import pytest
 from evenruler.models import load
 from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.engines import choice, cluster
+from evenruler.models.engines.pool import Pool
 from evenruler.models.records import Placed, Sampling
 from evenruler.models.store import RowStore
 from tests.models.conftest import TEXTS
@@ -99,38 +100,59 @@ def test_two_nodes_say_what_one_process_says_under_the_same_keys(nodes, folders,
 
 
 class Where:
-    """A double of a backend that takes its time, and answers on which node it is."""
+    """A double of a backend: a question is the seconds that its pack takes, the answer the node that it was on."""
+
+    def __init__(self) -> None:
+        self._calls = 0
 
     @in_packs
-    def nodes(self, questions: Any) -> Packs[str]:
+    def generate(self, seconds: Any) -> Packs[str]:
         import ray
 
         def answer(pack: Any) -> list[tuple[int, str]]:
-            time.sleep(0.02)
+            time.sleep(seconds[pack[0]])
             return [(i, ray.get_runtime_context().get_node_id()) for i in pack]
 
-        return Packs([[2 * i, 2 * i + 1] for i in range(len(questions) // 2)], answer)
+        self._calls += 1
+        return Packs([[2 * i, 2 * i + 1] for i in range(len(seconds) // 2)], answer)
+
+    def calls(self) -> int:
+        """How many were taken up here."""
+        return self._calls
 
 
 @pytest.mark.slow
-def test_a_node_that_is_lost_half_way_loses_nothing(nodes) -> None:
+def test_nodes_come_and_go(nodes) -> None:
+    """A late one takes up no call that is over, has its share of a short one, and loses nothing when it goes."""
     import ray
 
+    joined = cluster.connected(nodes.address)
+    pool = Pool(joined, 0, "where", "where", Where)
+
+    def answered(n: int, wanted: Any, seconds: float = 0.02) -> Iterator[list[tuple[int, str]]]:
+        return pool.generate([seconds] * n, frozenset(wanted))
+
+    ray.get([member.actor.ready.remote() for member in joined.members(0)])
     third = nodes.add_node(num_cpus=1, node_ip_address="127.0.0.1")
     nodes.wait_for_nodes()
-    joined = cluster.connected(nodes.address)
-    ray.get([member.actor.ready.remote() for member in joined.members(0)])
-    pool = cluster.Pool(joined, 0, "where", "where", Where)
-    n, answered, there = 400, [], True
-    for batch in pool.nodes(range(n), frozenset(range(0, n, 2))):
-        answered += batch
+    for _ in range(3):
+        assert len(list(answered(4, range(4)))) == 2  # over before it can start
+    members = {member.node: member.actor for member in joined.members(0)}
+    late = members[third.node_id]
+    assert ray.get(late.tell.remote("where", Where, "calls")) == 0
+
+    assert {node for batch in answered(6, range(6), 1) for _, node in batch} == set(members)
+
+    n, found, there = 400, [], True
+    for batch in answered(n, range(0, n, 2)):
+        found += batch
         if there and batch[0][1] == third.node_id:
             nodes.remove_node(third, allow_graceful=False)
             there = False
 
     assert not there
-    assert sorted(i for i, _ in answered) == list(range(n))
-    assert {node for _, node in answered} == {*(own.node_id for own in nodes.list_all_nodes()), third.node_id}
+    assert sorted(i for i, _ in found) == list(range(n))
+    assert {node for _, node in found} == set(members)
     assert len(nodes.list_all_nodes()) == 2
 
 
@@ -138,7 +160,7 @@ class Dying:
     """A double of a backend whose process is gone with the second pack, as where memory ends."""
 
     @in_packs
-    def echo(self, words: Any) -> Packs[str]:
+    def generate(self, words: Any) -> Packs[str]:
         def answer(pack: Any) -> list[tuple[int, str]]:
             if 1 in pack:
                 os._exit(1)
@@ -155,16 +177,16 @@ def no_model() -> Any:
 
 @pytest.mark.slow
 def test_what_loses_worker_after_worker_is_given_up_in_one_line(nodes, user_error) -> None:
-    pool = cluster.Pool(cluster.connected(nodes.address), 0, "dying", "dying", Dying)
+    pool = Pool(cluster.connected(nodes.address), 0, "dying", "dying", Dying)
     with user_error("dying", "3 workers were lost", "run again"):
-        list(pool.echo(["a", "b", "c", "d"], frozenset(range(4))))
+        list(pool.generate(["a", "b", "c", "d"], frozenset(range(4))))
 
 
 @pytest.mark.slow
 def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
-    pool = cluster.Pool(cluster.connected(nodes.address), 0, "none", "none", no_model)
+    pool = Pool(cluster.connected(nodes.address), 0, "none", "none", no_model)
     with user_error("the folder", "no such weights", "fetch them"):
-        list(pool.echo(["a"], frozenset([0])))
+        list(pool.generate(["a"], frozenset([0])))
 
 
 def test_a_cluster_that_is_not_there_is_one_line(user_error) -> None:

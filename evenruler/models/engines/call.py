@@ -1,0 +1,188 @@
+"""One call to a model on a cluster: its questions on their way through the workers, in packs.
+
+What a lost worker was at goes to another; a pack may then be computed twice, which is harmless, since its content alone
+determines its answers.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from evenruler.errors import UserError
+from evenruler.models.engines.cluster import Cluster, Member
+from evenruler.progress import note
+
+AT_A_TIME = 3
+"""Packs that a worker has at most: the one it is at, and what it takes up without waiting for us."""
+
+LOOK = 5.0
+"""Seconds between looks for new nodes while no answer comes."""
+
+PATIENCE = 12
+"""Looks without any worker, nor a node that one could start on, after which we stop."""
+
+LOSSES = 3
+"""Workers that may be lost with a pack before the pack is taken for the reason."""
+
+Pack = tuple[int, ...]
+"""Indices of questions that are answered together."""
+
+_calls = count()
+
+
+@dataclass(frozen=True)
+class RemoteModel:
+    """A model that workers load when they are first asked."""
+
+    gpus: float
+    """That a copy takes."""
+    name: str
+    """For errors."""
+    told_apart: str
+    """All that tells it apart."""
+    load: Callable[[], Any]
+    """Makes its backend; sent to the workers."""
+
+    def alone(self) -> UserError:
+        """Said where no node is left that a worker could be on."""
+        remedy = "see `ray status`; what was answered is kept, run again to go on"
+        return UserError("no node of the cluster is left", where=self.name, remedy=remedy)
+
+    def lost(self, what: str) -> UserError:
+        """Said of what workers were lost with again and again."""
+        remedy = "see whether their memory is enough; what was answered is kept, run again to go on"
+        return UserError(f"{LOSSES} workers were lost with {what}", where=self.name, remedy=remedy)
+
+
+class Call:
+    """Questions to a model, on their way through the workers."""
+
+    def __init__(self, cluster: Cluster, model: RemoteModel, operation: str, questions: Sequence[Any]) -> None:
+        """Ask nothing yet.
+
+        Args:
+            cluster: Whose workers.
+            model: That is asked.
+            operation: Of its backend.
+            questions: All of them.
+        """
+        self._ray, self._cluster, self._model = cluster.ray, cluster, model
+        self._number = next(_calls)
+        self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
+        self._members: list[Member] = []
+        """Those that have the call."""
+        self._beginning: dict[Any, Member] = {}
+        """Those that take it up, by the reference of that."""
+        self._out: dict[Any, tuple[Member, Pack]] = {}
+        """Packs that workers are at, by the reference of the answer."""
+        self._todo: deque[Pack] | None = None
+        """Packs that nobody is at; None until a worker has cut the questions."""
+        self._losses: Counter[Pack | str] = Counter()
+        """By pack; by node, of workers that were lost before they had taken up the call."""
+        self._looks = self._looks_in_vain = 0
+
+    def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
+        """(Index, answer) of every question of each pack that holds a wanted one, as they come.
+
+        Raises:
+            UserError: Workers were lost with the same again and again, no node is left, or what a worker says.
+        """
+        try:
+            self._join()
+            while self._todo is None or self._todo or self._out:
+                for reference in self._ready():
+                    found = self._taken(reference, wanted)
+                    if found:
+                        yield found
+                self._hand_out()
+        finally:
+            self._withdraw()
+
+    def _join(self) -> None:
+        """Have every worker that is new take up the call."""
+        for member in self._cluster.members(self._model.gpus):
+            if member not in self._members:
+                self._members.append(member)
+                self._beginning[member.actor.begin.remote(*self._given)] = member
+
+    def _ready(self) -> list[Any]:
+        """What has come, once something has; nothing where it takes long: nodes may have come or gone."""
+        waited_for = [*self._out, *self._beginning]
+        if waited_for:
+            ready, _ = self._ray.wait(waited_for, timeout=LOOK)
+        else:
+            time.sleep(LOOK)
+            ready = []
+        if not ready:
+            if not self._looks and not self._out and self._members:
+                note(f"{self._model.name}: waiting for workers; others use the cluster, or they are starting")
+            self._looks += 1
+            self._join()
+            self._looks_in_vain = 0 if self._members else self._looks_in_vain + 1
+            if self._looks_in_vain == PATIENCE:
+                raise self._model.alone()
+        return list(ready)
+
+    def _taken(self, reference: Any, wanted: frozenset[int]) -> list[tuple[int, Any]]:
+        """The answers that have come; none where a worker took up the call, or is gone."""
+        begins = reference in self._beginning
+        if not begins and reference not in self._out:
+            return []  # of a worker that was lost with the one before
+        member = self._beginning[reference] if begins else self._out[reference][0]
+        try:
+            value = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError:
+            self._lose(member)
+            return []
+        if not begins:
+            del self._out[reference]
+            return list(value)
+        del self._beginning[reference]
+        if self._todo is None:
+            self._todo = deque(tuple(pack) for pack in value if not wanted.isdisjoint(pack))
+        return []
+
+    def _hand_out(self) -> None:
+        """Give every worker that has the call a pack, by turns; more than one only while enough are left for all.
+
+        Else the first that has taken up a short call would get all of it, and the others nothing.
+        """
+        busy = Counter(id(member) for member, _ in self._out.values())
+        begun = [member for member in self._members if member not in self._beginning.values()]
+        for most in range(1, AT_A_TIME + 1):
+            for member in begun:
+                if self._todo and busy[id(member)] < most and (most == 1 or len(self._todo) > len(self._members)):
+                    pack = self._todo.popleft()
+                    self._out[member.actor.answer.remote(self._number, pack)] = (member, pack)
+                    busy[id(member)] += 1
+
+    def _withdraw(self) -> None:
+        """Have no worker take up what is over; one that comes late would go through all calls that it missed."""
+        for reference in [*self._beginning, *self._out]:
+            self._ray.cancel(reference)
+
+    def _lose(self, member: Member) -> None:
+        """Take back what a worker was at that is gone.
+
+        Raises:
+            UserError: Workers were lost with the same again and again.
+        """
+        self._cluster.lose(member)
+        self._members.remove(member)
+        packs = [pack for own, pack in self._out.values() if own is member]
+        self._out = {reference: at for reference, at in self._out.items() if at[0] is not member}
+        self._beginning = {reference: own for reference, own in self._beginning.items() if own is not member}
+        note(f"{self._model.name}: a worker on {member.place} is gone; what it was at goes to another")
+        lost_with: list[Pack | str] = [*packs] or [member.node]
+        self._losses.update(lost_with)
+        if max(self._losses[what] for what in lost_with) >= LOSSES:
+            raise self._model.lost(f"the same {len(packs)} packs" if packs else f"this model on {member.place}")
+        if packs:
+            assert self._todo is not None
+            self._todo.extendleft(packs)
+        self._join()

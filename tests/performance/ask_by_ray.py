@@ -1,0 +1,148 @@
+"""Everything that a declaration asks, by Ray, compared with what one process answered, byte by byte.
+
+Run by hand: `python -m tests.performance.ask_by_ray BUILT NEW`; about half an hour on two idle cores. BUILT is a
+repository in which `evenruler repro` built all from nothing. What is evolved there, and what its families ask, is
+asked anew in the folder NEW with an empty store, by the stages `evolve` and `ask` in their order, on a cluster of nodes
+on this machine with one CPU each (`--nodes`). The order counts: a sentence that several calls ask is answered in the
+packs of the first. `--local THREADS` asks in one process instead, which says what differs without Ray; `--only ENTRY`
+takes one entry of `active.evolve` or `active.ask`. It prints two Markdown tables: entries, and columns that differ.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evenruler.models.engines import choice
+from evenruler.models.store import RowStore
+from evenruler.project.params import load_params
+from stages.evolve import EVOLVED
+from stages.files import ANSWERS
+from tests.performance.ray_engine import ENVIRONMENT
+
+COPIED = ("params.yaml", "data/adapters", "data/built", "data/scraped", "data/sources")
+
+Stage = tuple[str, list[str], Path]
+"""Name, words of its command, folder that it writes."""
+
+
+def prepare(built: Path, new: Path) -> None:
+    """What the stage reads, and the models as they were converted; no answers."""
+    for name in COPIED:
+        source = built / name
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, new / name, dirs_exist_ok=True)
+        else:
+            shutil.copy(source, new / name)
+    shutil.copytree(built / ".cache/models", new / ".cache/models", dirs_exist_ok=True)
+
+
+@contextmanager
+def cluster(nodes: int) -> Iterator[str]:
+    """The engine that names a cluster of so many nodes."""
+    from ray.cluster_utils import Cluster
+
+    own = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
+    made = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
+    for _ in range(nodes - 1):
+        made.add_node(**own)
+    made.wait_for_nodes()
+    try:
+        yield f"ray={made.address}"
+    finally:
+        made.shutdown()
+
+
+def stages(new: Path) -> Iterator[Stage]:
+    """All that ask models, in the order of the pipeline."""
+    active = load_params(new / "params.yaml").active
+    for name in active.evolve:
+        yield f"evolve {name}", ["stages.evolve", name], EVOLVED / name
+    for name, entry in active.ask.items():
+        yield name, ["stages.ask", entry["family"], entry["model"]], ANSWERS / entry["family"] / entry["model"]
+
+
+def timed(new: Path, words: list[str], environment: dict[str, str]) -> tuple[float, str]:
+    """Seconds, and what the stage says last."""
+    began = time.perf_counter()
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=new, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return time.perf_counter() - began, done.stdout.strip().split("\n")[-1]
+
+
+def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]:
+    """Columns of two tables that differ: name, values that do, all values, the largest difference of numbers."""
+    a, b = pd.read_parquet(ours), pd.read_parquet(theirs)
+    if len(a) != len(b) or list(a) != list(b):
+        yield "(rows or columns)", len(a), len(b), np.nan
+        return
+    for name in a:
+        if a[name].dtype.kind == "f":
+            gap = np.nan_to_num(np.abs(a[name].to_numpy() - b[name].to_numpy()))
+            other = gap > 0
+        else:
+            gap, other = np.array([np.nan]), (a[name].astype(str) != b[name].astype(str)).to_numpy()
+        if other.any():
+            yield str(name), int(other.sum()), len(a), float(gap.max())
+
+
+def compared(new: Path, built: Path, where: Path) -> tuple[int, int, list[tuple[str, str, int, int, float]]]:
+    """Of one entry: files, those that are equal, and columns of the others."""
+    files = sorted(path.name for path in (built / where).iterdir())
+    assert files == sorted(path.name for path in (new / where).iterdir())
+    others = [name for name in files if (new / where / name).read_bytes() != (built / where / name).read_bytes()]
+    columns = [
+        (name, *column)
+        for name in others
+        if name.endswith(".parquet")
+        for column in differing(new / where / name, built / where / name)
+    ]
+    return len(files), len(files) - len(others), columns
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("built", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--nodes", type=int, default=2)
+    parser.add_argument("--local", type=int, metavar="THREADS")
+    parser.add_argument("--only", action="append")
+    given = parser.parse_args()
+    os.environ.update(ENVIRONMENT)
+    built, new = given.built.absolute(), given.new.absolute()
+    prepare(built, new)
+    store = RowStore(new / ".cache")
+    assert store.count() == 0, "the store of NEW has answers"
+    own = {**os.environ, "EVENRULER_CACHE": str(new / ".cache")}
+    if given.local:
+        own["OMP_NUM_THREADS"] = str(given.local)
+    else:
+        del own["OMP_NUM_THREADS"]  # of workers alone
+    columns = []
+    print("| asked | files | equal | s | said |\n" + "| --- " * 5 + "|")
+    with nullcontext(choice.LOCAL) if given.local else cluster(given.nodes) as engine:
+        for name, words, where in stages(new):
+            if given.only and name not in given.only:
+                continue
+            seconds, said = timed(new, words, {**own, choice.ENGINE: engine})
+            n, equal, others = compared(new, built, where)
+            columns += [(name, *column) for column in others]
+            print(f"| {name} | {n} | {equal} | {seconds:.0f} | {said} |", flush=True)
+    print(f"\n{store.count():,} answers in the store\n")
+    if columns:
+        print("| asked | file | column | differ | of | largest difference |\n" + "| --- " * 6 + "|")
+    for name, file, column, others, values, most in columns:
+        print(f"| {name} | {file} | {column} | {others:,} | {values:,} | {most:.2g} |")
+
+
+if __name__ == "__main__":
+    main()
