@@ -309,9 +309,10 @@ def _done(root: Path, what: str, command: list[str]) -> str:
     # DVC ends with us; git goes on, since it leaves its locks where it is killed.
     ends = die_with_parent if sys.platform == "linux" and not what.startswith("git") else None
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends)
-    if locked := re.search(r"'(.+\.lock)': File exists", done.stderr):
-        remedy = "wait until it is done; if none runs, remove this file, and release again"
-        raise UserError("another git runs, or was killed", where=locked[1], remedy=remedy)
+    if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):
+        held = {locked[1], *map(str, Path(_git(root, "rev-parse", "--absolute-git-dir")).rglob("*.lock"))}
+        remedy = "wait until it is done; if none runs, remove these files, and release again"
+        raise UserError("another git runs, or was killed", where=", ".join(sorted(held)), remedy=remedy)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
         raise UserError(f"{what} failed ({said or f'status {done.returncode}'})", where=str(root), remedy="mend that")
