@@ -447,7 +447,7 @@ class TestTheSameBytes:
 
     def test_fitted_again_after_a_kill_while_the_run_was_removed(self, fitted, here, store, monkeypatch) -> None:
         def begun(run: Path, **_: Any) -> None:
-            (weights,) = run.glob("checkpoints/*/optimizer.pt")
+            (weights,) = run.glob("checkpoints/*/adapter_model.safetensors")
             weights.unlink()
             raise Killed
 
