@@ -2,9 +2,10 @@
 
 PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module with one thing
 changed. It is tried on the tests that run what was changed, until one fails. `--budget` is how many seconds of tests a
-mutant may take, `--alive` tries again only those that were alive the last time, `--table` runs nothing. Prints the
-mutants that are alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed
-into an environment of its own, `.cache/mutation`; results are kept there, too.
+mutant may take, `--sample N` tries N mutants a module, evenly spaced over those inside functions, `--alive` leaves what
+was killed the last time and tries again what was alive, `--table` runs nothing. Prints the mutants that are alive and
+not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed into an environment of its
+own, `.cache/mutation`; results are kept there, too.
 """
 
 import argparse
@@ -92,20 +93,29 @@ def made(module: Path, python: Path) -> list[dict[str, Any]]:
     return json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
 
 
-def attempt(files: list[Path], tests: tuple[str, ...], python: Path, budget: float, alive: bool) -> None:
+def sampled(mutants: list[dict[str, Any]], size: int) -> list[dict[str, Any]]:
+    """So many of the mutants inside functions, evenly spaced."""
+    inside = [one for one in mutants if one["function"] is not None]
+    size = min(size, len(inside))
+    return [inside[place * len(inside) // size] for place in range(size)]
+
+
+def attempt(
+    files: list[Path], tests: tuple[str, ...], python: Path, budget: float, alive: bool, sample: int | None
+) -> None:
     """Tries the mutants of modules that have the same tests, and keeps what became of them."""
-    mutants = {module: made(module, python) for module in files}
-    dead: dict[Path, dict[tuple[Any, ...], dict[str, Any]]] = {}
+    asked: dict[str, list[dict[str, Any]]] = {}
     for module in files:
+        mutants = made(module, python)
+        chosen = set(map(key, mutants if sample is None else sampled(mutants, sample)))
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
-        alive_then = {key(one) for one in before if one["outcome"] != "killed"}
-        dead[module] = {key(one): one for one in before if key(one) not in alive_then}
-    asked = {str(ROOT / module): [one for one in of if key(one) not in dead[module]] for module, of in mutants.items()}
-    for module, of in mutants.items():
+        then = {key(one): one for one in before}
+        dead = {known: one for known, one in then.items() if one["outcome"] == "killed"}
+        asked[str(ROOT / module)] = [
+            one for one in mutants if key(one) not in dead and (key(one) in chosen or key(one) in then)
+        ]
         kept(module).parent.mkdir(exist_ok=True)
-        kept(module).write_text(
-            json.dumps([dead[module][key(one)] for one in of if key(one) in dead[module]], indent=0)
-        )
+        kept(module).write_text(json.dumps([dead[key(one)] for one in mutants if key(one) in dead], indent=0))
     order = {
         "modules": {file: of for file, of in asked.items() if of},
         "tests": tests,
@@ -163,6 +173,7 @@ def main() -> None:
     reads = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     reads.add_argument("paths", nargs="*", default=list(TARGETS))
     reads.add_argument("--alive", action="store_true")
+    reads.add_argument("--sample", type=int)
     reads.add_argument("--table", action="store_true")
     reads.add_argument("--budget", type=float, default=20)
     asked = reads.parse_args()
@@ -170,7 +181,8 @@ def main() -> None:
     if not asked.table:
         python = environment()
         for tests in dict.fromkeys(map(tests_of, files)):
-            attempt([file for file in files if tests_of(file) == tests], tests, python, asked.budget, asked.alive)
+            those = [file for file in files if tests_of(file) == tests]
+            attempt(those, tests, python, asked.budget, asked.alive, asked.sample)
     print(table(files))
 
 

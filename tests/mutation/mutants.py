@@ -3,7 +3,7 @@
 The operators are those of mutmut, and a mean is taken as a median. Not made, since no test should hold them:
 - text: docstrings, whatever a `raise` says, and any string with a space in it;
 - annotations, type variables, decorators, imports, `__all__`;
-- `strict=` of `zip`, which is an assertion of its own;
+- `strict=` of `zip` and `validate=` of a merge, which are assertions of their own;
 - a call without `sort=True`, which is what pandas does then.
 """
 
@@ -36,7 +36,7 @@ class Places(cst.CSTVisitor):
         self.found: list[tuple[cst.CSTNode, str | None, cst.CSTNode | None]] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, LEFT_OUT) or is_text(node) or is_strict(node) or is_all(node):
+        if isinstance(node, LEFT_OUT) or is_text(node) or is_assertion(node) or is_all(node):
             return False
         if m.matches(node, m.Call(func=m.Name("TypeVar"))):
             return False
@@ -70,8 +70,8 @@ def is_all(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Assign) and m.matches(node.targets[0].target, m.Name("__all__"))
 
 
-def is_strict(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "strict"
+def is_assertion(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in ("strict", "validate")
 
 
 def medians(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -100,7 +100,7 @@ def mutations(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def said_anyhow(call: Any) -> list[str]:
     """Arguments that no test tells from none."""
     said = [cst.Module([]).code_for_node(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for arg in call.args]
-    return [arg for arg in said if arg == "sort=True" or arg.startswith("strict=")]
+    return [arg for arg in said if arg == "sort=True" or arg.startswith(("strict=", "validate="))]
 
 
 def changed(before: str, after: str) -> tuple[str, str]:
