@@ -2,10 +2,10 @@
 
 PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module with one thing
 changed. It is tried on the tests that run what was changed, until one fails. `--budget` is how many seconds of tests a
-mutant may take, `--sample N` tries N mutants a module, evenly spaced over those inside functions, `--alive` leaves what
-was killed the last time and tries again what was alive, `--table` runs nothing. Prints the mutants that are alive and
-not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed into an environment of its
-own, `.cache/mutation`; results are kept there, too.
+mutant may take, `--sample N` tries N mutants a module, evenly spaced over those inside functions, and every mean as a
+median, `--alive` leaves what was killed the last time and tries again what was alive, `--table` runs nothing. Prints
+the mutants that are alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is
+installed into an environment of its own, `.cache/mutation`; results are kept there, too.
 """
 
 import argparse
@@ -87,17 +87,10 @@ def key(mutant: dict[str, Any]) -> tuple[Any, ...]:
     return mutant["function"], mutant["before"], mutant["after"]
 
 
-def made(module: Path, python: Path) -> list[dict[str, Any]]:
-    """The mutants of a module."""
-    order = [python, ROOT / "tests/mutation/mutants.py", module]
+def made(module: Path, python: Path, sample: int | None) -> list[dict[str, Any]]:
+    """The mutants of a module; of a sample, so many."""
+    order = [python, ROOT / "tests/mutation/mutants.py", module, *([] if sample is None else [str(sample)])]
     return json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
-
-
-def sampled(mutants: list[dict[str, Any]], size: int) -> list[dict[str, Any]]:
-    """So many of the mutants inside functions, evenly spaced."""
-    inside = [one for one in mutants if one["function"] is not None]
-    size = min(size, len(inside))
-    return [inside[place * len(inside) // size] for place in range(size)]
 
 
 def attempt(
@@ -106,16 +99,15 @@ def attempt(
     """Tries the mutants of modules that have the same tests, and keeps what became of them."""
     asked: dict[str, list[dict[str, Any]]] = {}
     for module in files:
-        mutants = made(module, python)
-        chosen = set(map(key, mutants if sample is None else sampled(mutants, sample)))
+        mutants = made(module, python, sample)
+        there = set(map(key, mutants))
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
-        then = {key(one): one for one in before}
-        dead = {known: one for known, one in then.items() if one["outcome"] == "killed"}
-        asked[str(ROOT / module)] = [
-            one for one in mutants if key(one) not in dead and (key(one) in chosen or key(one) in then)
-        ]
+        # What a sample leaves out stays as it was found.
+        stay = [one for one in before if (one["outcome"] == "killed" if key(one) in there else sample is not None)]
+        dead = set(map(key, stay))
+        asked[str(ROOT / module)] = [one for one in mutants if key(one) not in dead]
         kept(module).parent.mkdir(exist_ok=True)
-        kept(module).write_text(json.dumps([dead[key(one)] for one in mutants if key(one) in dead], indent=0))
+        kept(module).write_text(json.dumps(stay, indent=0))
     order = {
         "modules": {file: of for file, of in asked.items() if of},
         "tests": tests,
