@@ -62,6 +62,20 @@ def test_spreads_are_without_noise() -> None:
     assert np.mean(values) == pytest.approx(1.5, abs=0.15)
 
 
+def variance(x: np.ndarray) -> float:
+    """Of the means of concepts, less the mean over concepts of the squared standard errors of these."""
+    return x.mean(axis=0).var(ddof=1) - (x.var(axis=0, ddof=1) / len(x)).mean()
+
+
+def test_spread_and_pattern_by_their_formulas() -> None:
+    first, second = sides(6, first=3, second=1)
+    first[:, 0] += np.where(np.arange(25) % 5, -0.5, 2.0)  # another noise than that of other concepts
+    x, y = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
+    found = {one.figure: one.value for one in compared(first, second, seed=1)}
+    assert found["spread"] == pytest.approx(np.sqrt(variance(x)) - np.sqrt(variance(y)), abs=1e-12)
+    assert found["pattern"] == pytest.approx(np.sqrt(variance(x - y)), abs=1e-12)
+
+
 @pytest.mark.parametrize("figure", ["level", "spread", "pattern"])
 def test_alike_sides_differ_in_one_of_twenty(figure: str) -> None:
     p = [p_of(*sides(seed, first=1, second=1))[figure] for seed in range(200)]
@@ -78,6 +92,13 @@ def test_missing_replies_are_left_out_of_both() -> None:
 def features(role: str, model: str, shift: float, prompts: pd.DataFrame) -> pd.DataFrame:
     draw = np.random.default_rng(len(role) + len(model))
     return measured.features(prompts, draw.normal(shift, 1, len(prompts)), 0, role=role, model=model)
+
+
+def test_replies_to_a_prompt_are_averaged() -> None:
+    prompts = measured.prompts(2, CONCEPTS)
+    thrice = [measured.features(prompts, value, 0, repetition=i) for i, value in enumerate((0.0, 0.1, 0.8))]
+    found = by_prompt(laid_out("fruit", pd.concat(thrice), prompts), VADER)
+    assert found["value"].tolist() == pytest.approx([0.3] * 8)
 
 
 def test_roles_of_a_model_and_models_in_a_role_are_paired_and_adjusted_together() -> None:
