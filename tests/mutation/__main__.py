@@ -3,9 +3,10 @@
 PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module with one thing
 changed. It is tried on the tests that run what was changed, until one fails. `--budget` is how many seconds of tests a
 mutant may take, `--sample N` tries N mutants a module, evenly spaced over those inside functions, and every mean as a
-median, `--alive` leaves what was killed the last time and tries again what was alive, `--table` runs nothing. Prints
-the mutants that are alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is
-installed into an environment of its own, `.cache/mutation`; results are kept there, too.
+median, `--alive` leaves what was killed the last time and tries again what was alive, `--tests` takes other files of
+tests than `TARGETS` has (one argument, also options of pytest), `--table` runs nothing. Prints the mutants that are
+alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed into an
+environment of its own, `.cache/mutation`; results are kept there, too.
 """
 
 import argparse
@@ -166,14 +167,17 @@ def main() -> None:
     reads.add_argument("paths", nargs="*", default=list(TARGETS))
     reads.add_argument("--alive", action="store_true")
     reads.add_argument("--sample", type=int)
+    reads.add_argument("--tests", type=str.split)
     reads.add_argument("--table", action="store_true")
     reads.add_argument("--budget", type=float, default=20)
     asked = reads.parse_args()
     files = list(dict.fromkeys(modules(asked.paths)))
     if not asked.table:
         python = environment()
-        for tests in dict.fromkeys(map(tests_of, files)):
-            those = [file for file in files if tests_of(file) == tests]
+        by_tests: dict[tuple[str, ...], list[Path]] = {}
+        for file in files:
+            by_tests.setdefault(tuple(asked.tests or tests_of(file)), []).append(file)
+        for tests, those in by_tests.items():
             attempt(those, tests, python, asked.budget, asked.alive, asked.sample)
     print(table(files))
 
