@@ -7,6 +7,7 @@ import scipy.stats
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.diagnose import between
 from evenruler.instruments.saged.diagnose.between import adjusted, between_models, between_roles, by_prompt, compared
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.measurement.verdicts import holm
@@ -76,6 +77,18 @@ def test_spread_and_pattern_by_their_formulas() -> None:
     assert found["pattern"] == pytest.approx(np.sqrt(variance(x - y)), abs=1e-12)
 
 
+def test_p_is_the_share_of_swaps_that_come_to_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(between, "SWAPS", 60)
+    first, second = sides(6, first=0.5)
+    x, y = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
+    drawn = [np.where(swap[:, None], (y, x), (x, y)) for swap in np.random.default_rng(1).random((60, 25)) < 0.5]
+    p = p_of(first, second)
+    spread, pattern = abs(variance(x) - variance(y)), variance(x - y)
+    assert p["spread"] == (1 + sum(abs(variance(a) - variance(b)) >= spread for a, b in drawn)) / 61
+    assert p["pattern"] == (1 + sum(variance(a - b) >= pattern for a, b in drawn)) / 61
+    assert min(p.values()) > 1 / 61
+
+
 @pytest.mark.parametrize("figure", ["level", "spread", "pattern"])
 def test_alike_sides_differ_in_one_of_twenty(figure: str) -> None:
     p = [p_of(*sides(seed, first=1, second=1))[figure] for seed in range(200)]
@@ -121,6 +134,8 @@ def test_roles_of_a_model_and_models_in_a_role_are_paired_and_adjusted_together(
     level = found[(found["compared"] == "model") & (found["figure"] == "level")].iloc[0]
     assert level["value"] == pytest.approx(2, abs=0.5)
     assert (level["p_adjusted"], level["n"]) == (level["p"], 12)
+    assert set(found.loc[found["figure"] != "level", "reason"]) == {"no interval: none is known to cover"}
+    assert found.loc[found["figure"] == "level", "reason"].isna().all()
     more = adjusted([found.drop(columns="p_adjusted").assign(p_adjusted=np.nan, feature=name) for name in ("a", "b")])
     own = more[(more["compared"] == "role") & (more["figure"] == "level")]
     assert own["p_adjusted"].tolist() == holm(own["p"].tolist())
@@ -157,7 +172,7 @@ def test_sides_that_are_equal_or_a_constant_apart() -> None:
     same, _ = sides(5)
     assert {one.figure: one.p for one in compared(same, same, seed=1)} == {"level": 1, "spread": 1, "pattern": 1}
     level, spread, pattern = compared(same + 0.5, same, seed=1)
-    assert (level.p, level.low) == (0.5**24, pytest.approx(0.5))
+    assert (level.p, level.low, level.high) == (0.5**24, pytest.approx(0.5), pytest.approx(0.5))
     assert (spread.value, spread.p, pattern.value, pattern.p) == (0, 1, 0, 1)
 
 
