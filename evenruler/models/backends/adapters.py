@@ -20,6 +20,12 @@ class Adapter:
     """Of the head's outputs, in order."""
 
     @property
+    def shown(self) -> str:
+        """The folder in messages: from the working directory, where it lies below that."""
+        here = Path.cwd()
+        return str(self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder)
+
+    @property
     def is_whole(self) -> bool:
         """Whether the folder holds a whole model, encoder and all."""
         return not (self.folder / WEIGHTS).exists()
@@ -31,7 +37,7 @@ class Adapter:
             UserError: The folder holds no weights.
         """
         if not any(self.folder.glob("*.safetensors")):
-            raise UserError(f"no weights of {name}", where=str(self.folder), remedy=f"run `evenruler finetune {name}`")
+            raise UserError(f"no weights of {name}", where=self.shown, remedy=f"run `evenruler finetune {name}`")
 
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
@@ -50,7 +56,7 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
     from peft import PeftModel, get_peft_model_state_dict
     from safetensors import safe_open
 
-    where, remedy = str(adapter.folder), f"run `evenruler finetune {name} --again`"
+    where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
     with quiet(), loading(name, where, remedy), torch.random.fork_rng():
         torch.manual_seed(0)
         model, made_up = load_with_head(name, base, adapter.labels, dtype)

@@ -45,17 +45,18 @@ class Classifier:
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+        where = str(folder)
         if adapter is not None and adapter.is_whole:
             adapter.require_weights(name)
-            folder, adapter = adapter.folder, None
-        with quiet(), loading(name, str(folder)):
+            where, folder, adapter = adapter.shown, adapter.folder, None
+        with quiet(), loading(name, where):
             self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         if adapter is None:
-            with quiet(), loading(name, str(folder)):
+            with quiet(), loading(name, where):
                 loaded: Any = AutoModelForSequenceClassification.from_pretrained(
                     folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
                 )
-            model = complete(loaded, name, str(folder))
+            model = complete(loaded, name, where)
         else:
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
         self.model: Any = model.to(device).eval()
