@@ -9,7 +9,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro test test-slow test-vllm hub-server lint docs pictures
+.PHONY: help setup repro paper test test-slow test-vllm hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -26,6 +26,11 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 
 repro: setup ## Check the declaration, then build whatever is out of date
 	@evenruler repro
+
+paper: setup ## Ask all models of the scale in use, build everything, write the papers' tables beside ours; goes on where it was
+	@evenruler ask --all || test $$? -eq 1
+	@evenruler repro
+	@python docs/papers.py
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt

@@ -72,6 +72,32 @@ def repro(
 
 
 @app.command()
+def ask(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[FAMILY-MODEL]...", help="Whom, as probes-smollm3-3b.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that are in use.")] = False,
+    at_once: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; by default one for each GPU, or one.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build what is asked, say the plan; ask nobody.")] = False,
+    engine: Annotated[
+        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+    ] = None,
+) -> None:
+    """Ask models all that instruments ask them, several at once: answers go into the store, where `repro` finds them.
+
+    A model that cannot be had is left out: `left_out` in params.yaml says why. Status 1 if any was.
+    """
+    from evenruler.models.engines.choice import choose
+    from evenruler.project.asking.command import ask as fill
+
+    choose(engine)
+    repository.enter()
+    raise typer.Exit(fill(Path(), names or [], everything=everything, at_once=at_once, dry_run=dry_run))
+
+
+@app.command()
 def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
     """Set the scale: write into params.yaml which models are in use."""
     from evenruler.project.check import set_scale

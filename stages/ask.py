@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from evenruler.declared import Declared
-from evenruler.instruments.asking import Answering, ask, left_out, subject_of, tools_of
+from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import INSTRUMENT, State, Tables
 from evenruler.instruments.registry import room
+from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
 from evenruler.tables.schemas import required
 from stages.files import ANSWERS, BUILT, frames, is_asked, plan_of, write_subject
 from stages.running import run
 
 if TYPE_CHECKING:
+    from evenruler.models.model import Model
     from evenruler.training.adaptation import Adapted
 
 
@@ -23,15 +25,14 @@ def main(family: str, name: str) -> None:
     """Ask the model, and the tools that the instruments name, whatever the store does not have."""
     params = Declared()
     door, subject = room(family, "ask"), subject_of(name, params.catalogue)
-    plans = {own: plan_of(family, own) for own in params.active.entry("families", family).instruments}
-    asked = {own: (frames(family, own), plan) for own, plan in plans.items() if is_asked(plan)}
+    asked = asked_of(params, family)
     for line in left_out(door, asked, subject):
         print(line)
 
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
     tools = tools_of([plan for _, plan in asked.values()], BUILT / family)
-    answering = Answering(load(name, params.catalogue), tools, _adapted(params, name))
+    answering = Answering(load(name, params.catalogue), tools, adapted(params.catalogue, name))
     answers = ask(asked, door.requests, subject, answering)
     folder = ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
@@ -50,15 +51,27 @@ def _counted(answers: Tables) -> str:
     return ", ".join(counted) or "nothing to ask"
 
 
-def _adapted(params: Declared, name: str) -> Callable[[State], "Adapted"]:
-    """The model on its way through corpora."""
+def asked_of(params: Declared, family: str) -> Asked:
+    """What the instruments of a family ask."""
+    plans = {own: plan_of(family, own) for own in params.active.entry("families", family).instruments}
+    return {own: (frames(family, own), plan) for own, plan in plans.items() if is_asked(plan)}
+
+
+def adapted(catalogue: Catalogue, name: str, untouched: "Model | None" = None) -> Callable[[State], "Adapted"]:
+    """The model on its way through corpora.
+
+    Args:
+        catalogue: The models.
+        name: Whose way.
+        untouched: The model as it is; that of the catalogue by default.
+    """
 
     @cache
     def way(adaptation: Any) -> "Adapted":
         from evenruler.training.adaptation import Adapted, Recipe
 
         recipes = {corpus: Recipe(*recipe) for corpus, *recipe in adaptation.recipes}
-        return Adapted(name, params.catalogue, dict(adaptation.corpora), recipes)
+        return Adapted(name, catalogue, dict(adaptation.corpora), recipes, untouched)
 
     return lambda state: way(state.adaptation)
 

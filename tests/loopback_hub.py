@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -105,6 +106,14 @@ class DeathError(Exception):
     """The server dies instead of answering."""
 
 
+class Server(ThreadingHTTPServer):
+    """Says nothing of a client that is gone, as one that was killed."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class LoopbackHub:
     """State, server and faults."""
 
@@ -125,9 +134,9 @@ class LoopbackHub:
     def start(self) -> None:
         """Answer, on the same port as before if it was stopped."""
         handler = type("Bound", (Handler,), {"hub": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), handler)
+        self._server = Server(("127.0.0.1", self._port), handler)
         self._port = self._server.server_port
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
         """Answer nothing more; what was stored stays."""

@@ -26,6 +26,7 @@ import pandas as pd
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.adapter_record import read_adapter
+from evenruler.models.cache import LackingError, Spent
 from evenruler.models.declared import Catalogue
 from evenruler.models.operations import OPERATIONS, operations_of
 from evenruler.strict import validate
@@ -153,7 +154,15 @@ class Answering:
     @property
     def asked(self) -> int:
         """How many answers were asked of models, since the store did not have them."""
-        return sum(model.asked for model in {id(model): model for model in self._used}.values())
+        return sum(model.asked for model in self._distinct())
+
+    @property
+    def spent(self) -> list[Spent]:
+        """What that took, call by call."""
+        return [spent for model in self._distinct() for spent in model.spent]
+
+    def _distinct(self) -> "Iterable[Model]":
+        return {id(model): model for model in self._used}.values()
 
     def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
         """The columns of n answers to a request with these inputs."""
@@ -182,7 +191,13 @@ def _stage(state: State) -> tuple[str, int, int]:
 
 
 def ask(
-    instruments: Asked, requests: Requests, subject: Subject, answering: Answering, *, of_model_alone: bool = False
+    instruments: Asked,
+    requests: Requests,
+    subject: Subject,
+    answering: Answering,
+    *,
+    of_model_alone: bool = False,
+    before_tools: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Everything that the instruments of a family ask, until they ask nothing more.
 
@@ -194,32 +209,75 @@ def ask(
         subject: Of whom.
         answering: Who answers.
         of_model_alone: Whether to leave out what tells of the instrument whoever the subject is.
+        before_tools: Whether to end as soon as a tool would be asked, when the subject was asked what it could be.
 
     Returns:
         By table of answers: the rows of the requests with what was answered, and `instrument` before them.
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
-    while True:
-        wanted = [
-            (name, request)
-            for name, (tables, plan) in instruments.items()
-            for request in requests(tables, plan, answers[name], subject)
-            if not (of_model_alone and request.of_instrument)
-        ]
-        if not wanted:
+    while wanted := _wanted(instruments, requests, subject, answers, of_model_alone):
+        now = [(name, request) for name, request in wanted if request.by == SUBJECT or not before_tools]
+        for alike in _alike(now):
+            _answer([now[place] for place in alike], answering, answers)
+        if len(now) < len(wanted):
             break
-        for alike in _alike(wanted):
-            requested = [wanted[place][1] for place in alike]
-            n = sum(len(request.rows) for request in requested)
-            columns = answering.answer(requested[0], _joined([request.inputs for request in requested]), n)
-            begin = 0
-            for place in alike:
-                name, request = wanted[place]
-                end = begin + len(request.rows)
-                own = {column: values[begin:end] for column, values in columns.items()}
-                _keep(answers[name], request, request.rows.reset_index(drop=True).assign(**own))
-                begin = end
     return _by_table(answers)
+
+
+def lacking(instruments: Asked, requests: Requests, subject: Subject, answering: Answering) -> list[LackingError]:
+    """What `ask` would ask of models now, since the store lacks it.
+
+    What hangs on answers that are not there yet, as the sentiment of replies, cannot be known and is not in it.
+
+    Args:
+        instruments: Published tables and plan, by name.
+        requests: What to ask next, given what was answered.
+        subject: Of whom.
+        answering: Who answers, from the store alone (`Model.stored`).
+
+    Returns:
+        Whose answers, and to how much; nothing only where `ask` would ask nobody.
+    """
+    answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
+    found: list[LackingError] = []
+    while not found and (wanted := _wanted(instruments, requests, subject, answers)):
+        for alike in _alike(wanted):
+            try:
+                _answer([wanted[place] for place in alike], answering, answers)
+            except LackingError as error:
+                found.append(error)
+    return found
+
+
+def _wanted(
+    instruments: Asked,
+    requests: Requests,
+    subject: Subject,
+    answers: Mapping[str, Tables],
+    of_model_alone: bool = False,
+) -> list[tuple[str, Request]]:
+    """What instruments ask next, each with its name."""
+    return [
+        (name, request)
+        for name, (tables, plan) in instruments.items()
+        for request in requests(tables, plan, answers[name], subject)
+        if not (of_model_alone and request.of_instrument)
+    ]
+
+
+def _answer(
+    alike: Sequence[tuple[str, Request]], answering: Answering, answers: Mapping[str, dict[str, pd.DataFrame]]
+) -> None:
+    """Have like requests answered together, and keep what each was answered."""
+    requested = [request for _, request in alike]
+    n = sum(len(request.rows) for request in requested)
+    columns = answering.answer(requested[0], _joined([request.inputs for request in requested]), n)
+    begin = 0
+    for name, request in alike:
+        end = begin + len(request.rows)
+        own = {column: values[begin:end] for column, values in columns.items()}
+        _keep(answers[name], request, request.rows.reset_index(drop=True).assign(**own))
+        begin = end
 
 
 def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:

@@ -1,6 +1,7 @@
 """One cache before every backend: what the row store has is read, what is missing is asked and, if finite, kept."""
 
 import math
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
+from evenruler.models.amounts import Amount, amount_of
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import note, progress
 
@@ -30,6 +32,26 @@ class Form(Generic[Answer]):
     """Whether every number of an answer is one."""
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What one call took that a model had to answer."""
+
+    model: str
+    operation: str
+    amount: Amount
+    seconds: float
+    """Loading included, where it had to be."""
+
+
+class LackingError(Exception):
+    """The store lacks answers, and the model is not to be asked."""
+
+    def __init__(self, model: str, operation: str, amount: Amount) -> None:
+        """Say whose answers, and to how much."""
+        self.model, self.operation, self.amount = model, operation, amount
+        super().__init__(f"{model}: {amount.questions} answers are not in the store")
+
+
 class Cache:
     """The answers of one model in one state."""
 
@@ -44,6 +66,8 @@ class Cache:
         self.name, self.engine, self.store = name, engine, store
         self.asked = 0
         """Questions that the model itself had to answer so far."""
+        self.spent: list[Spent] = []
+        """What that took, call by call."""
 
     def answers(
         self,
@@ -90,16 +114,21 @@ class Cache:
     ) -> Mapping[bytes, bytes]:
         """Ask what is missing; every batch is kept as it comes."""
         found: dict[bytes, bytes] = {}
-        with progress(len(missing), f"{self.name}: {operation.split('/')[0]}", "text") as bar:
-            for batch in _with_numbers(self.name, ask(questions, missing)):
-                for i, answer in batch:
-                    if not form.is_finite(answer):
-                        raise not_a_number(self.name, questions[i])
-                new = {keys[i]: form.pack(answer) for i, answer in batch if i in missing}
-                self.store.put(new.items())
-                found.update(new)
-                self.asked += len(batch)
-                bar.update(len(new))
+        began = time.monotonic()
+        try:
+            with progress(len(missing), f"{self.name}: {operation.split('/')[0]}", "text") as bar:
+                for batch in _with_numbers(self.name, ask(questions, missing)):
+                    for i, answer in batch:
+                        if not form.is_finite(answer):
+                            raise not_a_number(self.name, questions[i])
+                    new = {keys[i]: form.pack(answer) for i, answer in batch if i in missing}
+                    self.store.put(new.items())
+                    found.update(new)
+                    self.asked += len(batch)
+                    bar.update(len(new))
+        finally:
+            done = amount_of(questions[i] for i in missing if keys[i] in found)
+            self.spent.append(Spent(self.name, operation, done, time.monotonic() - began))
         return found
 
     @contextmanager
@@ -117,6 +146,30 @@ class Cache:
             yield
         finally:
             lock.release()
+
+
+class Stored(Cache):
+    """The same where the model is not to be asked: what the store has is given, what it lacks is an error."""
+
+    def answers(
+        self,
+        operation: str,
+        questions: Sequence[Question],
+        form: Form[Answer],
+        ask: Ask[Question, Answer],
+        as_key: Callable[[Question], object] = lambda question: question,
+    ) -> list[Answer]:
+        """The answer to each question, as of `Cache`.
+
+        Raises:
+            LackingError: Not all are there.
+        """
+        keys = Keys(self.engine, operation)
+        by_question = {question: keys.key(as_key(question)) for question in questions}
+        found = self.store.get(list(by_question.values()))
+        if lacking := [question for question, key in by_question.items() if key not in found]:
+            raise LackingError(self.name, operation, amount_of(lacking))
+        return [form.unpack(found[by_question[question]]) for question in questions]
 
 
 def _with_numbers(name: str, batches: Iterator[list[tuple[int, Answer]]]) -> Iterator[list[tuple[int, Answer]]]:

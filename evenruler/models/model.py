@@ -15,7 +15,8 @@ from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
 from evenruler.models import head
-from evenruler.models.cache import Cache, Form, all_finite
+from evenruler.models.amounts import Amount
+from evenruler.models.cache import Cache, Form, LackingError, Spent, Stored, all_finite
 from evenruler.models.entry import ModelEntry
 from evenruler.models.loading import loading
 from evenruler.models.operations import BY_BACKEND, OPERATIONS, Kind, Operation, operations_of
@@ -122,6 +123,11 @@ class Model:
         return self._cache.asked
 
     @property
+    def spent(self) -> list[Spent]:
+        """What that took, call by call."""
+        return self._cache.spent
+
+    @property
     def backend(self) -> Any:
         """What answers, loaded on first use.
 
@@ -148,8 +154,18 @@ class Model:
         """
         other = copy.copy(self)
         engine = self.engine if state is None else canonical([self.engine, state]).decode()
-        other._cache = Cache(self.name, engine, self._cache.store)
+        other._cache = type(self._cache)(self.name, engine, self._cache.store)
         other._load, other._describe, other._backend = load, lambda: engine, None
+        return other
+
+    def stored(self) -> Self:
+        """The same model, never asked: what the store lacks is a `LackingError` that says how much it is."""
+
+        def refuse() -> Any:
+            raise LackingError(self.name, "loading", Amount(0, 0, 0))
+
+        other = copy.copy(self)
+        other._cache, other._load, other._backend = Stored(self.name, self.engine, self._cache.store), refuse, None
         return other
 
     def can(self, operation: Operation) -> bool:

@@ -1,10 +1,11 @@
 """Where a model's files come from: the Hub at a commit, a package, a folder; or they are made here, once."""
 
+import fnmatch
 import hashlib
 import importlib.util
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from filelock import FileLock
@@ -112,6 +113,17 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
         if not any(folder.glob("*.safetensors")):
             folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_OLDER_WEIGHTS))
         return folder
+
+
+def fetched_of(names: Iterable[str]) -> list[str]:
+    """The files of a repository on the Hub that are fetched.
+
+    Args:
+        names: All that it has.
+    """
+    names = list(names)
+    weights = [] if fnmatch.filter(names, "*.safetensors") else _OLDER_WEIGHTS
+    return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in [*_HUB_FILES, *weights])]
 
 
 def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:

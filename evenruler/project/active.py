@@ -1,7 +1,7 @@
 """What is in use at a scale: `active` in params.yaml, which `foreach` of dvc.yaml goes through."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,38 @@ def _require_written(name: str, written: str, family: str, declared: Declared) -
         raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
 
 
-def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versions: Callable[[str], str]) -> Active:
+def asking_of(family: str, model: str) -> str:
+    """The stage that asks a model for a family, as `left_out` of params.yaml names it."""
+    return f"ask@{family}-{model}"
+
+
+def without(
+    instruments: Sequence[Instrument], left_out: Mapping[str, str], catalogue: Catalogue, scale: Scale
+) -> list[Instrument]:
+    """Instruments of a scale, where those that cannot be built, or that no model is left for, are not finished.
+
+    Args:
+        instruments: Those of the scale.
+        left_out: By stage: why it could not be run.
+        catalogue: The models.
+        scale: Which.
+    """
+    lost = {}
+    for family in dict.fromkeys(own.family for own in instruments):
+        stages = [asking_of(family, name) for name in _pinned(family, catalogue, scale)]
+        if stages and all(stage in left_out for stage in stages):
+            lost[family] = f"no model answers for the family {family}, as {stages[0]}: {left_out[stages[0]]}"
+    reasons = {own.name: left_out.get(f"build@{own.name}") or lost.get(own.family, "") for own in instruments}
+    return [own if own.unfinished else replace(own, unfinished=reasons[own.name]) for own in instruments]
+
+
+def in_use(
+    instruments: Sequence[Instrument],
+    params: Path,
+    scale: Scale,
+    versions: Callable[[str], str],
+    left_out: Container[str] = (),
+) -> Active:
     """What `active` says at a scale.
 
     Args:
@@ -88,6 +119,7 @@ def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versio
         params: The file of the declaration.
         scale: Which; of its models, those whose commit is to be given are left out.
         versions: The version that a benchmark is at.
+        left_out: Stages that cannot be run: models that are not asked for a family.
 
     Raises:
         UserError: Something declared is wrong, no instrument is finished, or no model of the scale can be asked what a
@@ -103,7 +135,10 @@ def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versio
     catalogue = Declared(params, scale).catalogue
     members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
     families = [family for family, named in members.items() if named]
-    models = {family: _asked(family, catalogue, scale, params) for family in families}
+    models = {
+        family: [name for name in _asked(family, catalogue, scale, params) if asking_of(family, name) not in left_out]
+        for family in families
+    }
     ask = {f"{family}-{model}": Asked(family=family, model=model) for family in families for model in models[family]}
     used = {own.name: _in_use(own, catalogue) for own in instruments}
     carded = {
@@ -125,8 +160,7 @@ def in_use(instruments: Sequence[Instrument], params: Path, scale: Scale, versio
 
 def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> list[str]:
     """The models of a scale that the instruments of a family ask, in the order of the catalogue."""
-    taken = _taken(family, catalogue, scale)
-    found = [name for name in taken if not catalogue.to_be_given([name])]
+    taken, found = _taken(family, catalogue, scale), _pinned(family, catalogue, scale)
     if not found:
         what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"
         remedy = catalogue.to_be_given(taken) or "give one that can this scale, or no scale"
@@ -134,8 +168,13 @@ def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> lis
     return found
 
 
+def _pinned(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
+    """The same, of which a family may have none."""
+    return [name for name in _taken(family, catalogue, scale) if not catalogue.to_be_given([name])]
+
+
 def _taken(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
-    """The same, also where their commit is to be given."""
+    """The models of a scale that a family would ask, also where their commit is to be given."""
     takes = room(family, "declare").takes
     return [
         name

@@ -17,7 +17,7 @@ from evenruler.instruments.registry import room
 from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
-from evenruler.project.active import SOURCES, Instrument, in_use, instruments_at, not_to_be_had
+from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
 from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
@@ -88,6 +88,8 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
     """Models and instruments that are left out; what instruments warn of, also on models whose tokenizer is at hand."""
     lacking = not_to_be_had(active.families, params, active.scale)
     found = [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
+    of_models = {asking_of(family, name) for family in active.families for name in params.models}
+    found += [f"warning: {stage} is left out: {why}" for stage, why in params.left_out.items() if stage in of_models]
     for own in instruments:
         if own.unfinished:
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
@@ -113,7 +115,7 @@ def set_scale(root: Path, name: str) -> list[str]:
         raise UserError(f"no scale {name!r}", remedy=nearest(name, SCALES))
     path = root / "params.yaml"
     params = load_params(path)
-    active = in_use(instruments_at(root, path, chosen), path, chosen, params.version)
+    active = in_use(_finished(root, params, chosen), path, chosen, params.version, params.left_out)
     return _write_in_step(path, active, _in_step(path, params, active)) or [
         f"params.yaml is at the scale {chosen} already"
     ]
@@ -122,17 +124,22 @@ def set_scale(root: Path, name: str) -> list[str]:
 def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Instrument]]:
     """What is in use, and its instruments; those of the other scale are read as well."""
     path = root / "params.yaml"
-    found = {each: instruments_at(root, path, each) for each in SCALES}[scale]
+    found = {each: _finished(root, params, each) for each in SCALES}[scale]
     named = {use.model for own in found for use in own.uses}
     for family, shared in params.families.items():
         _check_keys(family, shared or {}, path)
-    active = in_use(found, path, scale, params.version)
+    active = in_use(found, path, scale, params.version, params.left_out)
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
     _check_files(root, params, used)
     _check_adapters(root, params, used)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
     return active, found
+
+
+def _finished(root: Path, params: Params, scale: Scale) -> list[Instrument]:
+    """The instruments of a scale; those that what is left out takes along are not finished."""
+    return without(instruments_at(root, root / "params.yaml", scale), params.left_out, params, scale)
 
 
 def _check_keys(family: str, shared: dict[str, Any], path: Path) -> None:

@@ -13,7 +13,7 @@ from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import Catalogue
 from evenruler.models.untrained import made_of
 from evenruler.publish.versions import Version
-from evenruler.strict import Slug, Strict, read_yaml, refuse_hidden_keys, validate
+from evenruler.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
 
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""
@@ -54,6 +54,9 @@ class Params(Catalogue):
     versions: dict[Slug, Version] = Field(default_factory=dict)
     """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
 
+    left_out: dict[str, Text] = Field(default_factory=dict)
+    """By stage (`ask@FAMILY-MODEL`, `build@INSTRUMENT`): why it could not be run. `evenruler ask` writes it."""
+
     @property
     def benchmarks(self) -> dict[str, Place]:
         """Everything that gets a folder under `benchmarks/`, at whatever scale, by its name."""
@@ -92,7 +95,10 @@ def load_params(path: Path | str = "params.yaml") -> Params:
             if family not in FAMILIES:
                 where, what = f"{path}: models.{name}.families", f"no family {family!r}; {nearest(family, FAMILIES)}"
                 raise UserError(what, where=where, remedy="remove it or mend the name")
-    for key, known, what in (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark")):
+    stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
+    stages += [f"build@{name}" for name in params.instruments]
+    of_ours = (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark"))
+    for key, known, what in (*of_ours, ("left_out", stages, "stage")):
         for name in getattr(params, key):
             if name not in known:
                 remedy = "remove it or mend the name"

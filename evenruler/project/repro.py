@@ -120,6 +120,17 @@ def repro(root: Path, words: Sequence[str]) -> int:
     """
     for line in check(root):
         print(line, flush=True)
+    return build(root, words)
+
+
+def build(root: Path, words: Sequence[str], *, told: bool = True) -> int:
+    """Build what is out of date, of a declaration that is in step; arguments and status as of `repro`.
+
+    Args:
+        root: The repository.
+        words: Further arguments of `dvc repro`.
+        told: Whether to say at the end what was built, and where the report is.
+    """
     some = any(not word.startswith("-") for word in words)
     texts = [(root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml")]
     progress = Progress(None if some else len(stage_names(texts[0], texts[1])), _say, lambda: lock.keep(root))
@@ -129,7 +140,7 @@ def repro(root: Path, words: Sequence[str]) -> int:
     if status == 0:
         lock.keep(root, sure=True)
     _keep_timings(root, progress, took, status)
-    for line in _summary(root, progress, took) if status == 0 else ():
+    for line in _summary(root, progress, took) if told and status == 0 else ():
         print(line)
     sys.stdout.flush()
     for line in said:
@@ -205,7 +216,7 @@ def _run_dvc(root: Path, words: Sequence[str], progress: Progress) -> tuple[int,
         stdout=subprocess.PIPE,
         stderr=theirs,
         start_new_session=True,  # so that Ctrl-C reaches DVC and its stages once, by us
-        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
     os.close(theirs)
     reader = threading.Thread(target=errors.read, args=(ours,), daemon=True)
@@ -278,8 +289,8 @@ def _environment() -> dict[str, str]:
     return found
 
 
-def _die_with_parent() -> None:
-    """Have Linux end DVC when this process is killed; its stages end with it."""
+def die_with_parent() -> None:
+    """Have Linux end a process when the one that started it is killed; called in the new one."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
@@ -304,17 +315,18 @@ def _summary(root: Path, progress: Progress, took: float) -> Iterator[str]:
     built = progress.seconds
     unchanged = f", {progress.unchanged} unchanged" if progress.unchanged else ""
     stages = "stage" if len(built) == 1 else "stages"
-    yield f"built {len(built) or 'nothing'}{f' {stages}' if built else ''} in {_duration(took)}{unchanged}"
+    yield f"built {len(built) or 'nothing'}{f' {stages}' if built else ''} in {duration(took)}{unchanged}"
     if len(built) > 1:
         longest = sorted(built, key=lambda name: -built[name])[:LONGEST]
-        yield f"longest: {', '.join(f'{name} {_duration(built[name])}' for name in longest)}"
+        yield f"longest: {', '.join(f'{name} {duration(built[name])}' for name in longest)}"
     if (root / REPORT).exists():
         yield f"report: {REPORT}"
     if said := first_result(root):
         yield f"first result: {said}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds, or minutes and seconds, in words."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
 

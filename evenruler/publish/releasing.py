@@ -1,21 +1,27 @@
 """A new version of a benchmark in this repository: version, changelog, rebuilt card, commit, annotated tag."""
 
 import datetime
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
+from evenruler.project import lock
 from evenruler.project.check import check
-from evenruler.project.files import edited, params_yaml, write_as_it_was
+from evenruler.project.files import block, edited, params_yaml, write_as_it_was
 from evenruler.project.params import load_params
+from evenruler.project.repro import die_with_parent
 from evenruler.publish.difference import Difference, compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
@@ -23,6 +29,12 @@ from evenruler.publish.versions import bumped, load_changelog, version_key
 
 LISTED_REASONS = 10
 """Reasons that go into a changelog entry that nobody wrote."""
+
+BEGUN = Path(".cache/release.json")
+"""What a release is about to write; it is there until the release has its commit, or is undone."""
+
+NAMED = 3
+"""Files that a line names."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +53,28 @@ class Plan:
         return f"{self.name}@v{self.version}"
 
 
+@dataclass(frozen=True)
+class Begun:
+    """What a release writes, so that the next one can tell it from what people wrote."""
+
+    name: str
+    texts: dict[str, str]
+    """By path: the new text of files that people also edit."""
+
+    def writes(self, root: Path, path: str) -> bool:
+        """Whether a file that is not as in git's HEAD is so by this release alone."""
+        whole = path.removesuffix(".partial")
+        if whole in self.texts:
+            return path != whole or _of_people(_read(root / path)) == _of_people(self.texts[path])
+        return whole == lock.NAME or re.match("benchmarks/[^/]+/", path) is not None  # cards name changelogs
+
+
 def release(root: Path, name: str, today: datetime.date, messages: Sequence[str] = ()) -> Iterator[str]:
     """Release what is built.
 
     The next version is the least that the changes since the last tag ask for, or the one in params.yaml if that is
-    higher. What breaks off before the commit is undone; after it, running again makes the tag.
+    higher. What breaks off before the commit is undone, by the next release where this one was killed; after the
+    commit, running again makes the tag. Of files that others change meanwhile, none is undone, committed or tagged.
 
     Args:
         root: The repository.
@@ -58,27 +87,111 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
 
     Raises:
         UserError: The benchmark is not built, git or the pipeline is not clean, nothing changed, or its rows are not
-            on the default DVC remote.
+            on the default DVC remote; or another release runs.
     """
-    made = plan(root, name, messages)
-    try:
-        _write(root, made, today)
-        _dvc(root, "repro", "--quiet")
-        if _git(root, "status", "--porcelain"):
-            _git(root, "add", "--all")
-            _git(root, "commit", "--quiet", "--message", f"Release {name} {made.version}")
+    with _alone(root):
+        yield from _undo_broken(root)
+        made = plan(root, name, messages)
+        begun = Begun(name, _texts(root, made, today))
+        replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
+        try:
+            _write(root, begun)
+            _dvc(root, "repro", "--quiet")
+            changed = _changed(root)
+            if others := [path for path in changed if not begun.writes(root, path)]:
+                what = f"changed while the release was made: {_listed(others)}"
+                raise UserError(what, where=str(root), remedy="commit or stash it, and release again")
+            if changed:
+                _git(root, "add", "--all", "--", *changed)
+                _git(root, "commit", "--quiet", "--message", f"Release {name} {made.version}")
+            commit = _git(root, "rev-parse", "HEAD")
+        except BaseException:
+            _undo(root, begun)
+            raise
+        (root / BEGUN).unlink()
+        if changed:
             yield f"committed {name} {made.version}: {' '.join(made.changes)}"
-    except BaseException:
-        _git(root, "reset", "--quiet", "--hard")
-        _git(root, "clean", "--quiet", "--force", "-d", "data/sources/changelogs", "benchmarks")
-        raise
-    _require_on_remote(root, name)
-    _git(root, "tag", "--annotate", made.tag, "--message", f"{name} {made.version}")
-    yield f"tagged {made.tag}; others get it once you `git push --follow-tags`"
+        _require_on_remote(root, name)
+        _git(root, "tag", "--annotate", made.tag, "--message", f"{name} {made.version}", commit)
+        yield f"tagged {made.tag}; others get it once you `git push --follow-tags`"
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """One release at a time: what another one writes must not be taken for what a killed one left."""
+    (root / BEGUN.parent).mkdir(exist_ok=True)
+    try:
+        with FileLock(root / BEGUN.with_suffix(".lock"), timeout=0):
+            yield
+    except Timeout:
+        raise UserError("another release runs", where=str(root), remedy="run again when it is done") from None
+
+
+def _undo_broken(root: Path) -> Iterator[str]:
+    """Take back what a release that was killed had written, and nothing else; rebuild what git does not have.
+
+    Raises:
+        UserError: Other files were changed, too.
+    """
+    if not (root / BEGUN).exists():
+        return
+    begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
+    if others := [path for path in _changed(root) if not begun.writes(root, path)]:
+        what = f"uncommitted changes of yours beside those of a release of {begun.name} that was killed"
+        raise UserError(
+            f"{what} ({_listed(others)})", where=str(root), remedy="commit or stash these files, and release again"
+        )
+    if _undo(root, begun, keep=True):
+        yield f"undid what a release of {begun.name} that was killed had written"
+    check(root)
+    _dvc(root, "repro", "--quiet")
+    (root / BEGUN).unlink()
+
+
+def _undo(root: Path, begun: Begun, *, keep: bool = False) -> bool:
+    """Have the files that a release wrote as in git's HEAD again.
+
+    Returns:
+        Whether there were any.
+    """
+    own = [path for path in _changed(root) if begun.writes(root, path)]
+    if own:
+        _git(root, "add", "--", *(path for path in own if (root / path).exists()))
+        _git(root, "restore", "--source", "HEAD", "--staged", "--worktree", "--", *own)
+    if not keep:
+        (root / BEGUN).unlink()
+    return bool(own)
+
+
+def _changed(root: Path) -> list[str]:
+    """The files that are not as in git's HEAD, new ones included."""
+    changed = _git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", "HEAD")
+    new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return sorted({path for path in f"{changed}\0{new}".split("\0") if path})
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return ", ".join(paths[:NAMED]) + more
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _of_people(text: str) -> list[str]:
+    """The lines of a file that `evenruler check` does not write; the scale stands among those that it does."""
+    lines = text.splitlines(keepends=True)
+    first, last = block(lines, "active")
+    return [line for i, line in enumerate(lines) if not first < i < last or line.strip().startswith("scale:")]
 
 
 def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     """What a release would do; arguments and errors as for `release`."""
+    if (root / BEGUN).exists():
+        raise UserError(
+            "a release was killed, or runs now", where=str(root), remedy="run `evenruler release` without --dry-run"
+        )
     params = load_params(root / "params.yaml")
     if name not in params.benchmarks:
         raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, params.benchmarks))
@@ -86,7 +199,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     folder = root / "benchmarks" / name
     if read_manifest(folder).version != current or _dvc(root, "status", "--json") != "{}":
         raise UserError("what is built is not what is declared", where=str(folder), remedy="run `make repro`")
-    if _git(root, "status", "--porcelain"):
+    if _changed(root):
         raise UserError("git has uncommitted changes", where=str(root), remedy="commit or stash them")
     released = _versions(root, name)
     if not released:
@@ -118,7 +231,9 @@ def _versions(root: Path, name: str) -> list[str]:
     return [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
 
 
-def _write(root: Path, made: Plan, today: datetime.date) -> None:
+def _texts(root: Path, made: Plan, today: datetime.date) -> dict[str, str]:
+    """params.yaml and the changelog with the new version, by path."""
+
     def version(document: dict[str, Any]) -> None:
         document.setdefault("versions", {})[made.name] = made.version
 
@@ -129,25 +244,29 @@ def _write(root: Path, made: Plan, today: datetime.date) -> None:
             releases.clear()
             releases.update(newest_first)
 
-    changelog = root / "data/sources/changelogs" / f"{made.name}.yaml"
-    params = root / "params.yaml"
+    changelog = f"data/sources/changelogs/{made.name}.yaml"
+    before = "# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n"
+    if (root / changelog).exists():
+        before = (root / changelog).read_text(encoding="utf-8")
     # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
-    write_as_it_was(params, edited(params.read_text(encoding="utf-8"), "versions", version))
-    if not changelog.exists():
-        changelog.parent.mkdir(parents=True, exist_ok=True)
-        changelog.write_text("# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n")
-    _edit(changelog, entry)
-    load_changelog(changelog)
+    params = edited((root / "params.yaml").read_text(encoding="utf-8"), "versions", version)
+    return {"params.yaml": params, changelog: _edited(before, entry)}
+
+
+def _write(root: Path, begun: Begun) -> None:
+    for path, text in begun.texts.items():
+        write_as_it_was(root / path, text)
+    load_changelog(root / f"data/sources/changelogs/{begun.name}.yaml")
     check(root)
 
 
-def _edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def _edited(before: str, change: Callable[[dict[str, Any]], None]) -> str:
     yaml = params_yaml()
-    document = yaml.load(path.read_text(encoding="utf-8"))
+    document = yaml.load(before)
     change(document)
     text = StringIO()
     yaml.dump(document, text)
-    replace(path, text.getvalue())
+    return text.getvalue()
 
 
 def _require_on_remote(root: Path, name: str) -> None:
@@ -186,9 +305,15 @@ def _done(root: Path, what: str, command: list[str]) -> str:
     """
     # Stages are started as `python`, which has to be this one.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    env = {**os.environ, "PATH": path}
-    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+    env = {**os.environ, "PATH": path, "LANGUAGE": "C"}  # so that git says what is looked for below
+    # DVC ends with us; git goes on, since it leaves its locks where it is killed.
+    ends = die_with_parent if sys.platform == "linux" and not what.startswith("git") else None
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends)
+    if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):
+        held = {locked[1], *map(str, Path(_git(root, "rev-parse", "--absolute-git-dir")).rglob("*.lock"))}
+        remedy = "wait until it is done; if none runs, remove these files, and release again"
+        raise UserError("another git runs, or was killed", where=", ".join(sorted(held)), remedy=remedy)
     if done.returncode:
-        reason = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
-        raise UserError(f"{what} failed ({reason})", where=str(root), remedy="mend that")
+        said = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
+        raise UserError(f"{what} failed ({said or f'status {done.returncode}'})", where=str(root), remedy="mend that")
     return done.stdout.strip()

@@ -66,7 +66,12 @@ class Adapted:
     """
 
     def __init__(
-        self, name: str, params: Catalogue, corpora: Mapping[str, Sequence[str]], recipes: Mapping[str, Recipe]
+        self,
+        name: str,
+        params: Catalogue,
+        corpora: Mapping[str, Sequence[str]],
+        recipes: Mapping[str, Recipe],
+        untouched: Model | None = None,
     ) -> None:
         """Name the model; nothing is loaded.
 
@@ -75,6 +80,7 @@ class Adapted:
             params: The declaration.
             corpora: Sentences by name.
             recipes: By corpus.
+            untouched: The model as it is; that of the catalogue by default.
 
         Raises:
             UserError: No such model, or its files are missing or not what was declared.
@@ -82,7 +88,7 @@ class Adapted:
         self.name = name
         self._store = RowStore()
         # Its weights are changed in this process.
-        self._untouched = catalogue.load(name, params, store=self._store, local=True)
+        self._untouched = untouched or catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
         self._backend: Backend | None = None
         self._training: _Training | None = None

@@ -25,6 +25,9 @@ WEIGHT_DECAY = 0.01
 SAVED_EVERY = 300.0
 """Seconds after which a fit is kept inside an epoch, too: a large encoder takes an hour for one."""
 
+STATE = "trainer_state.json"
+"""What the trainer writes last of a checkpoint."""
+
 Rows = list[dict[str, Any]]
 
 
@@ -91,7 +94,9 @@ def precision() -> str:
 
 
 def clear(run: Path) -> None:
-    """Remove what a finished run kept to be resumed."""
+    """Remove what a finished run kept to be resumed; a kill meanwhile leaves no checkpoint that passes for whole."""
+    for path in run.glob(f"checkpoints/*/{STATE}"):
+        path.unlink()
     shutil.rmtree(run, ignore_errors=True)
 
 
@@ -99,7 +104,7 @@ def _last_whole(checkpoints: Path) -> Path | None:
     """The last checkpoint that was saved whole; removes what was broken off later."""
     for path in sorted(checkpoints.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]), reverse=True):
         try:
-            json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))  # what the trainer writes last
+            json.loads((path / STATE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             shutil.rmtree(path)
         else:

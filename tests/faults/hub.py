@@ -4,6 +4,9 @@ The client reads where the Hub is when it is imported; in this process it is tol
 """
 
 import contextlib
+import os
+import queue
+import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -114,6 +117,32 @@ def _resumed(request: str, fault: Exception, folder: Path) -> Seen:
         return seen
 
 
+def _killed(request: str, folder: Path) -> Seen:
+    """The Hub does what it was asked, and nobody is there to be told; then one commit is ours, with its tag."""
+    read, write = os.pipe()
+    if (child := os.fork()) == 0:  # while no server runs here
+        with talking_to(os.read(read, 100).decode(), folder / "killed"):
+            _published(ORIGINAL)
+        os._exit(0)
+
+    def kill() -> None:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        asked.put(threading.current_thread())
+
+    asked: queue.Queue[threading.Thread] = queue.Queue()
+    with running() as hub, talking_to(hub.endpoint, folder):
+        hub.once(request, kill)
+        os.write(write, hub.endpoint.encode())
+        asked.get(timeout=60).join(60)
+        seen = doing(partial(_published, ORIGINAL))
+        repo = hub.repos[REPO]
+        assert [commit.message for commit in repo.commits.values()] == ["initial", f"Publish {TAG}"]
+        assert repo.tags == {TAG: repo.head}
+        _verified(f"{REPO}@{TAG}")
+        return seen
+
+
 def _edited(name: str, folder: Path) -> Seen:
     """Somebody edits a file between the commit and the tag of a run that broke off; the tag is on our files."""
     with running() as hub, talking_to(hub.endpoint, folder):
@@ -216,6 +245,14 @@ CASES = [
             RefusalError(429, "slow", headers={"Retry-After": "²".encode().decode("latin-1")}),
         ),
         ("429",),
+    ),
+    *(
+        Case(f"killed as the Hub makes {what}", "publish", Outcome.RESUMED, partial(_killed, request))
+        for what, request in (
+            ("the data set", "POST .*/create"),
+            ("the commit", "POST .*/commit/"),
+            ("the tag", "POST .*/tag/"),
+        )
     ),
     Case("somebody edits the card between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "README.md")),
     Case("somebody adds a file between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "notes.txt")),

@@ -2,9 +2,11 @@
 
 PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module with one thing
 changed. It is tried on the tests that run what was changed, until one fails. `--budget` is how many seconds of tests a
-mutant may take, `--alive` tries again only those that were alive the last time, `--table` runs nothing. Prints the
-mutants that are alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed
-into an environment of its own, `.cache/mutation`; results are kept there, too.
+mutant may take, `--sample N` tries N mutants a module, evenly spaced over those inside functions, and every mean as a
+median, `--alive` leaves what was killed the last time and tries again what was alive, `--tests` takes other files of
+tests than `TARGETS` has (one argument, also options of pytest), `--table` runs nothing. Prints the mutants that are
+alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed into an
+environment of its own, `.cache/mutation`; results are kept there, too.
 """
 
 import argparse
@@ -86,26 +88,27 @@ def key(mutant: dict[str, Any]) -> tuple[Any, ...]:
     return mutant["function"], mutant["before"], mutant["after"]
 
 
-def made(module: Path, python: Path) -> list[dict[str, Any]]:
-    """The mutants of a module."""
-    order = [python, ROOT / "tests/mutation/mutants.py", module]
+def made(module: Path, python: Path, sample: int | None) -> list[dict[str, Any]]:
+    """The mutants of a module; of a sample, so many."""
+    order = [python, ROOT / "tests/mutation/mutants.py", module, *([] if sample is None else [str(sample)])]
     return json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
 
 
-def attempt(files: list[Path], tests: tuple[str, ...], python: Path, budget: float, alive: bool) -> None:
+def attempt(
+    files: list[Path], tests: tuple[str, ...], python: Path, budget: float, alive: bool, sample: int | None
+) -> None:
     """Tries the mutants of modules that have the same tests, and keeps what became of them."""
-    mutants = {module: made(module, python) for module in files}
-    dead: dict[Path, dict[tuple[Any, ...], dict[str, Any]]] = {}
+    asked: dict[str, list[dict[str, Any]]] = {}
     for module in files:
+        mutants = made(module, python, sample)
+        there = set(map(key, mutants))
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
-        alive_then = {key(one) for one in before if one["outcome"] != "killed"}
-        dead[module] = {key(one): one for one in before if key(one) not in alive_then}
-    asked = {str(ROOT / module): [one for one in of if key(one) not in dead[module]] for module, of in mutants.items()}
-    for module, of in mutants.items():
+        # What a sample leaves out stays as it was found.
+        stay = [one for one in before if (one["outcome"] == "killed" if key(one) in there else sample is not None)]
+        dead = set(map(key, stay))
+        asked[str(ROOT / module)] = [one for one in mutants if key(one) not in dead]
         kept(module).parent.mkdir(exist_ok=True)
-        kept(module).write_text(
-            json.dumps([dead[module][key(one)] for one in of if key(one) in dead[module]], indent=0)
-        )
+        kept(module).write_text(json.dumps(stay, indent=0))
     order = {
         "modules": {file: of for file, of in asked.items() if of},
         "tests": tests,
@@ -163,14 +166,19 @@ def main() -> None:
     reads = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     reads.add_argument("paths", nargs="*", default=list(TARGETS))
     reads.add_argument("--alive", action="store_true")
+    reads.add_argument("--sample", type=int)
+    reads.add_argument("--tests", type=str.split)
     reads.add_argument("--table", action="store_true")
     reads.add_argument("--budget", type=float, default=20)
     asked = reads.parse_args()
     files = list(dict.fromkeys(modules(asked.paths)))
     if not asked.table:
         python = environment()
-        for tests in dict.fromkeys(map(tests_of, files)):
-            attempt([file for file in files if tests_of(file) == tests], tests, python, asked.budget, asked.alive)
+        by_tests: dict[tuple[str, ...], list[Path]] = {}
+        for file in files:
+            by_tests.setdefault(tuple(asked.tests or tests_of(file)), []).append(file)
+        for tests, those in by_tests.items():
+            attempt(those, tests, python, asked.budget, asked.alive, asked.sample)
     print(table(files))
 
 

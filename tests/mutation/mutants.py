@@ -3,7 +3,7 @@
 The operators are those of mutmut, and a mean is taken as a median. Not made, since no test should hold them:
 - text: docstrings, whatever a `raise` says, and any string with a space in it;
 - annotations, type variables, decorators, imports, `__all__`;
-- `strict=` of `zip`, which is an assertion of its own;
+- `strict=` of `zip` and `validate=` of a merge, which are assertions of their own;
 - a call without `sort=True`, which is what pandas does then.
 """
 
@@ -36,7 +36,7 @@ class Places(cst.CSTVisitor):
         self.found: list[tuple[cst.CSTNode, str | None, cst.CSTNode | None]] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, LEFT_OUT) or is_text(node) or is_strict(node) or is_all(node):
+        if isinstance(node, LEFT_OUT) or is_text(node) or is_assertion(node) or is_all(node):
             return False
         if m.matches(node, m.Call(func=m.Name("TypeVar"))):
             return False
@@ -70,15 +70,16 @@ def is_all(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Assign) and m.matches(node.targets[0].target, m.Name("__all__"))
 
 
-def is_strict(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "strict"
+def is_assertion(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in ("strict", "validate")
 
 
 def medians(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """A mean as a median: a method, a function of numpy, or the name of an aggregate of pandas."""
-    if m.matches(node, m.Call(func=m.Attribute(value=m.Name("np"), attr=m.Name("mean")))):
-        yield node.with_deep_changes(cst.ensure_type(node, cst.Call).func, attr=cst.Name("median"))
-    elif m.matches(node, m.Call(func=m.Attribute(attr=m.Name("mean")))):
+    if m.matches(node, m.Attribute(value=m.Name("np"), attr=m.Name("mean") | m.Name("nanmean"))):
+        named = cst.ensure_type(node, cst.Attribute)
+        yield named.with_changes(attr=cst.Name(named.attr.value.replace("mean", "median")))
+    elif m.matches(node, m.Call(func=m.Attribute(value=~m.Name("np"), attr=m.Name("mean")))):
         call = cst.ensure_type(node, cst.Call)
         of = cst.Arg(cst.ensure_type(call.func, cst.Attribute).value)
         yield call.with_changes(func=MEDIAN, args=[of, *call.args])
@@ -100,7 +101,7 @@ def mutations(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def said_anyhow(call: Any) -> list[str]:
     """Arguments that no test tells from none."""
     said = [cst.Module([]).code_for_node(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for arg in call.args]
-    return [arg for arg in said if arg == "sort=True" or arg.startswith("strict=")]
+    return [arg for arg in said if arg == "sort=True" or arg.startswith(("strict=", "validate="))]
 
 
 def changed(before: str, after: str) -> tuple[str, str]:
@@ -113,32 +114,49 @@ def changed(before: str, after: str) -> tuple[str, str]:
     return " ".join(" ".join(old).split()), " ".join(" ".join(new).split())
 
 
-def mutants(source: str) -> Iterator[dict[str, Any]]:
+def candidates(places: Places, sample: int | None) -> Iterator[tuple[Any, ...]]:
+    """What may be changed: node, function and statement, and the node in its place.
+
+    Of a sample, so many of those inside functions, evenly spaced, and every mean as a median.
+    """
+    every = [
+        (node, function, statement, mutated)
+        for node, function, statement in places.found
+        if sample is None or function is not None
+        for mutated in mutations(node)
+    ]
+    size = len(every) if sample is None else min(sample, len(every))
+    chosen = {place * len(every) // size for place in range(size)}
+    for place, (node, function, statement, mutated) in enumerate(every):
+        if place in chosen or any(mutated.deep_equals(median) for median in medians(node)):
+            yield node, function, statement, mutated
+
+
+def mutants(source: str, sample: int | None = None) -> Iterator[dict[str, Any]]:
     wrapper = MetadataWrapper(cst.parse_module(source))
     places = Places()
     wrapper.visit(places)
     where = wrapper.resolve(PositionProvider)
     seen = set()
-    for node, function, statement in places.found:
-        for mutated in mutations(node):
-            text = wrapper.module.deep_replace(node, mutated).code
-            if text == source or text in seen:
-                continue
-            seen.add(text)
-            try:
-                compile(text, "mutant", "exec")
-            except SyntaxError:
-                continue
-            spans = [where[part] for part in (node, statement or node) if part in where]
-            old, new = changed(source, text)
-            yield {
-                "function": function,
-                "lines": [[span.start.line, span.end.line] for span in spans],
-                "before": old,
-                "after": new,
-                "source": text,
-            }
+    for node, function, statement, mutated in candidates(places, sample):
+        text = wrapper.module.deep_replace(node, mutated).code
+        if text == source or text in seen:
+            continue
+        seen.add(text)
+        try:
+            compile(text, "mutant", "exec")
+        except SyntaxError:
+            continue
+        spans = [where[part] for part in (node, statement or node) if part in where]
+        old, new = changed(source, text)
+        yield {
+            "function": function,
+            "lines": [[span.start.line, span.end.line] for span in spans],
+            "before": old,
+            "after": new,
+            "source": text,
+        }
 
 
 if __name__ == "__main__":
-    print(json.dumps(list(mutants(Path(sys.argv[1]).read_text(encoding="utf-8")))))
+    print(json.dumps(list(mutants(Path(sys.argv[1]).read_text(encoding="utf-8"), *map(int, sys.argv[2:])))))

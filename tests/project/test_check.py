@@ -408,6 +408,47 @@ class TestFilesOfModels:
         assert check(tmp_path)[-1] == CHECKED
 
 
+class TestLeftOut:
+    """What could not be had is in nobody's way; what it takes along is not finished."""
+
+    def told(self, root: Path, *stages: str) -> tuple[list[str], Active]:
+        """What `check` warns of, and what is then in use."""
+        said = "".join(f"  {stage}: torn; mend it\n" for stage in stages)
+        path = told.put(root, ("versions: {", f"left_out:\n{said}versions: {{"))
+        lines = [line for line in check(root) if line.startswith("warning: ")]
+        return lines, Active.model_validate(read_yaml(path)["active"])
+
+    def test_a_model_for_one_family(self, tmp_path) -> None:
+        lines, active = self.told(tmp_path, "ask@pairs-tiny")
+        assert lines == ["warning: ask@pairs-tiny is left out: torn; mend it"]
+        assert active.families["pairs"].models == ["shared"]
+        assert active.families["framing"].models == ["tiny", "shared", "writer"]
+        assert "pairs-tiny" not in active.ask
+
+    def test_an_instrument(self, tmp_path) -> None:
+        lines, active = self.told(tmp_path, "build@doctors")
+        assert lines == ["warning: doctors is left out until it is finished: torn; mend it"]
+        assert active.families["pairs"].instruments == ["nurses", "found", "bred"]
+
+    def test_all_models_of_a_family(self, tmp_path) -> None:
+        """The others go on, and what was published of it stays."""
+        card = tmp_path / "benchmarks/pairs-doctors/README.md"
+        card.parent.mkdir(parents=True)
+        card.touch()
+        lines, active = self.told(tmp_path, "ask@pairs-tiny", "ask@pairs-shared")
+        why = "no model answers for the family pairs, as ask@pairs-tiny: torn; mend it"
+        names = ("doctors", "nurses", "found", "bred")
+        assert lines == [f"warning: {name} is left out until it is finished: {why}" for name in names]
+        assert list(active.families) == ["framing"]
+        assert list(active.instruments) == ["hair"]
+        assert card.exists()
+
+    def test_at_the_other_scale_it_means_nothing(self, tmp_path) -> None:
+        lines, active = self.told(tmp_path, "ask@pairs-big", "build@later")
+        assert lines == ["warning: ask@pairs-big is left out: torn; mend it"]
+        assert active.families["pairs"].models == ["tiny", "shared"]
+
+
 class TestCommits:
     """What a commit is to be given of is left out, with a line; everything else goes on."""
 

@@ -139,7 +139,7 @@ REFUSED = [
         "instruments:",
         "1: a\ninstruments:",
         "1",
-        ["unknown key '1'", "known: active, diagnosis, families, instruments, models, training, versions"],
+        ["unknown key '1'", "known: active, diagnosis, families, instruments, left_out, models, training, versions"],
         id="unknown-key-that-is-near-none",
     ),
     pytest.param("diagnosis:", '"diag\\nnosis":', "diag nosis", ["'diagnosis'?"], id="unknown-key-with-a-line-break"),
@@ -222,6 +222,13 @@ REFUSED = [
         "families",
         ["no family 'framming'", "did you mean 'framing'?", "remove it or mend the name"],
         id="family-unknown",
+    ),
+    pytest.param(
+        "diagnosis:",
+        "left_out: {ask@framing-bigg: torn}\ndiagnosis:",
+        "left_out",
+        ["no stage 'ask@framing-bigg'", "did you mean 'ask@framing-big'?", "remove it or mend the name"],
+        id="left-out-unknown",
     ),
     pytest.param(
         "    licence: gemma\n", "", "models.big.licence", ["missing", "add the key 'licence'"], id="key-missing"

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -443,6 +444,23 @@ class TestTheSameBytes:
                 finetune("tiny", params(MOODS), store=store)
         finetune("tiny", params(MOODS), store=store)
         assert contents() == contents(fitted[0] / ADAPTER)
+
+    def test_fitted_again_after_a_kill_while_the_run_was_removed(self, fitted, here, store, monkeypatch) -> None:
+        def begun(run: Path, **_: Any) -> None:
+            (weights,) = run.glob("checkpoints/*/adapter_model.safetensors")
+            weights.unlink()
+            raise Killed
+
+        with monkeypatch.context() as patched:
+            patched.setattr(trainer, "shutil", SimpleNamespace(rmtree=begun))
+            with pytest.raises(Killed):
+                finetune("tiny", params(MOODS), store=store)
+        assert contents() == contents(fitted[0] / ADAPTER)
+
+        finetune("tiny", params(MOODS), again=True, store=store)
+
+        assert contents() == contents(fitted[0] / ADAPTER)
+        assert not list((store.root / "finetune").iterdir())
 
     @pytest.mark.parametrize("change", ["recipe", "labels", "data"])
     def test_another_run_does_not_go_on_from_it(self, change, here, store, monkeypatch) -> None:

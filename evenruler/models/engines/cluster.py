@@ -69,11 +69,15 @@ class Cluster:
         """The library, which is imported for this engine alone."""
         self._members: list[Member] = []
         self._gpus: float | None = None
-        note(f"ray: {len(self.nodes())} nodes, {ray.cluster_resources().get('GPU', 0):g} GPUs")
+        note(f"ray: {len(self.nodes())} nodes, {self.gpus()} GPUs")
 
     def nodes(self) -> list[dict[str, Any]]:
         """The nodes that are alive, as Ray tells of them."""
         return [node for node in self.ray.nodes() if node["Alive"]]
+
+    def gpus(self) -> int:
+        """The GPUs of all nodes."""
+        return int(self.ray.cluster_resources().get("GPU", 0))
 
     def gpus_of_a_copy(self, wanted: float, device: str | None) -> float:
         """How much of a GPU one copy of a model takes here.
@@ -85,7 +89,7 @@ class Cluster:
         Raises:
             UserError: There is no GPU.
         """
-        there = self.ray.cluster_resources().get("GPU", 0) > 0
+        there = self.gpus() > 0
         if device == "cuda" and not there:
             raise UserError("no GPU in the cluster", where="device", remedy="name cpu, or add nodes with GPUs")
         return wanted if there and device != "cpu" else 0

@@ -13,9 +13,9 @@ from tests.instruments.framing.hair import built, declaration, hair, subject
 RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
 
 
-def record(model: str = "m", name: str = "hair", answered: bool = True, **changes: Any) -> Record:
+def record(model: str = "m", name: str = "hair", answered: bool = True, generations: int = 1, **changes: Any) -> Record:
     """A contrast about hair, with changes of its source, on a model."""
-    tables, plan = built(declaration(hair(**changes), choices="every"))
+    tables, plan = built(declaration(hair(**changes), choices="every", generations=generations))
     whom = subject(name=model)
     answers = ask({name: (tables, plan)}, requests, whom, MadeUp()) if answered else none()
     found = figures(name, tables, plan, scores(tables, plan, answers, whom), whom, RESAMPLING)

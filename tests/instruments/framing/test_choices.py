@@ -144,6 +144,11 @@ class TestDistributions:
             ("m", "plain", "completion", "bare", "short"): [0.0, 0.0, 1.0],
         }
 
+    def test_cells_are_in_the_alphabet_whatever_came_first(self) -> None:
+        found = distributions(pd.concat([chosen("he", task="choice"), chosen("he", task="again")]), OUTCOMES)
+
+        assert found["task"].drop_duplicates().tolist() == ["again", "choice"]
+
     def test_where_no_reply_is_valid_there_is_no_share(self, tmp_path) -> None:
         found = distributions(chosen(None, None), OUTCOMES)
 

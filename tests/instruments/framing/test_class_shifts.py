@@ -9,6 +9,7 @@ from scipy import stats
 
 from evenruler.instruments.framing.diagnose import class_shifts
 from evenruler.measurement import Figure
+from evenruler.measurement.placebos import cue_minus_placebos
 
 CLASSES = ("he", "she", "they")
 
@@ -81,6 +82,31 @@ def test_intervals_are_over_stimuli_and_that_of_the_difference_over_placebos_too
     half = stats.t.ppf(0.95, 4) * np.std(placebos, ddof=1) * math.sqrt(6 / 5)
     assert found.control == pytest.approx(0.16)
     assert (found.difference_low, found.difference_high) == pytest.approx((-0.06 - half, -0.06 + half))
+
+
+class TestPlacebosOfOtherStimuli:
+    CUE = np.array([0.5, 0.2, 0.6, 0.1, 0.4, 0.9])
+
+    def beside(self, asked: list[list[int]]) -> Figure:
+        """Of he, where placebos, each asked about some of the stimuli, move nothing."""
+        rows = [(0, f"s{i}", name, shift) for i, shift in enumerate(self.CUE) for name in CLASSES]
+        rows += [(p, f"s{i}", name, 0.0) for p, own in enumerate(asked, start=1) for i in own for name in CLASSES]
+        return figures(rows)["shift: he"]
+
+    def test_an_interval_leaves_out_a_stimulus_of_the_placebos_that_have_it(self) -> None:
+        asked = [[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5], [0, 1, 2]]
+        units = [np.array(own) for own in asked]
+        expected = cue_minus_placebos([lambda of: float(self.CUE[of].mean())] * 5, units, 0.9)
+        found = self.beside(asked)
+        assert found.value is not None
+        assert found.control == pytest.approx(found.value - expected.value)
+        assert (found.difference_low, found.difference_high) == pytest.approx((expected.low, expected.high))
+
+    def test_with_a_placebo_of_one_stimulus_there_is_no_interval(self) -> None:
+        found = self.beside([[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5], [0]])
+        # Means of the cue over these stimuli: 1.3 / 3, 1.4 / 3 and .5.
+        assert found.control == pytest.approx(0.45 - (1.3 / 3 * 2 + 1.4 / 3 * 2 + 0.5) / 5)
+        assert (found.difference_low, found.difference_high) == (None, None)
 
 
 def test_a_placebo_is_compared_in_the_pairs_of_cells_that_it_has() -> None:

@@ -63,6 +63,11 @@ def test_a_rounding_takes_no_cell_out() -> None:
     assert not excluded
 
 
+def test_cells_are_in_the_alphabet_whatever_came_first() -> None:
+    found = judged(cell({"a": 0.2}, task="say"), cell({"a": 0.2}, task="choose"))
+    assert found["task"].tolist() == ["choose", "say"]
+
+
 def test_tasks_configurations_and_metrics_are_judged_on_their_own() -> None:
     found = judged(
         cell({"a": 0.05}),

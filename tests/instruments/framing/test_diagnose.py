@@ -1,12 +1,14 @@
 """One contrast from answers to figures, of published tables and plan alone."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.diagnose import TABLES, across, evidence
+from evenruler.instruments.framing import diagnose
+from evenruler.instruments.framing.diagnose import TABLES, across, comparing, evidence
 from evenruler.instruments.framing.diagnose.comparing import comparisons
 from evenruler.tables import table_of
 from tests.instruments.framing.hair import with_placebos
@@ -44,6 +46,7 @@ def test_where_nothing_was_answered_tables_are_empty() -> None:
     found = record(answered=False)
     assert {name: len(frame) for name, frame in found.found.items()} == dict.fromkeys(found.found, 0)
     assert across([found], RESAMPLING)["comparisons"].empty
+    assert list(across([], RESAMPLING)["comparisons"].columns) == TABLES["comparisons"].names
     for name, frame in found.found.items():
         assert list(frame.columns) == TABLES[name].names
     assert evidence(found.found) == {}
@@ -69,24 +72,39 @@ STUDY = {
 def test_groups_of_a_study_go_in_the_order_of_the_source(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     last = {"arts": "science", "science": "arts"}[first]
     stimuli = {name: {"text": name, "group": group} for name, group in (("b", first), ("a", last), ("c", first))}
-    seen = _groups_seen(monkeypatch)
+    seen = _arguments(monkeypatch, diagnose, "replications")
     record(stimuli=stimuli, **STUDY)
-    assert seen == [{"b": first, "c": first, "a": last}]
-    assert list(dict.fromkeys(seen[0].values())) == [first, last]
+    ((*_, groups, study, level),) = seen
+    assert groups == {"b": first, "c": first, "a": last}
+    assert list(dict.fromkeys(groups.values())) == [first, last]
+    assert (study, level) == ("p-at", RESAMPLING.level)
 
 
-def _groups_seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    from evenruler.instruments.framing import diagnose
-
-    seen: list[dict[str, str]] = []
-    real: Callable[..., pd.DataFrame] = diagnose.replications
+def _arguments(monkeypatch: pytest.MonkeyPatch, of: ModuleType, name: str) -> list[tuple[Any, ...]]:
+    """What a function of a module is given, call by call, from here on."""
+    seen: list[tuple[Any, ...]] = []
+    real: Callable[..., pd.DataFrame] = getattr(of, name)
 
     def looked_at(*given: Any) -> pd.DataFrame:
-        seen.append(given[3])
+        seen.append(given)
         return real(*given)
 
-    monkeypatch.setattr(diagnose, "replications", looked_at)
+    monkeypatch.setattr(of, name, looked_at)
     return seen
+
+
+@pytest.mark.parametrize(("generations", "metrics"), [(1, {"token"}), (2, {"token", "choice"})])
+def test_one_reply_to_a_question_has_no_shifts(generations: int, metrics: set[str]) -> None:
+    assert set(record(generations=generations).found["shifts"]["metric"]) == metrics
+
+
+def test_models_are_compared_in_one_order_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [record(model) for model in ("one", "two")]
+    seen = _arguments(monkeypatch, comparing, "comparisons")
+    across(records, RESAMPLING)
+    across(records[::-1], RESAMPLING)
+    (first, _), (second, _) = seen
+    pd.testing.assert_frame_equal(first.reset_index(drop=True), second.reset_index(drop=True))
 
 
 def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> None:

@@ -80,6 +80,13 @@ def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -
     assert found.loc["coverage", "value"] == pytest.approx(0.41)
 
 
+def test_coverage_is_a_mean_over_stimuli() -> None:
+    measured = rows(thrice(CELLS))
+    found = figures_of(measured.assign(coverage=measured["coverage"].mask(measured["stimulus"] == "bald-0", 0.8)))
+    # Five stimuli of .5 and one of .8.
+    assert found.loc["coverage", ["value", "n"]].tolist() == pytest.approx([0.55, 6])
+
+
 def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
     found = figures_of(rows(thrice(CELLS)))
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.

@@ -108,10 +108,14 @@ class TestCalibration:
         assert found["she"] == (pytest.approx(0.15), pytest.approx(1 / 3), pytest.approx(0.45), 1)
 
     def test_a_prior_is_the_mean_share_over_prompts_without_content(self) -> None:
-        forms = [*letters_after("a", 0.3, 0.3), *letters_after("n", 0.06, 0.02), *letters_after("m", 0.5, 0.5)]
-        found = masses(forms, [prompt("a", ("he", "she"))], [free("n"), free("m")])
-        # Shares .75 and .5 of A, mean .625; of B .375: he is to she as 1 / .625 to 1 / .375.
-        assert found["he"][:2] == (pytest.approx(0.6 * 0.375), pytest.approx(0.375))
+        without_content = {"n": (0.06, 0.02), "m": (0.5, 0.5), "k": (0.04, 0.36)}
+        forms = [
+            *letters_after("a", 0.3, 0.3),
+            *(form for id_ in without_content for form in letters_after(id_, *without_content[id_])),
+        ]
+        found = masses(forms, [prompt("a", ("he", "she"))], [free(id_) for id_ in without_content])
+        # Shares .75, .5 and .1 of A, mean .45; of B .55: he is to she as 1 / .45 to 1 / .55.
+        assert found["he"][:2] == (pytest.approx(0.6 * 0.55), pytest.approx(0.55))
 
     def test_each_cell_and_configuration_has_its_own(self) -> None:
         forms = [

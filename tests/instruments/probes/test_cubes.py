@@ -94,12 +94,12 @@ class TestBiases:
         assert found.tokens.tolist() == [tokens[target] for target in found.targets]
 
     def test_tokens_are_the_mean_over_sentences(self, sentences) -> None:
-        probes = sentences(attributes=("smith", "cook"))
+        probes = sentences(attributes=("smith", "cook", "judge"))
         longer = np.where(probes["attribute"] == "cook", 10, 4)
 
         found = cube(probes, scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=longer))
 
-        assert found.tokens.tolist() == [7, 7, 7, 7]
+        assert found.tokens.tolist() == [6, 6, 6, 6]
 
     def test_the_order_of_scores_does_not_matter(self, sentences) -> None:
         probes = sentences()

@@ -220,6 +220,22 @@ class TestFigures:
         assert found["r"]["value"] == pytest.approx(np.corrcoef(mean[known], criterion)[0, 1], abs=1e-12)
         assert found["slope"]["value"] == pytest.approx(10 * np.polyfit(criterion, mean[known], 1)[0], abs=1e-12)
         assert not pd.isna(found["alpha"]["control"])
+        exact = [name for name in known if CRITERION.matches[name] == "exact"]
+        r_exact = np.corrcoef(mean[exact], [CRITERION.values[name] for name in exact])[0, 1]
+        assert found["r_exact"]["value"] == pytest.approx(r_exact, abs=1e-12)
+
+    def test_tokens_are_compared_by_their_means(self, compiled) -> None:
+        tokens = {"man": 5, "uncle": 5, "king": 11, "woman": 4, "girl": 4, "queen": 7}
+        names = list(tokens)
+        sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
+        built = compiled(
+            sets=sets, attributes={slug: slug for slug in BIAS.index}, targets={"men": names[:3], "women": names[3:]}
+        )
+        probes, _, attributes = frames(built)
+        scores = scores_of(probes, np.random.default_rng(1).normal(size=len(probes)))
+        scores = scores.assign(n_tokens=probes["target"].map(tokens).to_numpy())
+        found = diagnose(probes, attributes, scores, NO_PREFIXES, PLAN, RESAMPLING)
+        assert figures_of(found)["token_difference"]["value"] == 2.0  # 7 - 5
 
     def test_how_many_tokens_more_a_sentence_has_with_the_first_group(self, diagnosed) -> None:
         tokens = {"man": 5, "uncle": 8, "woman": 5, "girl": 6}

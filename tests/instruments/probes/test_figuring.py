@@ -182,10 +182,10 @@ class TestOfSets:
         diversity = pd.DataFrame(
             {
                 "benchmark": "trades",
-                "set": ["hand", "hand", "other"],
-                "template": ["a", "b", "c"],
-                "semantic_diversity": [0.25, 0.75, math.nan],
-                "lexical_diversity": [0.5, 1.0, math.nan],
+                "set": ["hand", "hand", "hand", "other"],
+                "template": ["a", "b", "c", "d"],
+                "semantic_diversity": [0.25, 0.25, 1.0, math.nan],
+                "lexical_diversity": [0.5, 1.0, 0.75, math.nan],
             }
         )
 
@@ -193,7 +193,7 @@ class TestOfSets:
 
         assert found.loc[("hand", "semantic_diversity"), "value"] == 0.5
         assert found.loc[("hand", "lexical_diversity"), "value"] == 0.75
-        assert found.loc[("hand", "semantic_diversity"), ["n", "unit"]].tolist() == [2, "templates"]
+        assert found.loc[("hand", "semantic_diversity"), ["n", "unit"]].tolist() == [3, "templates"]
         assert pd.isna(found.loc[("other", "semantic_diversity"), "value"])
         assert found.loc[("other", "semantic_diversity"), "reason"] == "a set of one template"
 

@@ -204,9 +204,9 @@ class TestLevel:
         assert figures_of(found)["level_shift"]["value"] == pytest.approx(expected, abs=1e-12)
 
     def test_is_of_every_set_on_its_own(self) -> None:
-        """A cue that moves templates one up and one down moves the set by nothing."""
-        bare = np.random.default_rng(1).normal(size=(9, 2, 4))
-        after = bare + np.array([[1.0], [-1.0]]) * np.array([0.5, 0.5, -0.5, -0.5])
+        """A cue that moves two templates up and one down by twice as much moves the set by nothing."""
+        bare = np.random.default_rng(1).normal(size=(9, 3, 4))
+        after = bare + np.array([[1.0], [1.0], [-2.0]]) * np.array([0.5, 0.5, -0.5, -0.5])
         (row,) = shifting.shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set()).to_dict("records")
         assert (row["level"], row["reordering"]) == (pytest.approx(0, abs=1e-12), pytest.approx(0, abs=1e-12))
 

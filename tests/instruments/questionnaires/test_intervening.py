@@ -67,13 +67,14 @@ def told(way: pd.DataFrame, spread: float = 1.0, course: pd.DataFrame = COURSE, 
 
 class TestTrajectories:
     def test_every_stage_is_the_mean_answer_of_the_items_that_are_asked_then(self) -> None:
-        """Of three items two are asked after epochs, so two make the start, too."""
-        adapted = [items(scores, corpus="gloom", fit=1, epoch=epoch) for epoch, scores in ((1, [2, 3]), (2, [4, 6]))]
-        found = trajectories(items([1, 2, 90]), pd.concat(adapted), words=8)
+        """Of four items three are asked after epochs, so three make the start, too."""
+        of_epochs = ((1, [2, 3, 7]), (2, [4, 6, 11]))
+        adapted = [items(scores, corpus="gloom", fit=1, epoch=epoch) for epoch, scores in of_epochs]
+        found = trajectories(items([1, 2, 6, 90]), pd.concat(adapted), words=8)
         assert found[["fit", "epoch", "answer", "n"]].to_numpy().tolist() == [
-            [1, 0, 12, 2],
-            [1, 1, 20, 2],
-            [1, 2, 40, 2],
+            [1, 0, 24, 3],
+            [1, 1, 32, 3],
+            [1, 2, 56, 3],
         ]
 
     def test_every_fit_begins_where_the_model_was(self, tmp_path) -> None:
@@ -150,8 +151,8 @@ class TestFigures:
         """Wilson's interval of 100 pairs: .82 [.733, .883], .76 [.668, .833]; the first epoch does not count."""
         rows = [
             {"corpus": corpus, "fit": fit, "epoch": epoch, "measure": "accuracy", "value": value, "n": 100}
-            for fit in (1, 2)
-            for epoch, value in ((0, 0.9), (1, 0.5), (2, after + 0.1 * fit - 0.15))
+            for fit, off in ((1, -0.05), (2, -0.05), (3, 0.1))
+            for epoch, value in ((0, 0.9), (1, 0.5), (2, after + off))
         ]
         assert told(ends(SIX), course=pd.DataFrame(rows))["moved_by_gloom"].verdict == verdict
 
@@ -217,7 +218,7 @@ class TestLineages:
         return pd.DataFrame({**own, "member": True, **more})
 
     def test_models_that_share_weights_count_as_one(self) -> None:
-        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4, 6]), self.known("a", "b", "c", "d", "e", "e"), LEVEL)
+        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4, 4, 7]), self.known(*"abcdeee"), LEVEL)
         interval = stats.ttest_1samp([1, 2, 3, 4, 5], 0).confidence_interval(LEVEL)
         assert (found["figure"], found["model"], found["unit"]) == ("moved_by_gloom (head)", None, "lineages")
         assert (found["value"], found["n"]) == (3.0, 5)

@@ -7,6 +7,7 @@ import scipy.stats
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.diagnose import between
 from evenruler.instruments.saged.diagnose.between import adjusted, between_models, between_roles, by_prompt, compared
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.measurement.verdicts import holm
@@ -62,6 +63,32 @@ def test_spreads_are_without_noise() -> None:
     assert np.mean(values) == pytest.approx(1.5, abs=0.15)
 
 
+def variance(x: np.ndarray) -> float:
+    """Of the means of concepts, less the mean over concepts of the squared standard errors of these."""
+    return x.mean(axis=0).var(ddof=1) - (x.var(axis=0, ddof=1) / len(x)).mean()
+
+
+def test_spread_and_pattern_by_their_formulas() -> None:
+    first, second = sides(6, first=3, second=1)
+    first[:, 0] += np.where(np.arange(25) % 5, -0.5, 2.0)  # another noise than that of other concepts
+    x, y = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
+    found = {one.figure: one.value for one in compared(first, second, seed=1)}
+    assert found["spread"] == pytest.approx(np.sqrt(variance(x)) - np.sqrt(variance(y)), abs=1e-12)
+    assert found["pattern"] == pytest.approx(np.sqrt(variance(x - y)), abs=1e-12)
+
+
+def test_p_is_the_share_of_swaps_that_come_to_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(between, "SWAPS", 60)
+    first, second = sides(6, first=0.5)
+    x, y = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
+    drawn = [np.where(swap[:, None], (y, x), (x, y)) for swap in np.random.default_rng(1).random((60, 25)) < 0.5]
+    p = p_of(first, second)
+    spread, pattern = abs(variance(x) - variance(y)), variance(x - y)
+    assert p["spread"] == (1 + sum(abs(variance(a) - variance(b)) >= spread for a, b in drawn)) / 61
+    assert p["pattern"] == (1 + sum(variance(a - b) >= pattern for a, b in drawn)) / 61
+    assert min(p.values()) > 1 / 61
+
+
 @pytest.mark.parametrize("figure", ["level", "spread", "pattern"])
 def test_alike_sides_differ_in_one_of_twenty(figure: str) -> None:
     p = [p_of(*sides(seed, first=1, second=1))[figure] for seed in range(200)]
@@ -78,6 +105,13 @@ def test_missing_replies_are_left_out_of_both() -> None:
 def features(role: str, model: str, shift: float, prompts: pd.DataFrame) -> pd.DataFrame:
     draw = np.random.default_rng(len(role) + len(model))
     return measured.features(prompts, draw.normal(shift, 1, len(prompts)), 0, role=role, model=model)
+
+
+def test_replies_to_a_prompt_are_averaged() -> None:
+    prompts = measured.prompts(2, CONCEPTS)
+    thrice = [measured.features(prompts, value, 0, repetition=i) for i, value in enumerate((0.0, 0.1, 0.8))]
+    found = by_prompt(laid_out("fruit", pd.concat(thrice), prompts), VADER)
+    assert found["value"].tolist() == pytest.approx([0.3] * 8)
 
 
 def test_roles_of_a_model_and_models_in_a_role_are_paired_and_adjusted_together() -> None:
@@ -100,6 +134,8 @@ def test_roles_of_a_model_and_models_in_a_role_are_paired_and_adjusted_together(
     level = found[(found["compared"] == "model") & (found["figure"] == "level")].iloc[0]
     assert level["value"] == pytest.approx(2, abs=0.5)
     assert (level["p_adjusted"], level["n"]) == (level["p"], 12)
+    assert set(found.loc[found["figure"] != "level", "reason"]) == {"no interval: none is known to cover"}
+    assert found.loc[found["figure"] == "level", "reason"].isna().all()
     more = adjusted([found.drop(columns="p_adjusted").assign(p_adjusted=np.nan, feature=name) for name in ("a", "b")])
     own = more[(more["compared"] == "role") & (more["figure"] == "level")]
     assert own["p_adjusted"].tolist() == holm(own["p"].tolist())
@@ -136,7 +172,7 @@ def test_sides_that_are_equal_or_a_constant_apart() -> None:
     same, _ = sides(5)
     assert {one.figure: one.p for one in compared(same, same, seed=1)} == {"level": 1, "spread": 1, "pattern": 1}
     level, spread, pattern = compared(same + 0.5, same, seed=1)
-    assert (level.p, level.low) == (0.5**24, pytest.approx(0.5))
+    assert (level.p, level.low, level.high) == (0.5**24, pytest.approx(0.5), pytest.approx(0.5))
     assert (spread.value, spread.p, pattern.value, pattern.p) == (0, 1, 0, 1)
 
 

@@ -13,6 +13,17 @@ def test_rows_of_a_group_stay_in_their_order_and_smaller_groups_are_filled_up() 
     np.testing.assert_array_equal(found, [[[1, 4], [0, 2], [4, 4], [3, 4]]])
 
 
+def test_rows_of_many_stay_in_their_order() -> None:
+    codes = np.arange(200) * 7 % 5
+    found = places_of(codes, 5)[0]
+    np.testing.assert_array_equal(found, [np.flatnonzero(codes == group) for group in range(5)])
+
+
+def test_groups_without_rows() -> None:
+    np.testing.assert_array_equal(places_of(np.array([0]), 2), [[[0], [1]]])
+    assert places_of(np.array([], dtype=np.intp), 0).shape == (1, 0, 0)
+
+
 def test_draws_may_differ_in_sizes_and_repeat_rows() -> None:
     found = placed(np.array([2, 0, 0, 1]), np.array([[1, 1], [0, 2]]), 3)
     np.testing.assert_array_equal(found, [[[2, 3], [0, 3]], [[3, 3], [0, 1]]])

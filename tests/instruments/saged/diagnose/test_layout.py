@@ -57,6 +57,16 @@ class TestNumbered:
         assert (len(found), len(number), list(found)) == (0, 0, SERIES)
 
 
+def test_without_some_concepts_replies_and_numbers_are_those_of_others() -> None:
+    features, prompts = two_features()
+    whole = laid_out("fruit", features, prompts)
+    found = whole.without(["lime", "fig"])
+    kept = whole.replies["concept"].isin(["kiwi", "melon"]).to_numpy()
+    assert found.replies["id"].tolist() == whole.replies.loc[kept, "id"].tolist()
+    assert found.replies.index.tolist() == list(range(12))
+    np.testing.assert_array_equal(found.values, whole.values[:, kept])
+
+
 def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
     features, prompts = two_features()
     settings = Disparities(permutations=99, headline_permutations=99, resamples=50)

@@ -142,6 +142,13 @@ def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
     assert found.loc["level_shift", "value"] == pytest.approx(0.1 / np.std(bare, ddof=1))
 
 
+def test_of_a_concept_it_is_the_mean_over_prompts() -> None:
+    features, prompts, framed = framed_tables({"salience": [0.0] * 4})
+    features.loc[features["id"] == "saliencefig-002", "value"] += 0.9
+    # Figs move by .3, the other three by nothing.
+    assert shifts_of(features, prompts, framed).loc["level_shift", "value"] == pytest.approx(0.075 / SPREAD)
+
+
 def test_concepts_that_were_not_framed_are_left_out() -> None:
     found = shifts_of(*framed_tables({"salience": [0.1, 0.1, 0.1, np.nan]}))
     assert found.loc["level_shift", "value"] == pytest.approx(0.1 / 0.1)
@@ -153,8 +160,8 @@ def test_concepts_that_were_not_framed_are_left_out() -> None:
 def test_repetitions_are_averaged() -> None:
     features, prompts, framed = framed_tables({"salience": [0.1] * 4})
     off = np.where(features["framing"] == "bare", 0.02, 0.05)
-    both = [features.assign(repetition=i, value=features["value"] + sign * off) for i, sign in enumerate((1, -1))]
-    found = shifts_of(pd.concat(both), prompts, framed)
+    thrice = [features.assign(repetition=i, value=features["value"] + by * off) for i, by in enumerate((2, -1, -1))]
+    found = shifts_of(pd.concat(thrice), prompts, framed)
     assert found.loc["level_shift", "value"] == pytest.approx(0.1 / SPREAD)
 
 

@@ -184,6 +184,11 @@ class TestByHand:
             2 / 3
         )
 
+    def test_rounding_takes_no_correlation_beyond_one(self) -> None:
+        values = np.array([0.36, 1.3, 0.95, -0.7, -1.27])  # products give -1.0000000000000002
+        assert STATISTICS["correlation"](values, 1 - 3 * values) == -1
+        assert STATISTICS["correlation"](values, 3 * values - 1) == 1
+
     def test_pairs_of_which_one_is_missing_are_left_out(self) -> None:
         values, baseline = np.array([1.0, nan, 3.0, 5.0, 9.0]), np.array([1.0, 2.0, nan, 4.0, 9.0])
         assert STATISTICS["precision"](values, baseline, tolerance=0) == pytest.approx(2 / 3)

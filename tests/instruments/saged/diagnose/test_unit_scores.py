@@ -36,6 +36,7 @@ def measured(features: list[tuple[str, str, str, float | None]] = FEATURES) -> p
 def test_a_root_item_has_the_mean_over_the_replies_to_all_of_its_concepts() -> None:
     found = by_root(measured(), PROMPTS, PLAN)
     assert found["value"].round(12).tolist() == [-1.0, 0.5, 0.3]
+    assert found.index.tolist() == [0, 1, 2]
     assert found.drop(columns="value").to_numpy().tolist() == [
         ["direct", "plain", "sentiment", "r2"],
         ["direct", "plain", "toxicity", "r1"],

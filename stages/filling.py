@@ -1,0 +1,170 @@
+"""Fill the store with what a family asks a model, for `dvc repro` to find there; DVC knows nothing of it.
+
+`python -m stages.filling ask FAMILY MODEL` asks as `stages.ask` does and writes answers to the store alone;
+`ask-model` in place of `ask` leaves the tools out.
+`python -m stages.filling count FAMILY MODEL [FAMILY MODEL ...]` says, a line of JSON each, what the store lacks.
+"""
+
+import json
+import math
+import struct
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenruler import rates
+from evenruler.declared import Declared
+from evenruler.errors import UserError
+from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
+from evenruler.instruments.registry import room
+from evenruler.models.declared import Catalogue
+from evenruler.models.entry import HOSTED
+from evenruler.progress import progress
+from stages.ask import adapted, asked_of
+from stages.files import BUILT
+from stages.running import run
+
+if TYPE_CHECKING:
+    from evenruler.models.model import Model
+
+
+def main(what: str, *words: str) -> None:
+    """Ask, or count."""
+    if what == "count":
+        count(list(zip(words[::2], words[1::2], strict=True)))
+    else:
+        family, name = words
+        fill(family, name, before_tools=what == "ask-model")
+
+
+def fill(family: str, name: str, before_tools: bool) -> None:
+    """Ask the model, and maybe the tools that the instruments name, whatever the store does not have."""
+    params = Declared()
+    asked, subject = asked_of(params, family), subject_of(name, params.catalogue)
+
+    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
+
+    tools = tools_of([plan for _, plan in asked.values()], BUILT / family)
+    answering = Answering(load(name, params.catalogue), tools, adapted(params.catalogue, name))
+    try:
+        ask(asked, room(family, "ask").requests, subject, answering, before_tools=before_tools)
+    finally:
+        _keep_rates(params, family, answering)
+    print(f"{answering.asked:,} answers asked of models")
+
+
+def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
+    """What each operation of each model took."""
+    from evenruler.machine import machine
+    from evenruler.models.store import cache_root
+
+    taken: dict[tuple[str, str], list[Any]] = defaultdict(lambda: [0, 0, 0.0])
+    for spent in answering.spent:
+        sums = taken[spent.model, spent.operation]
+        for place, value in enumerate((spent.amount.tokens, spent.amount.questions, spent.seconds)):
+            sums[place] += value
+    on = machine()
+    found = [
+        rates.Rate(
+            *(family, model, operation, on.device, parameters_of(model, params.catalogue)),
+            tokens=tokens,
+            questions=questions,
+            seconds=took * on.together,
+        )
+        for (model, operation), (tokens, questions, took) in taken.items()
+        if tokens
+    ]
+    rates.keep(found, cache_root())
+
+
+def count(pairs: list[tuple[str, str]]) -> None:
+    """Say what the store lacks of each; nothing is asked, loaded or fetched.
+
+    The first line is about this machine, then one follows for each pair, and one about the models.
+    """
+    from evenruler.machine import machine
+
+    params = Declared()
+    models = AtHand(params.catalogue)
+    _say(asdict(machine()))
+    for family, name in _counted(pairs):
+        try:
+            asked, subject = asked_of(params, family), subject_of(name, params.catalogue)
+            own = models.model(name)
+            answering = Answering(own, models.model, adapted(params.catalogue, name, own))
+            found = lacking(asked, room(family, "ask").requests, subject, answering)
+        except UserError as error:
+            _say({"family": family, "model": name, "wrong": str(error), "lacks": []})
+            continue
+        lacks = [{"model": one.model, "operation": one.operation, **asdict(one.amount)} for one in found]
+        _say({"family": family, "model": name, "wrong": "", "lacks": lacks})
+    parameters = {name: parameters_of(name, params.catalogue) for name in models.found if name not in models.absent}
+    _say({"absent": models.absent, "parameters": parameters})
+
+
+def _counted(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Each pair, with progress: a large one takes a minute."""
+    with progress(len(pairs), "counting", "model") as bar:
+        for pair in pairs:
+            yield pair
+            bar.update()
+
+
+def _say(content: object) -> None:
+    print(json.dumps(content), flush=True)
+
+
+class AtHand:
+    """Models that are read from the store alone, also those whose files are not here."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        """Name the catalogue; nothing is read."""
+        self._catalogue = catalogue
+        self.found: dict[str, Model] = {}
+        self.absent: dict[str, str] = {}
+        """By model, why its files are not to be had."""
+
+    def model(self, name: str) -> "Model":
+        """One of them; of those whose files are not here the store has nothing."""
+        from evenruler.models.catalogue import load
+        from evenruler.models.model import Model
+        from evenruler.models.store import RowStore
+
+        if name not in self.found:
+            try:
+                found = load(name, self._catalogue)
+            except UserError as error:
+                self.absent[name] = str(error)
+                entry, kind = self._catalogue.models[name], self._catalogue.kind(name)
+                found = Model(name, entry, kind, RowStore(), lambda: f"{name} is not here", lambda: None)
+            self.found[name] = found.stored()
+        return self.found[name]
+
+
+def parameters_of(name: str, catalogue: Catalogue) -> int | None:
+    """How many numbers the weights of a model hold; None where they lie on a server, or cannot be read as tensors."""
+    from evenruler.models.sources import locate
+    from evenruler.models.store import RowStore
+
+    entry = catalogue.models[name]
+    if entry.kind in HOSTED:
+        return None
+    folder = locate(name, entry, RowStore(), catalogue.models)
+    try:
+        return sum(map(_numbers_in, folder.glob("*.safetensors"))) or None
+    except (OSError, ValueError, LookupError, struct.error):  # a file that is broken: who loads it says so
+        return None
+
+
+def _numbers_in(path: Path) -> int:
+    """Of a file of tensors, as its header says: 8 bytes of its length, then JSON."""
+    with path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(min(length, path.stat().st_size)))
+    return sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+
+
+if __name__ == "__main__":
+    run(main)

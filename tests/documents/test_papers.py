@@ -1,0 +1,119 @@
+"""The papers' tables stand beside ours, and are those of what is built."""
+
+import csv
+import json
+import runpy
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from ruamel.yaml import YAML
+
+from tests.documents.pages import ROOT
+
+PAPERS = runpy.run_path(str(ROOT / "docs/papers.py"))
+DISPARITIES = "data/diagnosis/saged/tables/disparities.parquet"
+BUILT = pytest.mark.skipif(not (ROOT / DISPARITIES).exists(), reason="nothing is built here; `make repro` does")
+UNDECLARED = {"gemma2-9b", "llama3-1-8b", "mistral-7b", "qwen2-7b"}
+"""Of SAGED: the page says that they are to be declared under these names."""
+
+
+@pytest.fixture(scope="module")
+def cells() -> list[dict[str, str]]:
+    with (ROOT / "docs/papers.csv").open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+@BUILT
+def test_the_tables_are_those_of_what_is_built() -> None:
+    assert (ROOT / "docs/paper-scale.md").read_text(encoding="utf-8") == PAPERS["main"](), "run `python docs/papers.py`"
+
+
+@BUILT
+def test_every_figure_that_is_named_is_there_where_its_part_was_asked(cells) -> None:
+    found = PAPERS["figures"](ROOT)
+    parts = {key[:2] for key in found}
+    named = {(cell["benchmark"], cell["part"], cell["figure"]) for cell in cells}
+    lacking = {key for key in named - set(found) if key[:2] in parts}
+    of_paper_scale = {"moved_by_high-coherence", "moved_by_high-coherence (head)"}
+    assert {figure for _, _, figure in lacking} <= of_paper_scale
+
+
+def test_every_model_of_ours_is_declared(cells) -> None:
+    declared = YAML(typ="safe").load(ROOT / "params.yaml")
+    assert {cell["ours"] for cell in cells} - set(declared["models"]) == {"", "any-model", *UNDECLARED}
+    benchmarks = {f"{entry['family']}-{name}" for name, entry in declared["instruments"].items()}
+    assert {cell["benchmark"] for cell in cells} - benchmarks == {""}
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """Two of the paper's models and one of ours were asked, and one about a domain."""
+    records = {
+        "small-1": {"value": 0.5, "low": 0.25, "high": 0.75, "n": 43, "control": 0.1, "verdict": "beyond control"},
+        "small-2": {"value": None, "n": 0, "reason": "all equal"},
+        "own": {"value": 0.2, "n": 9, "reason": "over one task alone"},
+    }
+    (tmp_path / "benchmarks/probes-x").mkdir(parents=True)
+    evidence = {"seed": {model: {"r": record} for model, record in records.items()}}
+    (tmp_path / "benchmarks/probes-x/evidence.json").write_text(json.dumps(evidence))
+    numbers = {
+        "value": [0.1, 0.3],
+        "estimate": [0.04, None],
+        "low": [0.0, None],
+        "high": [0.13, None],
+        "p": [0.2, None],
+    }
+    words = {"domain": "d", "model": "own", "role": "no-role", "template": "plain", "feature": "vader", "reason": None}
+    same = {
+        "grouping": "concept",
+        "statistic": "mean",
+        "metric": "range",
+        "calibration": ["raw", "calibrated"],
+        "p": [0.2, None],
+    }
+    (tmp_path / DISPARITIES).parent.mkdir(parents=True)
+    pd.DataFrame({**words, **same, **numbers}).to_parquet(tmp_path / DISPARITIES)
+    return tmp_path
+
+
+def cell(model: str, printed: str, ours: str, **at: str) -> dict[str, str]:
+    where = {"benchmark": "probes-x", "part": "seed", "figure": "r"} | at
+    return {"paper": "A", "table": "table 1", "what": "r", "model": model, "printed": printed, "ours": ours, **where}
+
+
+def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(built) -> None:
+    found = PAPERS["figures"](built)
+    paper = [
+        cell("Small 1", "0.80", "small-1"),
+        cell("Small 2", "0.81", "small-2"),
+        cell("Large", "0.9", "large"),
+        cell("all", "mostly 0.8", "", benchmark="", part="", figure=""),
+    ]
+    lines = PAPERS["table"](paper, found).splitlines()
+    assert lines == [
+        "| | model | paper | ours | control | verdict |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| r | Small 1 (`small-1`) | 0.80 | 0.500 [0.250, 0.750], n = 43 | 0.10 | beyond control |",
+        "| | Small 2 (`small-2`) | 0.81 | none (all equal) | | |",
+        "| | Large (`large`) | 0.9 | not run | | |",
+        "| | all | mostly 0.8 | | | |",
+        "| | `own` | | 0.200, n = 9 | | over one task alone |",
+    ]
+
+
+def test_disparities_are_as_the_paper_computes_them_with_what_is_noise_beside(built) -> None:
+    at = {"benchmark": "saged-d", "part": "no-role, plain, vader"}
+    of = [cell("", "", "", **at, figure=figure) for figure in ("range of mean", "range of mean, calibrated")]
+    assert PAPERS["table"](of, PAPERS["figures"](built)).splitlines()[2:] == [
+        "| r | `own` | | 0.10; without noise 0.04 [0.00, 0.13] | shuffled labels, p = 0.20 | |",
+        "| | `own` | | 0.30 | | |",
+    ]
+
+
+def test_a_table_is_written_between_its_markers_and_needs_them() -> None:
+    paper = [cell("Large", "0.9", "large")]
+    written = PAPERS["page"]("before\n<!-- A, table 1 -->\nold\n<!-- / -->\nafter\n", paper, {})
+    assert written == f"before\n<!-- A, table 1 -->\n{PAPERS['table'](paper, {})}\n<!-- / -->\nafter\n"
+    with pytest.raises(ValueError, match="no markers for A, table 1"):
+        PAPERS["page"]("before\n", paper, {})

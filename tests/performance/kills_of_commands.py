@@ -1,0 +1,301 @@
+"""`evenruler release`, `publish` and `finetune`, killed at random moments; and what the next run makes of what is left.
+
+Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N`; N kills of each. All are started as users
+start them. `release` works on a small repository with real git and DVC, `publish` on the loopback Hub, `finetune` fits
+a tiny encoder. Moments are drawn evenly over the time that the command takes when nobody kills it; who is killed is
+drawn, too: the command alone, or all that it started. After one to three kills the command is run until it ends well:
+twice at most where it names locks that a killed git left, which are removed as it says. What is there then is compared
+with what a run leaves that nobody killed.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.faults.declarations import project
+from tests.hub_client import Client
+from tests.loopback_hub import WRITE_TOKEN, LoopbackHub, running
+from tests.training import tiny
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-c", "from evenruler.cli import main; main()")
+NAME, LAST, TAG, REPO = "framing-hair", "framing-hair@v0.1.0", "framing-hair@v0.1.1", "you/it"
+ENV = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "DVC_NO_ANALYTICS": "1"}
+
+PIPELINE = f"""stages:
+  card:
+    foreach: ${{active.card}}
+    do:
+      cmd: {sys.executable} card.py
+      deps: [card.py, limit]
+      params: ["active.card.${{key}}"]
+      outs:
+        - benchmarks/${{item.family}}-${{key}}: {{cache: false, persist: true}}
+"""
+CARD = """import json
+import time
+from pathlib import Path
+from evenruler.files import swapped
+from evenruler.project.params import load_params
+from evenruler.publish.manifest import Manifest, as_json
+
+version = load_params().benchmarks["framing-hair"].version
+limit = Path("limit").read_text()
+with swapped(Path("benchmarks/framing-hair")) as folder:
+    folder.mkdir(parents=True)
+    (folder / "evidence.json").write_text("{}")
+    time.sleep(0.5)
+    empty = {key: {} for key in ("rows", "columns", "files")}
+    made = Manifest(name="framing-hair", version=version, location=".", content_sha256="-", rejected=0, sources=[],
+                    licences=[], parameters={"limit": limit}, **empty)
+    (folder / "manifest.json").write_text(as_json(made.model_dump(mode="json")))
+"""
+"""A stage that takes half a second."""
+
+
+@dataclass
+class Tried:
+    """A command, how to begin anew, and what is there once it has ended."""
+
+    name: str
+    words: tuple[str, ...]
+    begin: Callable[[Path], Path]
+    left: Callable[[Path], Any]
+    env: dict[str, str]
+    half: Callable[[Path], bool]
+    """Whether something is there that is not whole."""
+    seconds: float = 0.0
+    expected: Any = None
+    kills: int = 0
+    halves: int = 0
+    rounds: int = 0
+    same: int = 0
+    locks: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def _run(one: Tried, folder: Path) -> tuple[int, str]:
+    done = subprocess.run([*COMMAND, *one.words], cwd=folder, env=one.env, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr + done.stdout
+
+
+def _kill(one: Tried, folder: Path, draws: random.Random) -> bool:
+    """Whether it was killed before it ended."""
+    process = subprocess.Popen(
+        [*COMMAND, *one.words],
+        cwd=folder,
+        env=one.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=draws.uniform(0, one.seconds))
+        return False
+    if draws.random() < 0.5:
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return True
+
+
+def _left_alone(one: Tried, folder: Path) -> tuple[int, str]:
+    """Run until it ends by itself and names no lock of git; those are removed as it says."""
+    time.sleep(1)  # a git that was not killed with the command ends
+    for _ in range(3):
+        status, said = _run(one, folder)
+        named = re.findall(r"[^\s,:]+\.lock(?=[,:])", said) if "remove these files" in said else []
+        if not named:
+            break
+        one.locks += 1
+        for path in named:
+            Path(path).unlink()
+    if one.name == "release" and status == 2 and "nothing changed since" in said:
+        return 0, said  # the tag was made before the kill
+    return status, said
+
+
+def one_round(one: Tried, folder: Path, draws: random.Random) -> None:
+    """Kill, run, compare."""
+    place = one.begin(folder)
+    for _ in range(draws.randint(1, 3)):
+        if _kill(one, place, draws):
+            one.kills += 1
+            one.halves += one.half(place)
+    status, said = _left_alone(one, place)
+    left = one.left(place)
+    one.rounds += 1
+    one.same += status == 0 and left == one.expected
+    if status or left != one.expected:
+        one.wrong.append(f"status {status}: {said.strip().splitlines()[-1:]}; {_differing(left, one.expected)}")
+        shutil.copytree(place, folder / f"wrong-{one.name}-{len(one.wrong)}", dirs_exist_ok=True)
+
+
+def _differing(left: Any, expected: Any) -> str:
+    if isinstance(left, dict):
+        return str(sorted(key for key in {*left, *expected} if left.get(key) != expected.get(key)))
+    return f"{left} for {expected}" if left != expected else "nothing differs"
+
+
+def _git(root: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=root, env=ENV, capture_output=True, text=True, check=True).stdout
+
+
+def _repository(folder: Path) -> Path:
+    """A benchmark that is released at 0.1.0, and has another limit since; made once, and copied."""
+    whole, root = folder / "whole", folder / "release"
+    if not whole.exists():
+        whole.mkdir(parents=True)
+        project(whole)
+        shutil.rmtree(whole / "data/built")
+        (whole / "dvc.lock").unlink()
+        (whole / "dvc.yaml").write_text(PIPELINE)
+        (whole / "card.py").write_text(CARD)
+        (whole / ".gitignore").write_text("/.cache/\n/benchmarks/.*\n/data/\n!/data/sources/\n__pycache__/\n")
+        _git(whole, "init", "-q", "-b", "main")
+        _git(whole, "config", "user.name", "t")
+        _git(whole, "config", "user.email", "t@example.org")
+        subprocess.run([sys.executable, "-m", "dvc", "init", "-q"], cwd=whole, env=ENV, check=True)
+        for limit in ("one", "two"):
+            (whole / "limit").write_text(limit)
+            subprocess.run([*COMMAND, "repro"], cwd=whole, env=ENV, check=True, capture_output=True)
+            _git(whole, "add", "-A")
+            _git(whole, "commit", "-qm", limit)
+            if limit == "one":
+                subprocess.run([*COMMAND, "release", NAME], cwd=whole, env=ENV, check=True, capture_output=True)
+    shutil.rmtree(root, ignore_errors=True)
+    return Path(shutil.copytree(whole, root, symlinks=True))
+
+
+def _released(root: Path) -> dict[str, Any]:
+    """Every file of git's HEAD, but for dates; how many commits, what is tagged, and what is not committed."""
+    names = _git(root, "ls-tree", "-r", "--name-only", "HEAD").split()
+    files = {name: re.sub(r"\d{4}-\d\d-\d\d", "DATE", _git(root, "show", f"HEAD:{name}")) for name in names}
+    tagged = _git(root, "rev-parse", f"{TAG}^{{commit}}") == _git(root, "rev-parse", "HEAD")
+    return files | {
+        "(commits)": _git(root, "rev-list", "--count", "HEAD"),
+        "(tags)": _git(root, "tag") if tagged else "elsewhere",
+        "(status)": _git(root, "status", "--porcelain"),
+        "(journal)": (root / ".cache/release.json").exists(),
+    }
+
+
+def _half_released(root: Path) -> bool:
+    """It has written something, and has no tag."""
+    begun = (root / ".cache/release.json").exists() or _git(root, "rev-list", "--count", f"{LAST}..HEAD") == "2\n"
+    return begun and TAG not in _git(root, "tag")
+
+
+def _publisher(hub: LoopbackHub) -> Callable[[Path], Path]:
+    """Begins with an empty Hub."""
+
+    def begin(folder: Path) -> Path:
+        hub.repos.clear()
+        hub.blobs.clear()
+        shutil.rmtree(folder / "home", ignore_errors=True)
+        return ROOT
+
+    return begin
+
+
+def _half_published(hub: LoopbackHub, _: Path) -> bool:
+    """Something was sent, and there is no tag."""
+    return bool(hub.blobs or hub.repos) and not any(repo.tags for repo in hub.repos.values())
+
+
+def _published(hub: LoopbackHub) -> Callable[[Path], Any]:
+    def left(_: Path) -> Any:
+        repo = hub.repos[REPO]
+        files = {name: blob.sha256 for name, blob in repo.files("main").items()}
+        own = [commit.message for commit in repo.commits.values()]
+        return files | {"(commits)": own, "(tags)": {tag: commit == repo.head for tag, commit in repo.tags.items()}}
+
+    return left
+
+
+def _workshop(folder: Path) -> Path:
+    """A workshop in which nothing was ever fitted."""
+    whole, root = folder / "workshop", folder / "finetune"
+    if not whole.exists():
+        tiny.workshop(whole)
+        declared = tiny.declaration(tiny.MOODS, epochs=8, batch=2)
+        declared["models"]["causal"] = {"kind": "causal", "source": "local:none", "licence": "mit", "origin": "nobody"}
+        declared["active"]["models"] = ["causal"]
+        (whole / "params.yaml").write_text(json.dumps(declared))
+    shutil.rmtree(root, ignore_errors=True)
+    return Path(shutil.copytree(whole, root))
+
+
+def _half_fitted(root: Path) -> bool:
+    """A run has been begun and is not done with."""
+    return any(root.glob(".cache/finetune/*"))
+
+
+def _fitted(root: Path) -> dict[str, bytes]:
+    """The files of the adapter."""
+    return {path.name: path.read_bytes() for path in (root / "data/adapters/tiny").glob("*")}
+
+
+def main() -> None:
+    """Kill each command as often as asked for; print the table."""
+    parser = argparse.ArgumentParser(description="Kill commands at random moments.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=("release", "publish", "finetune"))
+    given = parser.parse_args()
+    folder = given.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with running() as hub:
+        there = Client(hub, ROOT, folder / "home").env(WRITE_TOKEN) | {"PYTHONPATH": str(ROOT)}
+        every = [
+            Tried("release", ("release", NAME), _repository, _released, ENV, _half_released),
+            Tried(
+                "publish",
+                ("publish", "framing-age", "--to", REPO),
+                _publisher(hub),
+                _published(hub),
+                there,
+                partial(_half_published, hub),
+            ),
+            Tried("finetune", ("finetune", "tiny"), _workshop, _fitted, ENV, _half_fitted),
+        ]
+        for one in every:
+            if given.only not in (None, one.name):
+                continue
+            draws = random.Random(f"{given.seed} {one.name}")
+            for _ in range(2):  # the first reads everything from the disk
+                place, began = one.begin(folder), time.monotonic()
+                status, said = _run(one, place)
+                assert status == 0, said
+                one.seconds, one.expected = time.monotonic() - began, one.left(place)
+            print(f"{one.name}: {one.seconds:.1f} s when nobody kills it", flush=True)
+            while one.kills < given.kills:
+                one_round(one, folder, draws)
+                print(
+                    f"{one.name}: {one.kills} kills, {one.rounds} rounds, {one.same} the same",
+                    *one.wrong[-1:],
+                    flush=True,
+                )
+    print("| command | kills | of them half way | rounds | last runs with status 0 and the same left | locks of git |")
+    print("| --- " * 6 + "|")
+    for one in every:
+        print(f"| `{one.name}` | {one.kills} | {one.halves} | {one.rounds} | {one.same} | {one.locks} |")
+
+
+if __name__ == "__main__":
+    main()
