@@ -20,6 +20,8 @@ on() { srun --overlap --nodes=1 --ntasks=1 --nodelist="$1" "${@:2}"; }
 ip=$(on "${nodes[0]}" bash -c 'hostname --ip-address; hostname --all-ip-addresses' | tr ' ' '\n' \
     | grep --extended-regexp --invert-match '^127\.|:|^$' | head --lines=1)
 export RAY_ADDRESS="$ip:$port" RAY_USAGE_STATS_ENABLED=0
+# Without a token whoever reaches the port runs code as this user.
+export RAY_AUTH_MODE=token RAY_AUTH_TOKEN=${RAY_AUTH_TOKEN:-$(head --bytes=32 /dev/urandom | sha256sum | cut -c-64)}
 
 stop() { scancel --signal=KILL "$SLURM_JOB_ID" 2>/dev/null || true; }  # of the steps alone; else they linger
 trap stop EXIT

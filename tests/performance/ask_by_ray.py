@@ -86,8 +86,9 @@ def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]
         yield "(rows or columns)", len(a), len(b), np.nan
         return
     for name in a:
-        if a[name].dtype.kind == "f":
-            gap = np.nan_to_num(np.abs(a[name].to_numpy() - b[name].to_numpy()))
+        if len(a) and np.asarray(a[name].iloc[0]).dtype.kind == "f":
+            pairs = zip(a[name], b[name], strict=True)
+            gap = np.array([np.nan_to_num(np.abs(np.subtract(x, y))).max() for x, y in pairs])
             other = gap > 0
         else:
             gap, other = np.array([np.nan]), (a[name].astype(str) != b[name].astype(str)).to_numpy()

@@ -2,7 +2,7 @@
 
 The same likelihoods by one process and by workers, in turns: one thread against one worker, two threads against two
 workers of one thread each. Models are in memory and packs are cut anew in each turn; what is timed is a call without
-the store. Needs two idle cores.
+the store. Needs two idle cores. Few texts are few packs, which workers cannot share evenly: their number is printed.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,8 @@ def timed(ask: Callable[[], object]) -> float:
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description="Time the Ray engine.")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--texts", type=int, default=400)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--texts", type=int, default=1200)
     given = parser.parse_args()
     os.environ.update(ENVIRONMENT)
 
@@ -61,29 +62,36 @@ def main() -> None:
     requests = [Request(text) for text in texts(given.texts)]
     wanted = frozenset(range(len(requests)))
 
-    def asker() -> Callable[[], object]:
-        backend = load(MODEL, params, store=RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))).backend
-        return lambda: sum(len(batch) for batch in backend.loglikelihood(requests, wanted))
+    def model() -> Any:
+        return load(MODEL, params, store=RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))).backend
+
+    def asked(of: Any) -> Callable[[], object]:
+        return lambda: sum(len(batch) for batch in of.loglikelihood(requests, wanted))
 
     own = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
     nodes = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
-    local = asker()
+    local_model = model()
+    local = asked(local_model)
     os.environ[choice.ENGINE] = f"ray={nodes.address}"
-    workers = asker()
+    workers = asked(model())
+
+    def there() -> None:
+        ray.get([member.actor.ready.remote() for member in cluster.connected(nodes.address).members(0)])
+
     rows = []
     for threads in (1, 2):
         if threads == 2:
             nodes.add_node(**own)
             nodes.wait_for_nodes()
         torch.set_num_threads(threads)
-        local(), workers()  # all is loaded after this
-        joined = cluster.connected(nodes.address)
-        ray.get([member.actor.ready.remote() for member in joined.members(0)])
-        workers()
+        there()
+        local(), workers()
+        there()  # and the model in each: they do one thing after the other
         seconds = np.array([(timed(local), timed(workers)) for _ in range(given.repeats)])
         ratios = seconds[:, 1] / seconds[:, 0]
         rows.append((threads, *np.median(seconds, 0), np.median(ratios), ratios.min(), ratios.max()))
-    print(f"{MODEL}, {len(requests)} sentences, {given.repeats} turns")
+    packs = [len(pack) for pack in local_model.loglikelihood.packs(requests).indices]
+    print(f"{MODEL}, {len(requests)} sentences in packs of {packs}, {given.repeats} turns")
     print("| threads, workers | one process, s | workers, s | ratio | least | most |\n" + "| --- " * 6 + "|")
     for threads, *numbers in rows:
         print(f"| {threads} | " + " | ".join(f"{number:.2f}" for number in numbers) + " |")

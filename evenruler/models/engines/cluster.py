@@ -19,6 +19,10 @@ from evenruler.progress import note
 JOINING = 12
 """Seconds in which the head must answer."""
 
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
+"""What opens a connection by HTTP/2, which a head speaks: its first answer is settings, too (RFC 9113, section 3.4)."""
+
 LOOPBACK = "127.0.0.1"
 
 
@@ -51,14 +55,16 @@ class Cluster:
         said = {"logging_level": "error", "log_to_driver": False}
         try:
             if given:
-                _require_listening(given)
+                if given != "auto":  # Ray's word for the one of this machine
+                    _require_listening(given)
                 ray.init(address=given, **said)
             else:
                 ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **said)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            reason = (str(error) or type(error).__name__).split("\n")[0]
-            what, where = f"the cluster cannot be joined ({reason})", f"ray={given}" if given else "ray"
-            raise UserError(what, where=where, remedy="mend the address, or start it: docs/scale.md") from None
+            reason = " ".join(str(error).split()) or type(error).__name__
+            what, where = f"the cluster cannot be joined ({reason[:250]})", f"ray={given}" if given else "ray"
+            remedy = "mend the address, start it, or install its Ray and Python here: docs/scale.md"
+            raise UserError(what, where=where, remedy=remedy) from None
         self.ray = ray
         """The library, which is imported for this engine alone."""
         self._members: list[Member] = []
@@ -145,10 +151,20 @@ def _places(node: dict[str, Any], gpus: float) -> int:
 
 
 def _require_listening(address: str) -> None:
-    """Ray itself waits for minutes for what is not there."""
+    """Stop where no head is: Ray itself waits for minutes for what is not there, or answers otherwise.
+
+    Raises:
+        ValueError: It is no address.
+        OSError: Nothing listens there, or something that does not speak as a head does, as its dashboard.
+    """
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=JOINING):
-        pass
+    if not host or not port.isdigit():
+        raise ValueError("it is not of the form HOST:PORT")
+    with socket.create_connection((host, int(port)), timeout=JOINING) as connection:
+        if os.environ.get("RAY_USE_TLS", "0") == "0":
+            connection.sendall(HELLO)
+            if connection.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
+                raise ConnectionError("what listens there is no head of a cluster")
 
 
 def _ray() -> Any:

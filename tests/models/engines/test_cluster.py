@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,6 +16,7 @@ from evenruler.models.engines import choice, cluster
 from evenruler.models.engines.pool import Pool
 from evenruler.models.records import Placed, Sampling
 from evenruler.models.store import RowStore
+from tests.loopback_openai import talking
 from tests.models.conftest import TEXTS
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params
 
@@ -189,6 +191,30 @@ def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
         list(pool.generate(["a"], frozenset([0])))
 
 
-def test_a_cluster_that_is_not_there_is_one_line(user_error) -> None:
-    with user_error("ray=127.0.0.1:1", "cannot be joined", "docs/scale.md"):
-        cluster.Cluster("127.0.0.1:1")
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [("127.0.0.1:1", "refused"), ("head", "HOST:PORT"), ("head:", "HOST:PORT")],
+)
+def test_an_address_of_no_cluster_is_one_line(address, reason, user_error) -> None:
+    with user_error(f"ray={address}", "cannot be joined", reason, "mend the address"):
+        cluster.Cluster(address)
+
+
+def test_what_listens_and_is_no_head_is_one_line(user_error) -> None:
+    """As the dashboard of a cluster; Ray itself waits for more than ten minutes."""
+    with talking(lambda line: line.sendall(b"HTTP/1.0 505 Invalid HTTP version (2.0)")) as url:
+        address = urlsplit(url).netloc
+        with user_error(f"ray={address}", "no head of a cluster"):
+            cluster.Cluster(address)
+
+
+def test_a_cluster_of_another_ray_is_one_line_with_both_versions(user_error, monkeypatch) -> None:
+    import ray
+
+    def init(**_: object) -> None:
+        says = "Version mismatch: The cluster was started with:\n    Ray: 2.1.0\nThis process with:\n    Ray: 2.60.0\n"
+        raise RuntimeError(says)
+
+    monkeypatch.setattr(ray, "init", init)
+    with user_error("Version mismatch", "with: Ray: 2.1.0 This process with: Ray: 2.60.0", "install its Ray"):
+        cluster.Cluster("auto")
