@@ -12,6 +12,7 @@ from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
 from evenruler.instruments.saged.diagnose.comparing import adjusted
+from evenruler.instruments.saged.diagnose.confirming import confirmed
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.tables import read_frame, write_table
@@ -171,6 +172,8 @@ def test_roles_are_compared_with_the_seed_that_is_given() -> None:
     expected = between_roles("m0", by_prompt(laid_out("fruit", both, prompts), declared), 3)
     assert len(expected) == 3
     pd.testing.assert_frame_equal(found["roles"], expected)
+    figures, _ = confirmed(laid_out("fruit", both, prompts), declared, SETTINGS, 0.95, 3)
+    pd.testing.assert_frame_equal(found["figures"].head(len(figures)), figures, check_dtype=False)
 
 
 def test_crossed_groups_and_sections() -> None:
@@ -262,6 +265,27 @@ def test_a_feature_without_baselines_is_not_calibrated(tmp_path) -> None:
     assert set(found.summaries.loc[without, "reason"]) == {"no baseline has this feature"}
     assert found.summaries.loc[~without, "value"].notna().all()
     assert set(of(found.disparities, calibration="calibrated")["reason"]) == {"no baseline has this feature"}
+
+
+def test_another_feature_without_baselines_says_so_beside_one_that_has_them() -> None:
+    features, prompts = planted("reply")
+    both = pd.concat([features, features.assign(feature="length", baseline=np.nan)])
+    found = of(diagnosed(both, prompts).summaries, statistic="mean", calibration="calibrated")
+    assert set(found.loc[found["feature"] == "length", "reason"]) == {"no baseline has this feature"}
+    assert found.loc[found["feature"] == "vader", "reason"].isna().all()
+
+
+def test_a_statistic_takes_its_options() -> None:
+    features, prompts = planted("reply")
+    wide = Statistic(kind="percentile_range", options={"low": 20, "high": 70})
+    found = diagnosed(features, prompts, SETTINGS.model_copy(update={"statistics": {"wide": wide}})).summaries
+    figs = features.loc[features["id"].str.startswith("fig"), "value"]
+    row = of(found, group="fig", calibration="raw").iloc[0]
+    assert row["value"] == pytest.approx(np.percentile(figs, 70) - np.percentile(figs, 20))
+
+
+def test_of_nothing_there_is_nothing_to_adjust() -> None:
+    assert adjusted(pd.DataFrame()).columns.tolist() == schemas.DISPARITIES.names
 
 
 def test_a_group_of_one_row(tmp_path) -> None:
