@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import Floats, as_items
+from evenruler.measurement.checks import Floats, as_items, constant_columns
 
 FEWEST_OCCASIONS = 3
 """Below which changes of two items are alike or opposite, and nothing else."""
@@ -49,7 +49,8 @@ def shared_changes(own: ArrayLike, others: Sequence[ArrayLike]) -> Shared:
     occasions = len(scales[0])
     if occasions < FEWEST_OCCASIONS or len(scales) < 2 or any(len(scale) != occasions for scale in scales):
         raise ValueError(f"expected at least {FEWEST_OCCASIONS} occasions, the same of at least two scales")
-    changes = [scale - scale.mean(axis=0) for scale in scales]
+    # A mean of equal numbers may be off them by rounding, which is no change.
+    changes = [np.where(constant_columns(scale), 0.0, scale - scale.mean(axis=0)) for scale in scales]
     here, there = changes[0], np.hstack(changes[1:])
     return Shared(*_correlations(here, there), _p(here, there, changes))
 

@@ -61,6 +61,14 @@ class TestSharedChanges:
         assert math.isnan(found.own)
         assert math.isnan(found.p)
 
+    def test_rounding_is_no_change(self) -> None:
+        own, moves = [[0.1, 0.7]] * 3, [[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]]  # the mean of three times .1 is more
+        for scale, other in ((own, moves), (moves, own), (own, own)):
+            found = shared_changes(scale, [other])
+            assert math.isnan(found.own)
+            assert math.isnan(found.other)
+        assert math.isnan(shared_changes(own, [own]).p)
+
     def test_two_occasions_are_too_few(self) -> None:
         with pytest.raises(ValueError, match="at least 3 occasions"):
             shared_changes(np.eye(2), [np.eye(2)])

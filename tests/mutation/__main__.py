@@ -37,7 +37,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/models/store.py": ("tests/models/test_store.py", "tests/models/test_cache.py"),
     "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_numbers.py"),
     "evenruler/instruments/questionnaires/diagnose": of_names(
-        "questionnaires", "accuracy diagnosis figures fits intervening population quality scoring twins"
+        "questionnaires", "accuracy diagnosis figures fits framed intervening population quality scoring twins"
     ),
     "evenruler/instruments/framing/diagnose": of_names(
         "framing",
@@ -46,7 +46,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "evenruler/instruments/probes/diagnose": of_names(
         "probes",
-        "bars baselines bias confirming cubes diagnosis evolved figuring generalizing itemizing shifting unit_scores",
+        "bars baselines bias confirming cubes diagnosis doors evolved figuring generalizing itemizing shifting "
+        "unit_scores",
     ),
     "evenruler/instruments/saged/diagnose": ("tests/instruments/saged/diagnose",),
     "evenruler/instruments/questionnaires": ("tests/instruments/questionnaires",),

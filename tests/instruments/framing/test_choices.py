@@ -219,6 +219,7 @@ class TestContinuations:
 
         found = continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
 
+        pd.testing.assert_frame_equal(continuations(pd.concat(parts[::-1]), ["salience"], "they", self.KEYWORDS), found)
         rows = found.set_index(["model", "factor", "cue"])
         assert rows["n"].tolist() == [0, 0, 0, 1, 1, 0]
         assert rows["named"].tolist() == [0, 0, 0, 1, 1, 0]

@@ -69,6 +69,13 @@ def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> Non
     assert found["she"] == (pytest.approx((0.2 + 0.1) / 2), pytest.approx(0.15 / 0.5), pytest.approx(0.5), 2)
 
 
+def test_orders_are_averaged_by_their_mean() -> None:
+    masses_of = {"a": (0.1, 0.1), "b": (0.1, 0.2), "c": (0.7, 0.0)}
+    forms = [form(id_, f" {name}", p) for id_, own in masses_of.items() for name, p in zip("AB", own, strict=True) if p]
+    found = masses(forms, [prompt(id_, ("he", "she")) for id_ in masses_of])
+    assert found["he"] == (pytest.approx(0.3), pytest.approx(0.75), pytest.approx(0.4), 3)
+
+
 def test_a_letter_has_what_stands_alone_and_what_goes_on_with_the_word_of_its_option() -> None:
     forms = [
         form("a", " A", 0.5, ends=0.9, alone=0.6),  # "A child": the article, no letter

@@ -295,6 +295,26 @@ class TestIntervals:
         assert row[["before_low", "before_high", "after_low", "after_high", "low", "high"]].isna().all()
         assert pd.isna(row["reason"])
 
+    def test_a_change_of_s_is_between_minus_two_and_two(self) -> None:
+        preferences = {"a0": 0.9, "a1": 0.5, "a2": 0.1, "b0": -0.8, "b1": -0.6, "b2": -0.1}
+        cells: Cells = {
+            ("choose", "bare"): {name: [0.5, 0.5] for name in preferences},
+            ("choose", "salience"): {name: [0.5 + by / 2, 0.5 - by / 2] for name, by in preferences.items()},
+        }
+        groups = {name: name[0] for name in preferences}
+        found = replications(asked(cells), NOTHING_SAID, CLASSES, groups, "p-at", LEVEL).set_index("measure").loc["S"]
+
+        def logit_of_s(names: list[str]) -> float:
+            of_group = [np.mean([preferences[name] for name in names if name[0] == group]) for group in "ab"]
+            s = float(of_group[0] - of_group[1]) / 2
+            return math.log((s + 2) / (2 - s))
+
+        every = list(preferences)
+        left_out = [logit_of_s([other for other in every if other != name]) for name in every]
+        half = stats.t.ppf((1 + LEVEL) / 2, 5) * np.std(left_out) * math.sqrt(5)
+        low, high = (4 / (1 + math.exp(-end)) - 2 for end in (logit_of_s(every) - half, logit_of_s(every) + half))
+        assert (found["change"], *ends(found)) == pytest.approx((0.5, low, high))
+
     def even(self) -> pd.DataFrame:
         return asked({("describe", framing): {name: [0.5, 0.5] for name in FIVE} for framing in ("bare", "salience")})
 
@@ -333,7 +353,7 @@ class TestIntervals:
 class TestPlacebos:
     """The control of a change is what placebos in the place of the cue change."""
 
-    DISTANCES = (0.3, 0.35, 0.4, 0.45, 0.5)
+    DISTANCES = (0.3, 0.34, 0.36, 0.4, 0.6)
     """GLD with each of five placebos, the same for every stimulus."""
 
     def cells(self, cue: float) -> Cells:

@@ -255,3 +255,4 @@ class TestShifts:
         shuffled = rows.sample(frac=1, random_state=1)
         pd.testing.assert_frame_equal(shifts(shuffled, FACTORS), shifts(rows, FACTORS))
         pd.testing.assert_frame_equal(effects(shuffled, FACTORS), effects(rows, FACTORS))
+        assert effects(rows, FACTORS)["factor"].tolist()[:3] == ["instruction", "instruction", "salience"]

@@ -253,6 +253,13 @@ class TestComparisons:
         assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
         assert found["low"] < found["high"]
 
+    @pytest.mark.parametrize("n", [4, 5])
+    def test_five_attributes_have_an_interval(self, n) -> None:
+        found = by_figure(compare(LATER.iloc[:n]))["inter_item_correlation"]
+
+        assert (found["n"], pd.isna(found["low"])) == (n, n < 5)
+        assert found["reason"] == "no interval: fewer than 5 attributes" if n < 5 else pd.isna(found["reason"])
+
     def test_so_that_what_changes_no_figure_leaves_no_doubt(self) -> None:
         """Biases twice as strong: the same alphas in each resample, if the attributes are the same."""
         for row in by_figure(compare(2 * FIRST, criterion=CRITERION)).values():

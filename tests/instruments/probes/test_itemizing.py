@@ -69,6 +69,16 @@ class TestTemplates:
         assert row[["item_rest_correlation", "low", "high", "alpha_if_removed"]].isna().all()
         assert row["mean"] == BIAS["first"].mean()
 
+    def test_two_are_held_against_each_other(self) -> None:
+        rows = rows_of(BIAS[["first", "odd"]])
+        r = np.corrcoef(BIAS["first"], BIAS["odd"])[0, 1]
+        assert rows["item_rest_correlation"].tolist() == pytest.approx([r, r], abs=1e-12)
+
+    def test_of_two_attributes_there_is_the_alpha_without_it(self) -> None:
+        rows = rows_of(BIAS.iloc[:2])
+        others = pingouin.cronbach_alpha(BIAS.iloc[:2].drop(columns="first"))[0]
+        assert rows.loc["first", "alpha_if_removed"] == pytest.approx(others, abs=1e-12)
+
     @pytest.mark.parametrize(("n", "known"), [(3, False), (4, True)])
     def test_so_many_attributes_at_least(self, n, known) -> None:
         rows = rows_of(BIAS.iloc[:n])

@@ -81,6 +81,7 @@ def test_figures_stand_beside_guessing() -> None:
     told = {figure.figure: figure for figure in figures_of(rows, "head")}
     assert list(told) == ["accuracy", "auc", "accuracy_of_statements", "auc_of_statements"]
     assert (told["accuracy"].value, told["accuracy"].control, told["accuracy"].n) == (0.75, 1 / 3, 20)
+    assert {figure.unit for figure in told.values()} == {"pairs"}
     assert (told["auc"].control, told["accuracy_of_statements"].value) == (0.5, 4 / 6)
     shown = {column.figure for column in headings({**PLAN, "accuracy": {"bar": 0.7, "pairs": [{"set": "mnli"}]}})}
     assert set(told) <= shown

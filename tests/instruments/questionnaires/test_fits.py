@@ -76,6 +76,7 @@ class TestOverFits:
             "its accuracy is not surely above the bar"
         ]
         assert rows.loc[rows["model"] == "c", "value"].isna().all()
+        assert rows.loc[rows["model"] == "c", ["n", "unit"]].to_numpy().tolist() == [[7, "items"], [6, "items"]]
         assert set(rows.loc[rows["figure"] == "spearman_over_fits", "model"]) == {"a", "b"}
 
     def test_two_fits_agree_but_have_no_shared_changes(self) -> None:
@@ -87,6 +88,42 @@ class TestOverFits:
         rows = found(FITS, twins=False).query("benchmark == 'fear' and model == 'a'").set_index("figure")
         assert pd.isna(rows.loc["icc_over_fits", "control"])
         assert rows.loc["shared_changes_over_fits", "reason"] == "its items have no twins"
+
+    def test_without_another_questionnaire_there_are_no_shared_changes(self) -> None:
+        names = ["a", "b", "c"]
+        items, twins = (scores(names, seed).query("questionnaire == 'fear'") for seed in (1, 2))
+        rows = over_fits(FITS, items, twins, names, 0.95).query("model == 'a'").set_index("figure")
+        told = rows.loc["shared_changes_over_fits"]
+        assert (pd.isna(told["value"]), told["n"], told["unit"]) == (True, 7, "items")
+        assert told["reason"] == "no other questionnaire with twins was asked"
+
+    def test_fits_that_do_not_differ_have_none_either(self) -> None:
+        alike = scores(["a"], 1)
+        items = pd.concat([alike.assign(model=name) for name in "abc"])
+        rows = over_fits(FITS, items, items.assign(score=0.0), ["a", "b", "c"], 0.95)
+        told = rows.query("benchmark == 'fear' and model == 'a'").set_index("figure").loc["shared_changes_over_fits"]
+        assert (pd.isna(told["value"]), told["reason"]) == (True, "the fits do not differ")
+        assert found(FITS).query("figure == 'shared_changes_over_fits'")["reason"].isna().all()
+
+    def test_one_item_is_no_sample(self) -> None:
+        items = scores(["a", "b", "c"], 1).query("item == 'i0'")
+        rows = over_fits(FITS, items, items.head(0), ["a", "b", "c"], 0.95)
+        assert rows["figure"].tolist() == ["icc_over_fits"] * 6
+        assert set(zip(rows["n"], rows["unit"], rows["reason"], strict=True)) == {
+            (1, "items", "fits cannot be seen to agree about one item")
+        }
+
+    def test_items_of_one_score_have_no_agreement(self) -> None:
+        items = scores(["a", "b", "c"], 1).assign(score=2.0)
+        rows = over_fits(FITS, items, scores(["a", "b", "c"], 2), ["a", "b", "c"], 0.95)
+        row = rows.query("benchmark == 'fear' and model == 'a'").set_index("figure").loc["icc_over_fits"]
+        assert (pd.isna(row["value"]), row["n"], row["unit"]) == (True, 7, "items")
+        assert row["reason"] == "all items have the same score"
+        assert row["control"] == pytest.approx(icc_agreement(matrix(2, "fear")).value)
+
+    def test_questionnaires_are_in_the_alphabet(self) -> None:
+        items, twins = scores(["a", "b", "c"], 1)[::-1], scores(["a", "b", "c"], 2)[::-1]
+        assert over_fits(FITS, items, twins, ["a", "b", "c"], 0.95)["benchmark"].unique().tolist() == ["fear", "joy"]
 
     def test_nothing_of_models_that_were_not_fitted_here(self) -> None:
         assert found([subject("a"), subject("b")]).empty

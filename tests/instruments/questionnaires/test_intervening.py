@@ -133,6 +133,7 @@ class TestFigures:
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
         found = told(ends(SIX))["moved_by_joy"]
         assert (found.value, found.reason, found.verdict) == (None, "no corpus is its control", "too little to tell")
+        assert (found.n, found.unit) == (0, "fits")
 
     def test_fewer_than_five_fits_have_no_interval(self) -> None:
         found = told(ends(SIX[:4]))["moved_by_gloom"]
@@ -210,7 +211,7 @@ def told_of(differences: Any) -> Any:
 class TestLineages:
     def rows(self, values: Sequence[float]) -> pd.DataFrame:
         same = {"benchmark": "fear", "figure": "moved_by_gloom"}
-        own = [{**same, "model": f"m{i}", "value": value} for i, value in enumerate(values)]
+        own = [{**same, "model": f"m{i}", "value": value, "reason": None} for i, value in enumerate(values)]
         return pd.DataFrame([*own, {**same, "figure": "answer", "model": "m0", "value": 9.0}])
 
     def known(self, *lineages: str, **more: Sequence[object]) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     load_questionnaire,
     refuse_own_intensifiers,
 )
-from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins
+from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins, controls
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.tables import rows_of
@@ -188,6 +188,7 @@ class TestBeyondTwins:
     def test_without_twins_there_is_no_verdict(self) -> None:
         row = judged(OWN, None)
         assert (row["verdict"], row["reason"]) == (None, "its items have no twins to be compared with")
+        assert (row["n"], row["unit"]) == (0, "items")
 
     def test_subscales_are_descriptive(self) -> None:
         own, twins = scored(OWN, "body"), scored(TWINS, "body")
@@ -196,6 +197,13 @@ class TestBeyondTwins:
         }
         assert parts["body"].value == parts["all"].value
         assert (parts["body"].bound is None, parts["all"].bound is None) == (True, False)
+
+
+def test_twins_give_figures_the_mean_over_items() -> None:
+    rows = scored([1.0, 2.0, 6.0]).assign(silhouette=[0.1, 0.2, 0.9], pss_low=0.0, pss_high=[0.0, 1.0, 8.0])
+    expected = {"answer": 3.0, "silhouette": 0.4, "pss_range": 3.0}
+    assert controls(rows, WEIGHED) == pytest.approx(expected)
+    assert controls(rows.head(0), WEIGHED) == dict.fromkeys(expected)
 
 
 def recorded(items: int, twins: int) -> tuple[pd.DataFrame, pd.DataFrame]:

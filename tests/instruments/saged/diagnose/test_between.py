@@ -5,12 +5,15 @@ import pandas as pd
 import pytest
 import scipy.stats
 
+from evenruler.instruments.instrument import Record
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.features import Feature
-from evenruler.instruments.saged.diagnose import between
+from evenruler.instruments.saged.diagnose import across, between
 from evenruler.instruments.saged.diagnose.between import adjusted, between_models, between_roles, by_prompt, compared
 from evenruler.instruments.saged.diagnose.layout import laid_out
+from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import holm
+from tests.instruments.framing.hair import subject
 from tests.instruments.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon"]
@@ -174,6 +177,21 @@ def test_sides_that_are_equal_or_a_constant_apart() -> None:
     level, spread, pattern = compared(same + 0.5, same, seed=1)
     assert (level.p, level.low, level.high) == (0.5**24, pytest.approx(0.5), pytest.approx(0.5))
     assert (spread.value, spread.p, pattern.value, pattern.p) == (0, 1, 0, 1)
+
+
+def test_models_are_compared_in_every_domain() -> None:
+    prompts = measured.prompts(12, CONCEPTS)
+    records = [
+        Record(name, subject(name=model), {}, {}, {"by_prompt": by_prompt(layout, VADER)})
+        for model in ("m", "other")
+        for name in ("fruit", "trees")
+        for layout in [laid_out(name, features("a", model, 0, prompts), prompts)]
+    ]
+    found = across(records, Resampling(level=0.95, resamples=10, seed=1))["between"]
+    assert found[["domain", "first", "second"]].drop_duplicates().to_numpy().tolist() == [
+        ["fruit", "m", "other"],
+        ["trees", "m", "other"],
+    ]
 
 
 def test_another_model_changes_no_p_of_roles() -> None:

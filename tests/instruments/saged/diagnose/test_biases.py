@@ -54,6 +54,7 @@ def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None
     assert kiwi[["mean", "low", "high", "difference"]].isna().all()
     assert kiwi["reason"] == "no baseline has this feature"
     assert found.loc[("vader", "fig"), "difference"] == 0
+    assert pd.isna(found.loc[("vader", "fig"), "reason"])
 
 
 def context(values, baselines, prompts=None, **more) -> pd.DataFrame:

@@ -123,6 +123,28 @@ def test_a_model_that_only_names_whom_it_is_asked_about_is_within_its_control() 
     assert raw["lime"] < raw["fig"] - 0.3
 
 
+def test_what_only_describes_hides_nothing_that_comes_after_it() -> None:
+    features, prompts = domain(1)
+    distance = features[features["feature"] == "vader"].assign(feature="distance")
+    both = pd.concat([features, distance], ignore_index=True)
+    found, _ = figures(both, prompts, **{name: FEATURES[name] for name in ("distance", "vader", "toxicity")})
+    assert list(found.index.get_level_values("part").unique()) == ["all roles, vader", "all roles, toxicity"]
+    assert set(found["model"]) == {"m0"}
+
+
+def test_another_unit_changes_no_p() -> None:
+    features, prompts = domain(2, lower=1.2)
+    found, small = figures(features, prompts)[0], figures(features.assign(value=features["value"] * 1e-13), prompts)[0]
+    assert small["p"].tolist() == pytest.approx(found["p"].tolist(), nan_ok=True)
+    assert small["value"].tolist() == pytest.approx((found["value"] * 1e-13).tolist(), abs=1e-22)
+
+
+def test_one_root_item_is_no_sample() -> None:
+    found, _ = figures(*domain(1, roots=1))
+    one = found.loc[("all roles, vader", DIFFERENCE)]
+    assert one["reason"] == "1 root item with a number of every concept, needs 6"
+
+
 def test_few_root_items_and_few_numbers_are_said() -> None:
     found, _ = figures(*domain(1, lower=3, roots=5))
     one = found.loc[("all roles, vader", DIFFERENCE)]
@@ -141,10 +163,11 @@ def test_few_root_items_and_few_numbers_are_said() -> None:
     assert "vader has a number for 30% of the replies, of at least 50%" in one["why"]
 
 
-@pytest.mark.parametrize("value", [0.25, 5000.1])
-def test_replies_that_measure_the_same_have_no_smallest_difference(value: float) -> None:
+@pytest.mark.parametrize("value", [0.25, 3000.3])
+def test_replies_that_measure_the_same_but_for_rounding_have_no_smallest_difference(value: float) -> None:
     prompts = measured.prompts(20, CONCEPTS)
-    found, _ = figures(measured.features(prompts, value, 0.5), prompts)
+    values = np.where(prompts["concept"] == "lime", np.nextafter(value, np.inf), value)
+    found, _ = figures(measured.features(prompts, values, 0.5), prompts)
     assert found.loc[("all roles, vader", DIFFERENCE), "verdict"] == "not beyond control"
     assert found.loc[("all roles, vader", SMALLEST), "reason"] == "all replies to a root item measure the same"
 
@@ -156,6 +179,17 @@ def test_where_concepts_have_texts_of_their_own_nothing_is_confirmed() -> None:
     )
     assert found.empty
     assert favour.empty
+
+
+def test_the_noise_is_what_neither_root_item_nor_concept_explains() -> None:
+    features, prompts = domain(1)
+    alone = features[(features["feature"] == "vader") & (features["role"] == "judge")]
+    values = alone["value"].to_numpy().reshape(20, 6)
+    rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    found, _ = figures(alone, prompts)
+    noise = np.sqrt((rest**2).sum() / (19 * 5))
+    expected = noise * smallest_difference(20, 6, 1, 0.05)
+    assert found.loc[("all roles, vader", SMALLEST), "value"] == pytest.approx(expected)
 
 
 def test_the_smallest_difference_is_that_of_the_design_and_the_noise() -> None:

@@ -8,9 +8,13 @@ import scipy.stats
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
+from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
 from evenruler.instruments.saged.diagnose.comparing import adjusted
+from evenruler.instruments.saged.diagnose.confirming import confirmed
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
+from evenruler.instruments.saged.diagnose.layout import laid_out
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 
@@ -98,6 +102,7 @@ def test_summaries_are_scipys_and_nulls_are_counted() -> None:
         for key, value in expected.items():
             assert rows.loc[key, "value"] == pytest.approx(value), key
     assert set(of(found, statistic="kl")["calibration"]) == {"raw"}
+    assert found.columns.tolist() == schemas.SUMMARIES.names
 
 
 def test_disparities_are_those_of_the_summaries() -> None:
@@ -155,6 +160,20 @@ def test_every_model_role_and_feature_is_a_cell_of_its_own() -> None:
     pd.testing.assert_frame_equal(own, alone.disparities[columns])
     still = of(found.disparities, model="m1", metric="range", statistic="mean", calibration="raw").iloc[0]
     assert (still["value"], still["p"]) == (0, 1)
+
+
+def test_roles_are_compared_with_the_seed_that_is_given() -> None:
+    features, prompts = planted("reply")
+    draw = np.random.default_rng(5)
+    judge = features.assign(role="judge", value=features["value"] + draw.normal(0, 0.1, len(features)))
+    both = pd.concat([features, judge])
+    declared = {"vader": Feature(kind="lexicon")}
+    found = measured.diagnosed(both, measured.replies(both), prompts, SETTINGS, declared=declared)
+    expected = between_roles("m0", by_prompt(laid_out("fruit", both, prompts), declared), 3)
+    assert len(expected) == 3
+    pd.testing.assert_frame_equal(found["roles"], expected)
+    figures, _ = confirmed(laid_out("fruit", both, prompts), declared, SETTINGS, 0.95, 3)
+    pd.testing.assert_frame_equal(found["figures"].head(len(figures)), figures, check_dtype=False)
 
 
 def test_crossed_groups_and_sections() -> None:
@@ -225,9 +244,9 @@ def test_all_replies_null_is_null_with_reasons(tmp_path) -> None:
     found = diagnosed(measured.features(prompts, np.nan, 0.5), prompts)
     written(found, tmp_path)
     assert found.summaries["value"].isna().all()
-    assert set(found.summaries["reason"]) <= {"no value", "no value with a baseline", "no value, needs 2"} | set(
-        found.summaries["reason"][found.summaries["statistic"] == "correlation"]
-    )
+    assert set(found.summaries["reason"]) >= {"no value", "no value with a baseline", "no value, needs 2"}
+    of_correlation = found.summaries["reason"][found.summaries["statistic"] == "correlation"]
+    assert set(of_correlation) == {"no value with a baseline, needs 2"}
     assert found.summaries["reason"].notna().all()
     assert (found.summaries["n_missing"] == 3).all()
     assert found.disparities["value"].isna().all()
@@ -246,6 +265,27 @@ def test_a_feature_without_baselines_is_not_calibrated(tmp_path) -> None:
     assert set(found.summaries.loc[without, "reason"]) == {"no baseline has this feature"}
     assert found.summaries.loc[~without, "value"].notna().all()
     assert set(of(found.disparities, calibration="calibrated")["reason"]) == {"no baseline has this feature"}
+
+
+def test_another_feature_without_baselines_says_so_beside_one_that_has_them() -> None:
+    features, prompts = planted("reply")
+    both = pd.concat([features, features.assign(feature="length", baseline=np.nan)])
+    found = of(diagnosed(both, prompts).summaries, statistic="mean", calibration="calibrated")
+    assert set(found.loc[found["feature"] == "length", "reason"]) == {"no baseline has this feature"}
+    assert found.loc[found["feature"] == "vader", "reason"].isna().all()
+
+
+def test_a_statistic_takes_its_options() -> None:
+    features, prompts = planted("reply")
+    wide = Statistic(kind="percentile_range", options={"low": 20, "high": 70})
+    found = diagnosed(features, prompts, SETTINGS.model_copy(update={"statistics": {"wide": wide}})).summaries
+    figs = features.loc[features["id"].str.startswith("fig"), "value"]
+    row = of(found, group="fig", calibration="raw").iloc[0]
+    assert row["value"] == pytest.approx(np.percentile(figs, 70) - np.percentile(figs, 20))
+
+
+def test_of_nothing_there_is_nothing_to_adjust() -> None:
+    assert adjusted(pd.DataFrame()).columns.tolist() == schemas.DISPARITIES.names
 
 
 def test_a_group_of_one_row(tmp_path) -> None:

@@ -131,6 +131,9 @@ class TestNames:
         crossed = table.assign(keyword=["k0", "k1", "k2"])
         assert disparity(crossed, "max_z").group == "c2+k2"
 
+    def test_of_two(self) -> None:
+        assert disparity(summaries(1.0, 2.0, domain="countries"), "min_max_ratio").group == "c0"
+
     def test_the_first_of_equals(self) -> None:
         assert disparity(summaries(2.0, 1.0, 1.0), "min_max_ratio").group == "c1"
 

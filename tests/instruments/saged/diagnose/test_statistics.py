@@ -184,6 +184,10 @@ class TestByHand:
             2 / 3
         )
 
+    def test_kurtosis_of_many(self) -> None:
+        values = np.random.default_rng(1).normal(size=3000) ** 2  # their number cubed is beyond 32 bits
+        assert STATISTICS["kurtosis"](values) == pytest.approx(stats.kurtosis(values, bias=False))
+
     def test_rounding_takes_no_correlation_beyond_one(self) -> None:
         values = np.array([0.36, 1.3, 0.95, -0.7, -1.27])  # products give -1.0000000000000002
         assert STATISTICS["correlation"](values, 1 - 3 * values) == -1

@@ -46,7 +46,9 @@ def test_a_root_item_has_the_mean_over_the_replies_to_all_of_its_concepts() -> N
 
 def test_roles_and_templates_go_their_own_ways() -> None:
     several = [measured(), measured().assign(role="baseline", value=0.0), measured().assign(template="other", value=1)]
-    found = by_root(pd.concat(several, ignore_index=True), PROMPTS, PLAN).set_index(["role", "template"])["value"]
+    rows = by_root(pd.concat(several, ignore_index=True), PROMPTS, PLAN)
+    assert rows.index.tolist() == list(range(9))
+    found = rows.set_index(["role", "template"])["value"]
     assert found.index.tolist() == [("baseline", "plain")] * 3 + [("direct", "other")] * 3 + [("direct", "plain")] * 3
     assert found.round(12).tolist() == [0, 0, 0, 1, 1, 1, -1, 0.5, 0.3]
 
