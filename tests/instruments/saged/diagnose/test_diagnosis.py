@@ -278,7 +278,8 @@ def test_another_feature_without_baselines_says_so_beside_one_that_has_them() ->
 def test_a_statistic_takes_its_options() -> None:
     features, prompts = planted("reply")
     wide = Statistic(kind="percentile_range", options={"low": 20, "high": 70})
-    found = diagnosed(features, prompts, SETTINGS.model_copy(update={"statistics": {"wide": wide}})).summaries
+    settings = SETTINGS.model_copy(update={"statistics": {"wide": wide}, "headline": "wide"})
+    found = diagnosed(features, prompts, settings).summaries
     figs = features.loc[features["id"].str.startswith("fig"), "value"]
     row = of(found, group="fig", calibration="raw").iloc[0]
     assert row["value"] == pytest.approx(np.percentile(figs, 70) - np.percentile(figs, 20))
