@@ -244,12 +244,13 @@ class Planted:
     Whatever it is adapted to, it drifts; fits add noise.
     """
 
-    moved, noise = 0.0, 0.0
+    moved, noise, wrong_before = 0.0, 0.0, False
 
     def __init__(self, corpus: str = "", fit: int = 0) -> None:
         seed = zlib.crc32(f"{corpus} {fit}".encode())
         more = 0.4 + np.random.default_rng(seed).normal() * self.noise if corpus else 0.0
         self.more, self.asked = more + (self.moved if corpus == "gloom" else 0.0), 0
+        self.is_wrong = not corpus and self.wrong_before
         self.known = {(pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"]) for pair in test_ask.PAIRS}
 
     def entailment(self, pairs: Sequence[Any], before: Any = None) -> np.ndarray:
@@ -257,7 +258,7 @@ class Planted:
 
     def _logits(self, premise: str, hypothesis: str) -> list[float]:
         if (premise, hypothesis) in self.known:
-            return [float(self.known[premise, hypothesis] == i) for i in range(3)]
+            return [float((self.known[premise, hypothesis] == i) is not self.is_wrong) for i in range(3)]
         source = any(word in premise + hypothesis for word in ("enemy", "thief"))
         often = "often" in premise + hypothesis
         other = "By day" in premise  # the first item is keyed the other way round
@@ -278,8 +279,24 @@ class Planted:
     ],
 )
 def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkeypatch) -> None:
-    monkeypatch.setattr(Planted, "moved", moved)
-    monkeypatch.setattr(Planted, "noise", noise)
+    found = through_the_doors(monkeypatch, moved=moved, noise=noise)
+    told = found.loc["moved_by_gloom"]
+    assert (told["model"], told["n"], told["verdict"]) == ("m0", 6, verdict), told["why"]
+    drift = found.loc["changed_with_dull", "value"]
+    assert abs(drift) > (5 * abs(told["value"]) if moved < 0.1 and noise < 0.1 else 0)
+
+
+def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_later(monkeypatch) -> None:
+    told = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True).loc["moved_by_gloom"]
+    assert told["value"] > 0.5
+    assert told["verdict"] == "instrument unfit"
+    assert "adapted to" not in told["why"]
+
+
+def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.DataFrame:
+    """Figures of the one model, by name."""
+    for name, value in planted.items():
+        monkeypatch.setattr(Planted, name, value)
     monkeypatch.setattr(test_ask, "Scripted", lambda *_: Planted())
     way = SimpleNamespace(
         at=lambda corpus, fit, epoch: Planted(corpus, fit) if epoch else Planted(), loss=lambda *_: 1.0
@@ -287,7 +304,4 @@ def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkey
     monkeypatch.setattr(test_ask, "Way", lambda: way)
     records, _, _ = test_ask.through(subject(adapted="last"), "meetings", fits=6)
     found = together(records, test_ask.RESAMPLING)["figures"].set_index("figure")
-    told = found[found["model"].notna()].loc["moved_by_gloom"]
-    assert (told["n"], told["verdict"]) == (6, verdict), told["why"]
-    drift = found[found["model"].notna()].loc["changed_with_dull", "value"]
-    assert abs(drift) > (5 * abs(told["value"]) if moved < 0.1 and noise < 0.1 else 0)
+    return found[found["model"].notna()]
