@@ -52,6 +52,7 @@ def figures_of(
     whom: Subject | None = None,
     level: float = 0.9,
     replications: pd.DataFrame | None = None,
+    continuations: pd.DataFrame | None = None,
     **changes: Any,
 ) -> pd.DataFrame:
     """All figures of one model, by part and figure; as `diagnose.figures` makes them of distributions."""
@@ -64,7 +65,7 @@ def figures_of(
         "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
         "pairs": apd_of_pairs(counted, asked.factors),
         "shifts": shifts(counted, asked.factors),
-        "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
+        "continuations": pd.DataFrame(continuations, columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),
     }
     figures = figuring.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)

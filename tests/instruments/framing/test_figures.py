@@ -457,6 +457,12 @@ class TestMeasuresOfAStudy:
         assert pd.isna(change["reason"])
         assert beyond["value"] == -0.2
 
+    def test_before_and_after_stand_beside_it(self) -> None:
+        found = self.of(measure="H", before=0.9, before_low=0.8, before_high=0.95, after=0.6, change=-0.3)
+        before, after = found.loc["H: before"], found.loc["H: after"]
+        assert before[["value", "low", "high", "n", "unit"]].tolist() == [0.9, 0.8, 0.95, 12, "stimuli"]
+        assert (after["value"], after["n"], pd.isna(after["low"])) == (0.6, 12, True)
+
     def test_of_fewer_stimuli(self) -> None:
         found = self.of(measure="AS of GLD and ADD", change=0.3, control=0.5, difference=0.1)
         change = found.loc["AS of GLD and ADD: change"]
@@ -474,3 +480,42 @@ class TestMeasuresOfAStudy:
         found = self.of(measure="GLD", before=0.5, after=0.4, change=-0.1, control=-0.2, difference=0.1)
         assert found.loc["GLD: change", "control"] == -0.2
         assert "GLD: beyond placebos" not in found.index
+
+
+class TestContinuationCheck:
+    """Of replies of the neutral class, the share that names another class later."""
+
+    def of(self, *counts: tuple[str, str, int, int]) -> pd.DataFrame:
+        """Of configuration, factor, replies, and how many of them name another class."""
+        table = [
+            {
+                "configuration": configuration,
+                "factor": factor,
+                "n": n,
+                "named": named,
+                "share": named / n if n else None,
+            }
+            for configuration, factor, n, named in counts
+        ]
+        found = figures_by_part(rows(), continuations=pd.DataFrame(table))
+        return found.xs("continuation check", level="figure")
+
+    def test_of_all_replies_with_the_interval_of_wilson(self) -> None:
+        found = self.of(("chat", "all", 20, 5), ("chat", "salience", 10, 5))
+        assert found.index.tolist() == ["chat, choice"]
+        interval = stats.binomtest(5, 20).proportion_ci(0.9, method="wilson")
+        told = found.loc["chat, choice"]
+        assert (told["value"], told["n"], told["unit"]) == (0.25, 20, "replies")
+        assert (told["low"], told["high"]) == pytest.approx((interval.low, interval.high))
+
+    @pytest.mark.parametrize(("n", "has_interval"), [(4, False), (5, True)])
+    def test_of_few_replies_there_is_no_interval(self, n: int, has_interval: bool) -> None:
+        told = self.of(("chat", "all", n, 1)).loc["chat, choice"]
+        assert (told["value"], pd.notna(told["low"]), pd.notna(told["high"])) == (1 / n, has_interval, has_interval)
+
+    def test_where_no_reply_is_neutral_it_says_so_and_the_next_is_told(self) -> None:
+        found = self.of(("chat", "all", 0, 0), ("plain", "all", 8, 2))
+        none = found.loc["chat, choice"]
+        assert (none["n"], none["unit"], none["reason"]) == (0, "replies", "no reply is of the class")
+        assert pd.isna(none["value"])
+        assert found.loc["plain, choice", "value"] == 0.25
