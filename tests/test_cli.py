@@ -139,7 +139,7 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
     assert (status, err) == (0, "")
     assert out.splitlines() == [
         f"wrote data/sources/{family}/age-kindness.yaml; edit it, then "
-        "`evenruler repro build@age-kindness` for its rows, `make repro` for everything",
+        "`evenruler repro rows@age-kindness` for its rows, `make repro` for everything",
         "params.yaml: instruments now holds age-kindness",
     ]
     settings, path = Declared().settings("age-kindness"), Path(f"data/sources/{family}/age-kindness.yaml")

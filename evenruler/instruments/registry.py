@@ -14,6 +14,6 @@ FAMILIES: Final[dict[str, str]] = {
 
 
 def room(family: str, name: str) -> Any:
-    """A room of a family, imported when it is asked for: `declare`, `build`, `ask`, `diagnose`, `card` or `report`."""
+    """A room of a family, imported when it is asked for: `declare`, `rows`, `ask`, `diagnose`, `card` or `report`."""
     found: ModuleType = import_module(f"{FAMILIES[family]}.{name}")
     return found

@@ -101,7 +101,7 @@ def without(
         stages = [asking_of(family, name) for name in _pinned(family, catalogue, scale)]
         if stages and all(stage in left_out for stage in stages):
             lost[family] = f"no model answers for the family {family}, as {stages[0]}: {left_out[stages[0]]}"
-    reasons = {own.name: left_out.get(f"build@{own.name}") or lost.get(own.family, "") for own in instruments}
+    reasons = {own.name: left_out.get(f"rows@{own.name}") or lost.get(own.family, "") for own in instruments}
     return [own if own.unfinished else replace(own, unfinished=reasons[own.name]) for own in instruments]
 
 

@@ -62,7 +62,7 @@ def start(root: Path, family: str, name: str) -> list[str]:
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"
     return [
-        f"wrote {listed}; edit {what}, then `evenruler repro build@{name}` for its rows, `make repro` for everything",
+        f"wrote {listed}; edit {what}, then `evenruler repro rows@{name}` for its rows, `make repro` for everything",
         f"params.yaml: instruments now holds {name}",
     ]
 

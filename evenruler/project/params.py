@@ -55,7 +55,7 @@ class Params(Catalogue):
     """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
 
     left_out: dict[str, Text] = Field(default_factory=dict)
-    """By stage (`ask@FAMILY-MODEL`, `build@INSTRUMENT`): why it could not be run. `evenruler ask` writes it."""
+    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it could not be run. `evenruler ask` writes it."""
 
     @property
     def benchmarks(self) -> dict[str, Place]:
@@ -96,7 +96,7 @@ def load_params(path: Path | str = "params.yaml") -> Params:
                 where, what = f"{path}: models.{name}.families", f"no family {family!r}; {nearest(family, FAMILIES)}"
                 raise UserError(what, where=where, remedy="remove it or mend the name")
     stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
-    stages += [f"build@{name}" for name in params.instruments]
+    stages += [f"rows@{name}" for name in params.instruments]
     of_ours = (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark"))
     for key, known, what in (*of_ours, ("left_out", stages, "stage")):
         for name in getattr(params, key):

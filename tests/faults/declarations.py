@@ -56,9 +56,9 @@ def project(root: Path, params: str = PARAMS) -> None:
 
 
 def locked(*outs: str) -> str:
-    """A dvc.lock with an entry for each of some outs, of a stage `build@NAME`."""
+    """A dvc.lock with an entry for each of some outs, of a stage `rows@NAME`."""
     entries = (
-        f"  build@{Path(out).name}:\n    cmd: mkdir -p {out}\n    outs:\n"
+        f"  rows@{Path(out).name}:\n    cmd: mkdir -p {out}\n    outs:\n"
         f"    - path: {out}\n      hash: md5\n      md5: {1:032x}.dir\n      size: 4\n      nfiles: 1\n"
         for out in outs
     )

@@ -84,7 +84,7 @@ def _killed_at_the_lock(tmp: Path) -> Seen:
     path = root / lock.NAME
     path.write_text(whole := locked(*outs))
     lock.keep(root, sure=True)
-    dvc = _start(root, "--single-item", "build@7", log=tmp / "log")
+    dvc = _start(root, "--single-item", "rows@7", log=tmp / "log")
     _wait(lambda: path.stat().st_size < len(whole), dvc, tmp / "log")
     dvc.kill()
     dvc.wait()
@@ -94,7 +94,7 @@ def _killed_at_the_lock(tmp: Path) -> Seen:
     assert found.wrong
     assert sorted(found.stages) == sorted(lock.Lock(whole).stages)
     lock.write(root, found)
-    return program(*DVC, "--single-item", "build@7", folder=root, env=ENV)
+    return program(*DVC, "--single-item", "rows@7", folder=root, env=ENV)
 
 
 STAGE = """\
@@ -143,7 +143,7 @@ CASES = [
     Case("a kill left dvc.lock empty", "check", Outcome.RESUMED, _cut(0)),
     Case("a kill left half a line of dvc.lock", "check", Outcome.RESUMED, _cut(len(WHOLE) // 2 - 3)),
     Case("a kill left dvc.lock as valid YAML without its last stages", "check", Outcome.RESUMED,
-         _cut(WHOLE.index("  build@report"))),
+         _cut(WHOLE.index("  rows@report"))),
     Case("a kill of the first build left dvc.lock empty", "check", Outcome.RESUMED, _cut(0, copied=False)),
     Case("a kill of the first build left half a line of dvc.lock", "check", Outcome.RESUMED, _cut(90, copied=False)),
     Case("a kill left DVC's list of what runs empty", "check", Outcome.RESUMED, _list_of_what_runs),

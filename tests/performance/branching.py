@@ -11,8 +11,8 @@ import resource
 import time
 from collections.abc import Iterator
 
-from evenruler.instruments.saged.build.branching import branches
 from evenruler.instruments.saged.declare.replacements import Replacements, checked
+from evenruler.instruments.saged.rows.branching import branches
 
 WORDS = {
     "Aurelia": "{0}",

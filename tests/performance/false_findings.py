@@ -49,7 +49,7 @@ def built(name: str) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """Sentences, attributes and plan of an instrument."""
     settings = declared().settings(name)
     source = room("probes", "declare").load(SOURCES / f"{name}.yaml", settings, SOURCES / "shared")
-    made = room("probes", "build").build(Declaration(name, "probes", settings, source), declared().catalogue)
+    made = room("probes", "rows").build(Declaration(name, "probes", settings, source), declared().catalogue)
     tables = {table: rows.to_pandas() for table, rows in made.tables.items()}
     return tables["probes"].assign(benchmark=name), tables["attributes"], made.plan
 

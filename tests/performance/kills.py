@@ -42,7 +42,7 @@ AT_THE_LOCK = 0.25
 
 STATES = ("a", "b")
 STAGES = (
-    *("scrape@fruit", "build@occupation-gender", "build@fruit", "ask@probes-tiny", "ask@saged-tiny"),
+    *("scrape@fruit", "rows@occupation-gender", "rows@fruit", "ask@probes-tiny", "ask@saged-tiny"),
     *("diagnose@probes", "diagnose@saged", "card@occupation-gender", "card@fruit"),
 )
 """All but the last, in an order in which they can run."""

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.saged.build.prompts import rows_of
 from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.pages import Page
 from evenruler.instruments.saged.scrape.sentences import matched, sentences

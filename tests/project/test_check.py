@@ -176,12 +176,12 @@ class TestActive:
         told.put(tmp_path)
         (tmp_path / ".dvc").mkdir()
         entries = {
-            name: f"  build@{name}:\n    cmd: x\n    outs:\n    - path: data/built/pairs/{name}\n      hash: md5\n"
+            name: f"  rows@{name}:\n    cmd: x\n    outs:\n    - path: data/built/pairs/{name}\n      hash: md5\n"
             "      md5: d41d8cd98f00b204e9800998ecf8427e\n      size: 1\n"
             for name in ("doctors", "later")
         }
         (tmp_path / "dvc.lock").write_text("schema: '2.0'\nstages:\n" + "".join(entries.values()))
-        assert "removed build@later from dvc.lock" in check(tmp_path)
+        assert "removed rows@later from dvc.lock" in check(tmp_path)
         assert (tmp_path / "dvc.lock").read_text() == "schema: '2.0'\nstages:\n" + entries["doctors"]
 
     def test_the_pipeline_of_the_repository_goes_through_it(self, tmp_path) -> None:
@@ -190,7 +190,7 @@ class TestActive:
         check(tmp_path)
         pipeline, params = (ROOT / "dvc.yaml").read_text(), (tmp_path / "params.yaml").read_text()
         assert set(stage_names(pipeline, params)) == {
-            *(f"build@{name}" for name in ("doctors", "nurses", "found", "bred", "hair")),
+            *(f"rows@{name}" for name in ("doctors", "nurses", "found", "bred", "hair")),
             "scrape@found",
             "evolve@bred",
             *(f"ask@framing-{model}" for model in ("tiny", "shared", "writer")),
@@ -426,7 +426,7 @@ class TestLeftOut:
         assert "pairs-tiny" not in active.ask
 
     def test_an_instrument(self, tmp_path) -> None:
-        lines, active = self.told(tmp_path, "build@doctors")
+        lines, active = self.told(tmp_path, "rows@doctors")
         assert lines == ["warning: doctors is left out until it is finished: torn; mend it"]
         assert active.families["pairs"].instruments == ["nurses", "found", "bred"]
 
@@ -444,7 +444,7 @@ class TestLeftOut:
         assert card.exists()
 
     def test_at_the_other_scale_it_means_nothing(self, tmp_path) -> None:
-        lines, active = self.told(tmp_path, "ask@pairs-big", "build@later")
+        lines, active = self.told(tmp_path, "ask@pairs-big", "rows@later")
         assert lines == ["warning: ask@pairs-big is left out: torn; mend it"]
         assert active.families["pairs"].models == ["tiny", "shared"]
 

@@ -63,7 +63,7 @@ def test_the_source_and_one_line_in_params(tmp_path) -> None:
     path = told.put(tmp_path)
     assert start(tmp_path, "pairs", "sailors") == [
         "wrote data/sources/pairs/sailors.yaml; edit it, then "
-        "`evenruler repro build@sailors` for its rows, `make repro` for everything",
+        "`evenruler repro rows@sailors` for its rows, `make repro` for everything",
         "params.yaml: instruments now holds sailors",
     ]
     last = "  later: {family: pairs, scale: paper}\n"
@@ -104,7 +104,7 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     folder = "data/sources/pairs"
     assert line == (
         f"wrote {folder}/sailors.yaml and {folder}/shared/sailors-notes.md; edit them, then "
-        "`evenruler repro build@sailors` for its rows, `make repro` for everything"
+        "`evenruler repro rows@sailors` for its rows, `make repro` for everything"
     )
     assert (tmp_path / folder / "sailors.yaml").read_text() == "title: sailors\n"
     assert (tmp_path / folder / "shared/sailors-notes.md").read_text() == "# sailors\n"

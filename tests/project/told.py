@@ -47,10 +47,10 @@ versions: {pairs-doctors: 1.2.0} # by hand
 
 PIPELINE = """\
 stages:
-  build:
+  rows:
     foreach: ${active.instruments}
     do:
-      cmd: python -m stages.build ${key}
+      cmd: python -m stages.rows ${key}
       params: ["active.instruments.${key}", "families.${item.family}"]
       outs: ["data/built/${item.family}/${key}"]
 """

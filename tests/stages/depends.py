@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CODE = ("evenruler", "stages")
 
 ROOMS = {
-    "build": ("declare", "build"),
+    "rows": ("declare", "rows"),
     "ask": ("ask",),
     "diagnose": ("ask", "diagnose"),
     "card": ("declare", "card"),

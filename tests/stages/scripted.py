@@ -19,7 +19,8 @@ from evenruler.instruments.saged.ask import ANSWERS, scores
 from evenruler.models import Reply, Sampling
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import ask, build, card, diagnose, scrape
+from stages import ask, card, diagnose, scrape
+from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
 from tests.tiny import tiny_declaration
 
@@ -96,7 +97,7 @@ class Workplace:
 
     def build(self) -> None:
         with self._inside():
-            build.main(self.domain)
+            rows_stage.main(self.domain)
 
     def ask(self, write: Write) -> None:
         """Ask the scripted model for replies, and the tools, which are real, about them."""

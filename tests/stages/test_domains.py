@@ -14,7 +14,8 @@ from evenruler.instruments.saged.declare import Source, load
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import build, scrape
+from stages import rows as rows_stage
+from stages import scrape
 from stages.files import frames, plan_of
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +57,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module", params=DOMAINS)
 def built(request: pytest.FixtureRequest, workplace: None) -> Built:
     scrape.main(request.param)
-    build.main(request.param)
+    rows_stage.main(request.param)
     return Built(request.param)
 
 

@@ -16,7 +16,8 @@ from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
 from evenruler.models import Placed, load
 from evenruler.project.check import set_scale
 from evenruler.project.params import load_params
-from stages import ask, build, card, diagnose, report
+from stages import ask, card, diagnose, report
+from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
 from tests.stages.conftest import short_pairs
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
@@ -100,7 +101,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write(folder / "params.yaml", declare(folder))
         write_sources(ITEMS)
         set_scale(Path(), "quick")
-        build.main("trust")
+        rows_stage.main("trust")
         ask.main("questionnaires", "causal")
         ask.main("questionnaires", "masked")
         diagnose.main("questionnaires")
@@ -306,7 +307,7 @@ class TestOrder:
         write(tmp_path / "params.yaml", declare(tmp_path))
         write_sources({"turned": ("I {INTENSIFIER} think so.", "People {TERM} it.")})
         set_scale(Path(), "quick")
-        build.main("trust")
+        rows_stage.main("trust")
 
     def test_clm_is_refused(self, turned, error_of) -> None:
         assert error_of(ask.main, "questionnaires", "causal") == (

@@ -18,7 +18,8 @@ from evenruler.instruments.questionnaires.ask import ANSWERS, scores
 from evenruler.models import LABELS
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import ask, build, diagnose
+from stages import ask, diagnose
+from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
 from tests.stages.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
@@ -84,7 +85,7 @@ def built(tmp_path_factory) -> Iterator[list[str]]:
         printed = StringIO()
         with redirect_stdout(printed):
             set_scale(Path(), "quick")
-            build.main("gad-7")
+            rows_stage.main("gad-7")
             for model in ("talker", "head"):
                 ask.main("questionnaires", model)
             diagnose.main("questionnaires")
@@ -283,7 +284,7 @@ class TestDiagnosis:
         poor = quality[quality["verdict"] == "poor"]
         assert len(poor)
         elsewhere(lambda declared: declared["instruments"]["gad-7"].update(stop_below=stops))
-        build.main("gad-7")
+        rows_stage.main("gad-7")
         if not stops:
             diagnose.main("questionnaires")
             return

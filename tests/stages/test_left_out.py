@@ -13,7 +13,8 @@ from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import room
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import ask, build, card, diagnose, scrape
+from stages import ask, card, diagnose, scrape
+from stages import rows as rows_stage
 from stages.files import frames, plan_of
 from tests.tiny import save_tiny_masked, tiny_declaration
 
@@ -48,7 +49,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         set_scale(Path(), "quick")
         scrape.main("fruit")
         for name in INSTRUMENTS:
-            build.main(name)
+            rows_stage.main(name)
     return folder
 
 

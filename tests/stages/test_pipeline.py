@@ -61,7 +61,7 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
     before = built.contents("benchmarks")
     output = built.run("dvc", "repro", "--force", "card@occupation-gender", cold=True)
     asked = {"ask@probes-tiny-a", "ask@probes-tiny-b"}
-    assert set(ran(output)) == {"build@occupation-gender", *asked, "diagnose@probes", "card@occupation-gender"}
+    assert set(ran(output)) == {"rows@occupation-gender", *asked, "diagnose@probes", "card@occupation-gender"}
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card@occupation-gender")
 
@@ -106,7 +106,7 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
     built.edit("params.yaml", lambda params: params["instruments"].update(added))
     built.run("evenruler", "check")
     output = built.run("dvc", "repro")
-    new = {"build@trust-in-people", "ask@questionnaires-tiny-a", "diagnose@questionnaires", "card@trust-in-people"}
+    new = {"rows@trust-in-people", "ask@questionnaires-tiny-a", "diagnose@questionnaires", "card@trust-in-people"}
     assert new <= set(ran(output)) <= {*new, "card@gad-7", "report"}
     assert (built.folder / "benchmarks/questionnaires-trust-in-people/README.md").exists()
     assert "questionnaires-trust-in-people" in (built.folder / "dvc.yaml").read_text()
@@ -115,7 +115,7 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
     checked = built.run("evenruler", "check")
     for gone in ("benchmarks/questionnaires-trust-in-people", "data/built/questionnaires/trust-in-people"):
         assert f"removed {gone}" in checked
-    assert "removed build@trust-in-people from dvc.lock" in checked
+    assert "removed rows@trust-in-people from dvc.lock" in checked
     built.run("dvc", "repro")
     assert built.run("git", "status", "--porcelain") == ""
 
@@ -128,7 +128,7 @@ def test_a_second_contrast_is_one_line_and_leaves_no_trace(built: Clone) -> None
     built.edit("params.yaml", lambda params: params["instruments"].update(added))
     built.run("evenruler", "check")
     output = built.run("dvc", "repro")
-    new = {"build@p-at-gender-7", "ask@framing-tiny-a", "ask@framing-tiny-b", "diagnose@framing", "card@p-at-gender-7"}
+    new = {"rows@p-at-gender-7", "ask@framing-tiny-a", "ask@framing-tiny-b", "diagnose@framing", "card@p-at-gender-7"}
     assert new <= set(ran(output)) <= {*new, "card@age", "report"}
     replications = pq.read_table(built.folder / "data/diagnosis/framing/tables/replications.parquet").to_pandas()
     assert {"S", "H", "AS"} == set(replications["measure"])
@@ -156,19 +156,19 @@ def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "stage", "message"),
     [
-        ("params.yaml", "article:", "artical:", "stages.build", "unknown key 'artical'; did you mean 'article'?"),
+        ("params.yaml", "article:", "artical:", "stages.rows", "unknown key 'artical'; did you mean 'article'?"),
         (
             "data/sources/probes/occupation-gender.yaml",
             "A typical {ATTRIBUTE} is a {TARGET}.",
             "A typical {ATTRIBUTE}.",
-            "stages.build",
+            "stages.rows",
             "holds {TARGET} 0 times, expected once",
         ),
         (
             "data/sources/probes/shared/bls-cps-2021.csv",
             "\nengineer,",
             "\nengine,",
-            "stages.build",
+            "stages.rows",
             "that the set has: engineer",
         ),
         ("params.yaml", "/tiny-a", "/tiny-z", "stages.ask", "no such file or folder"),
@@ -180,7 +180,7 @@ def test_a_mistake_is_one_line_and_nothing_is_half_written(
     path = built.folder / file
     good, before = path.read_bytes(), built.contents("data/built", "data/answers", "benchmarks")
     path.write_bytes(good.replace(old.encode(), new.encode()))
-    arguments = {"stages.build": ["occupation-gender"], "stages.ask": ["probes", "tiny-a"]}[stage]
+    arguments = {"stages.rows": ["occupation-gender"], "stages.ask": ["probes", "tiny-a"]}[stage]
     try:
         output = built.run("python", "-m", stage, *arguments, status=2)
     finally:

@@ -168,7 +168,7 @@ class TestALine:
     def test_it_ends_the_stage_with_status_2(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", mood(SCORE, "mood"))
         done = subprocess.run(
-            [sys.executable, "-m", "stages.build", "fruit"],
+            [sys.executable, "-m", "stages.rows", "fruit"],
             cwd=workplace.folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,

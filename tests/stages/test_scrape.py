@@ -19,7 +19,8 @@ from evenruler.instruments.saged.scrape.pages import Page
 from evenruler.project.check import set_scale
 from evenruler.project.new import start
 from evenruler.tables import read_frame, write_table
-from stages import build, scrape
+from stages import rows as rows_stage
+from stages import scrape
 
 ROOT = Path(__file__).parents[2]
 yaml = YAML()
@@ -60,7 +61,7 @@ def run(stage: str, folder: Path, *, status: int) -> str:
     said, ended = io.StringIO(), 0
     with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
-            {"scrape": scrape, "build": build}[stage].main("drinks")
+            {"scrape": scrape, "rows": rows_stage}[stage].main("drinks")
         except UserError as error:
             print(f"error: {error}")
             ended = 2
@@ -78,7 +79,7 @@ def article(folder: Path) -> Path:
 
 def test_what_new_writes_builds(workplace: Path) -> None:
     assert "5 sentences, 0 of 1 pages without any" in run("scrape", workplace, status=0)
-    said = run("build", workplace, status=0)
+    said = run("rows", workplace, status=0)
     assert "coffee: 5 items, 100% of them with replacements" in said
     assert "15 prompts, 0 sentences rejected" in said
     sentences = read_frame(workplace / "data/scraped/drinks/sentences.parquet")
@@ -88,7 +89,7 @@ def test_what_new_writes_builds(workplace: Path) -> None:
 
 def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
     def contents() -> dict[str, bytes]:
-        for stage in ("scrape", "build"):
+        for stage in ("scrape", "rows"):
             run(stage, workplace, status=0)
         made = [path for name in ("scraped", "built") for path in (workplace / "data" / name).rglob("*.*")]
         return {path.relative_to(workplace / "data").as_posix(): path.read_bytes() for path in made}
@@ -248,7 +249,7 @@ def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
     assert "; run `evenruler find teas`, or write them there\n" in said
     assert list(Declared(two_more / "params.yaml").active.instruments) == ["drinks"]
     run("scrape", two_more, status=0)
-    run("build", two_more, status=0)
+    run("rows", two_more, status=0)
 
     snapshot(two_more, "juices")
     said = checked(two_more)

@@ -36,14 +36,14 @@ ASK = {"ask@framing-tiny-a", "ask@framing-tiny-b"}
 @pytest.mark.parametrize(
     ("file", "stages"),
     [
-        ("evenruler/instruments/framing/build/__init__.py", {"build@age", "report"}),
+        ("evenruler/instruments/framing/rows/__init__.py", {"rows@age", "report"}),
         ("evenruler/instruments/framing/ask/__init__.py", {*ASK, "diagnose@framing", "report"}),
         ("evenruler/instruments/framing/diagnose/figuring.py", {"diagnose@framing", "report"}),
         ("evenruler/instruments/framing/card/__init__.py", {"card@age", "report"}),
         ("evenruler/instruments/framing/report/__init__.py", {"report"}),
         (
             "evenruler/instruments/framing/declare/__init__.py",
-            {"build@age", *ASK, "diagnose@framing", "card@age", "report"},
+            {"rows@age", *ASK, "diagnose@framing", "card@age", "report"},
         ),
         ("evenruler/report/page.py", {"report"}),
         ("evenruler/instruments/registry.py", set()),
@@ -82,7 +82,7 @@ def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
         built.run("evenruler", "check")
         found = stale(built)
     built.run("evenruler", "check")
-    assert found == {"build@occupation-gender", "build@gad-7", "scrape@fruit", "build@fruit", "report"}
+    assert found == {"rows@occupation-gender", "rows@gad-7", "scrape@fruit", "rows@fruit", "report"}
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
         (
             "data/sources/probes/occupation-gender.yaml",
             "title: Occupation and gender\n",
-            {"build@occupation-gender", "card@occupation-gender", "report"},
+            {"rows@occupation-gender", "card@occupation-gender", "report"},
         ),
         (
             "data/sources/questionnaires/gad-7.yaml",
             "title: GAD-7, generalised anxiety\n",
-            {"build@gad-7", "card@gad-7", "report"},
+            {"rows@gad-7", "card@gad-7", "report"},
         ),
         ("data/sources/saged/fruit.yaml", "title: Fruit\n", {"scrape@fruit", "report"}),
     ],
@@ -115,6 +115,6 @@ def test_a_title_runs_no_model(built: Clone, name: str, folder: str) -> None:
     with changed(built, path, f"{title}\n", f"{title}, anew\n"):
         ran = {line.split("'")[1] for line in built.run("dvc", "repro").splitlines() if line.startswith("Running")}
         made = {"scrape@fruit"} if folder == "saged" else set()
-        assert ran == {*made, f"build@{name}", f"card@{name}", "report"}
+        assert ran == {*made, f"rows@{name}", f"card@{name}", "report"}
     built.run("dvc", "repro")
     assert built.run("git", "status", "--porcelain") == ""

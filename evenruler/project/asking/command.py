@@ -116,7 +116,7 @@ def _build(root: Path, families: Iterable[str]) -> bool:
     """
     active = Declared().active
     wanted = [name for family in families for name in active.families[family].instruments]
-    status = build(root, ["--keep-going", *(f"build@{name}" for name in wanted)], told=False)
+    status = build(root, ["--keep-going", *(f"rows@{name}" for name in wanted)], told=False)
     if status in BROKEN_OFF:
         raise BrokenOffError(status - 128)
     if not status:
@@ -124,13 +124,13 @@ def _build(root: Path, families: Iterable[str]) -> bool:
     lacking = [name for name in wanted if _is_stale(root, name)]
     if len(lacking) == len(wanted):
         raise UserError("no instrument could be built", remedy="what they lack stands above")
-    _leave_out(root, {f"build@{name}": "it could not be built" for name in lacking})
+    _leave_out(root, {f"rows@{name}": "it could not be built" for name in lacking})
     return False
 
 
 def _is_stale(root: Path, instrument: str) -> bool:
     """Whether what is asked of an instrument, or what it is built from, is not as DVC would build it."""
-    command = [sys.executable, "-m", "dvc", "status", "--quiet", "--with-deps", f"build@{instrument}"]
+    command = [sys.executable, "-m", "dvc", "status", "--quiet", "--with-deps", f"rows@{instrument}"]
     return bool(subprocess.run(command, cwd=root, check=False, capture_output=True).returncode)
 
 

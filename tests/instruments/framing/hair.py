@@ -4,9 +4,9 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.framing.build import build
 from evenruler.instruments.framing.declare.settings import Settings
 from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan, Scale, Subject
 from evenruler.models.declared import Catalogue
 from evenruler.models.operations import Kind, operations_of

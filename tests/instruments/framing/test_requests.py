@@ -10,9 +10,9 @@ from evenruler.instruments.framing.ask.asked import (
     letter_forms,
     surface_forms,
 )
-from evenruler.instruments.framing.build.composing import balanced_orders, compose
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.framing.declare.tasks import orders_of
+from evenruler.instruments.framing.rows.composing import balanced_orders, compose
 from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
 
 OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}

@@ -12,12 +12,12 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
-from evenruler.instruments.probes.build import build
 from evenruler.instruments.probes.card import card
 from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots
 from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
+from evenruler.instruments.probes.rows import build
 from evenruler.instruments.probes.schemas import BEST_START, UNREVERSED
 from evenruler.models.declared import Catalogue
 from evenruler.report.page import Picture

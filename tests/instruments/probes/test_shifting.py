@@ -12,11 +12,11 @@ from scipy import stats
 
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import after_prefixes
-from evenruler.instruments.probes.build.compiling import Compiled
 from evenruler.instruments.probes.card import words as card
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import shifting
 from evenruler.instruments.probes.diagnose.diagnosing import diagnose
+from evenruler.instruments.probes.rows.compiling import Compiled
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.measurement import as_metrics
 from evenruler.measurement.shifts import shift_figures

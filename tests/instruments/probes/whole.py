@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from evenruler.instruments.asking import Answering, ask
 from evenruler.instruments.instrument import Declaration, Plan, Record, Subject, Tables
 from evenruler.instruments.probes.ask import ANSWERS, requests, scores
-from evenruler.instruments.probes.build import build
 from evenruler.instruments.probes.declare import Settings, load
 from evenruler.instruments.probes.diagnose import TABLES, across, figures
 from evenruler.instruments.probes.evolve import Evolved, asked_anew, evolve
+from evenruler.instruments.probes.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models import LogLikelihoods
 from evenruler.models.declared import Catalogue

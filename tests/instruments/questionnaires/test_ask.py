@@ -16,11 +16,11 @@ from evenruler.instruments.asking import Answering, ask
 from evenruler.instruments.instrument import Built, Declaration, Record, Request, Subject
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
 from evenruler.instruments.questionnaires.ask.adapting import MESSAGE, course
-from evenruler.instruments.questionnaires.build import build
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import Scale
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, evidence, figures
+from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import LABELS

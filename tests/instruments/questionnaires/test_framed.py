@@ -10,11 +10,11 @@ import pytest
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
-from evenruler.instruments.questionnaires.build.translating import translate
 from evenruler.instruments.questionnaires.card import words
 from evenruler.instruments.questionnaires.declare.headings import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.diagnose import evidence
+from evenruler.instruments.questionnaires.rows.translating import translate
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import PLAN, diagnose
 from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE

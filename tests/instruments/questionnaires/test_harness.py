@@ -21,9 +21,9 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items
-from evenruler.instruments.questionnaires.build.translating import translate
 from evenruler.instruments.questionnaires.card.harness import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.rows.translating import translate
 from evenruler.models import LABELS, load
 from evenruler.text.verbaliser import OPTIONS, verbalised
 from tests.tiny import save_tiny, tiny_params

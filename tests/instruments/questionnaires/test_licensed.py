@@ -12,9 +12,9 @@ import pytest
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.questionnaires.ask.content import content, embedding_request, source_prompts
 from evenruler.instruments.questionnaires.ask.twins import apart
-from evenruler.instruments.questionnaires.build import build
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load
+from evenruler.instruments.questionnaires.rows import build
 from evenruler.models.cache import Cache, Form
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore

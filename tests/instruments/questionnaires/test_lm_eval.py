@@ -9,9 +9,9 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items
-from evenruler.instruments.questionnaires.build.translating import Translated, translate
 from evenruler.instruments.questionnaires.card import harness
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
+from evenruler.instruments.questionnaires.rows.translating import Translated, translate
 from evenruler.models import LABELS, load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore

@@ -12,7 +12,6 @@ from scipy import stats
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.ask.twins import apart
-from evenruler.instruments.questionnaires.build.translating import translate
 from evenruler.instruments.questionnaires.declare import Settings
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
@@ -22,6 +21,7 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins, controls
 from evenruler.instruments.questionnaires.diagnose.unit_scores import units
+from evenruler.instruments.questionnaires.rows.translating import translate
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS

@@ -13,11 +13,11 @@ def test_the_rest_stays_byte_for_byte(tmp_path: Path) -> None:
     path.write_text(BEFORE)
     left_out.write(tmp_path, {})
     assert path.read_text() == BEFORE
-    reasons = {"ask@probes-a": 'no "such"\nfile: ä # b', "build@age": "torn"}
+    reasons = {"ask@probes-a": 'no "such"\nfile: ä # b', "rows@age": "torn"}
     left_out.write(tmp_path, reasons)
     assert path.read_text().startswith(BEFORE + "left_out: #")
-    assert read_yaml(path)["left_out"] == {"ask@probes-a": 'no "such" file: ä # b', "build@age": "torn"}
-    left_out.write(tmp_path, {"build@age": "torn"})
-    assert read_yaml(path)["left_out"] == {"build@age": "torn"}
+    assert read_yaml(path)["left_out"] == {"ask@probes-a": 'no "such" file: ä # b', "rows@age": "torn"}
+    left_out.write(tmp_path, {"rows@age": "torn"})
+    assert read_yaml(path)["left_out"] == {"rows@age": "torn"}
     left_out.write(tmp_path, {})
     assert path.read_text() == BEFORE

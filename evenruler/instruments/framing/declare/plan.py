@@ -31,7 +31,7 @@ class PlannedOptions(Strict):
 
 
 class FramingPlan(Strict):
-    """The plan of one contrast: `build` writes it, other rooms read it. Lists where an order means something."""
+    """The plan of one contrast: the room `rows` writes it, others read it. Lists where an order means something."""
 
     asked: bool = True
     """Whether the pipeline asks models."""

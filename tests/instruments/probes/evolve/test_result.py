@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evenruler.instruments.probes.build.compiling import compile_domain
 from evenruler.instruments.probes.declare import ProbeSource
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.evolve.result import as_source, starting
 from evenruler.instruments.probes.evolve.sets import TITLES, with_sets
+from evenruler.instruments.probes.rows.compiling import compile_domain
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.evolve.test_evolution import START, evolution, settings

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.saged.build.prompts import Rows, rows_of
 from evenruler.instruments.saged.declare import Settings, Source, load
 from evenruler.instruments.saged.declare.source import read_source
+from evenruler.instruments.saged.rows.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.fetching import refresh
 from evenruler.instruments.saged.scrape.made import make
 from evenruler.tables import read_table

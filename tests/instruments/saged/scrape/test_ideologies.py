@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.saged.build.prompts import Rows, rows_of
 from evenruler.instruments.saged.declare.source import Source, read_source
+from evenruler.instruments.saged.rows.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.scraping import Scraped, scrape
 

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evenruler.instruments.saged.build.questions import (
+from evenruler.instruments.saged.rows.questions import (
     FEWEST,
     MOST,
     PROMPT,

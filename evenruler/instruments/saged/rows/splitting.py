@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenruler.instruments.saged.build.parsing import parsed
+from evenruler.instruments.saged.rows.parsing import parsed
 from evenruler.text.whole_words import Match, find
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.build import build
+from evenruler.instruments.saged.rows import build
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.declared import Catalogue
 from tests.instruments.saged.domains import MODELS, SOURCE, declared

@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.instruments.saged.build.english import asks_who, asks_whom, is_national, says_when
+from evenruler.instruments.saged.rows.english import asks_who, asks_whom, is_national, says_when
 
 
 @pytest.mark.parametrize(

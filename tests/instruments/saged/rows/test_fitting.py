@@ -2,9 +2,9 @@
 
 import pytest
 
-from evenruler.instruments.saged.build import fitting
-from evenruler.instruments.saged.build.fitting import unfit
 from evenruler.instruments.saged.declare.replacements import checked
+from evenruler.instruments.saged.rows import fitting
+from evenruler.instruments.saged.rows.fitting import unfit
 
 GERMANY = {"Germany": "the Netherlands", "German": "Dutch", "Germans": "Dutch people"}
 STATES = {"the United States": "Germany", "American": "German", "Americans": "Germans"}

@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.instruments.saged.build.splitting import (
+from evenruler.instruments.saged.rows.splitting import (
     AFTER_KEYWORD,
     CLOSED,
     FIRST,

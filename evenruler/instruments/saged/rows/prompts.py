@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.build.branching import Branched, Span, branches
-from evenruler.instruments.saged.build.fitting import NOTHING, unfit
-from evenruler.instruments.saged.build.sampling import balanced_sample
-from evenruler.instruments.saged.build.splitting import split
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Branching, Source
+from evenruler.instruments.saged.rows.branching import Branched, Span, branches
+from evenruler.instruments.saged.rows.fitting import NOTHING, unfit
+from evenruler.instruments.saged.rows.sampling import balanced_sample
+from evenruler.instruments.saged.rows.splitting import split
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.whole_words import finder

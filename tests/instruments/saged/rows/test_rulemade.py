@@ -1,7 +1,7 @@
 import pytest
 
-from evenruler.instruments.saged.build.questions import Question
-from evenruler.instruments.saged.build.rulemade import NO_RULE, questions
+from evenruler.instruments.saged.rows.questions import Question
+from evenruler.instruments.saged.rows.rulemade import NO_RULE, questions
 from evenruler.text.whole_words import find
 
 # Keyword, sentence, question, rule. Checked by hand.

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 
 from evenruler.instruments.instrument import Built, Declaration, Plan
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.build.compiling import compile_domain
 from evenruler.instruments.probes.declare import ProbeSource, Settings
+from evenruler.instruments.probes.rows.compiling import compile_domain
 from evenruler.models.declared import Catalogue
 from evenruler.tables.parquet import table_of
 

@@ -7,10 +7,10 @@ they cannot ask is no item; a language model asks about any sentence.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenruler.instruments.saged.build import english
-from evenruler.instruments.saged.build.clauses import Clause, is_particle, main_clause
-from evenruler.instruments.saged.build.parsing import parsed
-from evenruler.instruments.saged.build.questions import Question, checked_question
+from evenruler.instruments.saged.rows import english
+from evenruler.instruments.saged.rows.clauses import Clause, is_particle, main_clause
+from evenruler.instruments.saged.rows.parsing import parsed
+from evenruler.instruments.saged.rows.questions import Question, checked_question
 from evenruler.text.whole_words import find
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.build.composing import compose
 from evenruler.instruments.framing.declare.plan import FramingPlan, PlannedOptions, PlannedOutcome
 from evenruler.instruments.framing.declare.settings import Settings
 from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.rows.composing import compose
 from evenruler.instruments.instrument import Built, Declaration
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of

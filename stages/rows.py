@@ -17,7 +17,7 @@ def main(name: str) -> None:
     params = Declared()
     declared = declaration(params, name)
     declared.settings.require_able(declared.source, params.catalogue, partial(params.place, name))
-    built = room(declared.family, "build").build(declared, params.catalogue)
+    built = room(declared.family, "rows").build(declared, params.catalogue)
     folder = BUILT / declared.family / name
     for table, rows in built.tables.items():
         write_whole(rows, folder / f"{table}.parquet")

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.build.branching import Branched, Span
-from evenruler.instruments.saged.build.fitting import ARTICLE, DOUBTFUL, NOTHING, OTHER
-from evenruler.instruments.saged.build.prompts import _beginning, _outside, counted, rows_of
 from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.rows.branching import Branched, Span
+from evenruler.instruments.saged.rows.fitting import ARTICLE, DOUBTFUL, NOTHING, OTHER
+from evenruler.instruments.saged.rows.prompts import _beginning, _outside, counted, rows_of
 from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
 from evenruler.tables.ids import content_sha256
 

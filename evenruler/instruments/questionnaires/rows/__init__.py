@@ -5,10 +5,10 @@ from typing import Any
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Built, Declaration, Plan
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.build.translating import translate
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.corpora import OPEN
 from evenruler.instruments.questionnaires.declare.pairs import first_pairs
+from evenruler.instruments.questionnaires.rows.translating import translate
 from evenruler.models.declared import Catalogue
 from evenruler.tables import table_of
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenruler.instruments.saged.build.english import asks_who, is_national
-from evenruler.instruments.saged.build.parsing import parsed
 from evenruler.instruments.saged.declare.replacements import Replacements
+from evenruler.instruments.saged.rows.english import asks_who, is_national
+from evenruler.instruments.saged.rows.parsing import parsed
 from evenruler.text.whole_words import finder
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from evenruler.instruments.saged.build.sampling import balanced_sample
+from evenruler.instruments.saged.rows.sampling import balanced_sample
 
 KEYWORDS = ["French"] * 10 + ["Paris"] * 3 + ["Seine"]
 ITEMS = list(range(len(KEYWORDS)))

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.build.branching import Branched, Span, branch, branches
 from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
+from evenruler.instruments.saged.rows.branching import Branched, Span, branch, branches
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
 STATES = {"Aurelia": "the United States", "Aurelian": "American"}

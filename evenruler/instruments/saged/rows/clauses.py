@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenruler.instruments.saged.build.english import PARTICLES, UNCHANGED, is_national
+from evenruler.instruments.saged.rows.english import PARTICLES, UNCHANGED, is_national
 from evenruler.text.pipeline import pipeline
 from evenruler.text.whole_words import find
 

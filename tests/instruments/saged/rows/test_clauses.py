@@ -1,7 +1,7 @@
 import pytest
 
-from evenruler.instruments.saged.build.clauses import kept, main_clause, phrase
-from evenruler.instruments.saged.build.parsing import parsed
+from evenruler.instruments.saged.rows.clauses import kept, main_clause, phrase
+from evenruler.instruments.saged.rows.parsing import parsed
 
 
 def _doc(sentence: str, keyword: str):

@@ -5,9 +5,9 @@ from typing import Any
 
 from evenruler.instruments.instrument import Built, Declaration, Plan
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.build.prompts import Questions, counted, rows_of
-from evenruler.instruments.saged.build.questions import Question, ask
 from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.saged.rows.prompts import Questions, counted, rows_of
+from evenruler.instruments.saged.rows.questions import Question, ask
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
 from evenruler.tables import table_of
@@ -115,7 +115,7 @@ def _asked(
 ) -> Sequence[Question]:
     name = source.assemble.model
     if name is None:
-        from evenruler.instruments.saged.build.rulemade import questions  # spaCy takes seconds
+        from evenruler.instruments.saged.rows.rulemade import questions  # spaCy takes seconds
 
         return questions(sentences, keywords)
     from evenruler.models.catalogue import load
