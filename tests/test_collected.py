@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FILES_ALONE = """
+FILES_ALONE = r"""
 import sys
 import pytest
 
