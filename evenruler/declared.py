@@ -10,7 +10,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.instruments.scaled import SCALES
-from evenruler.measurement import Resampling
+from evenruler.measurement.settings import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml, validate
 

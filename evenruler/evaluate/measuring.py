@@ -20,7 +20,8 @@ from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subje
 from evenruler.instruments.diagnosing import diagnosed
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables
 from evenruler.instruments.registry import room
-from evenruler.measurement.figures import OF_ANY_MODEL, Resampling
+from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.settings import Resampling
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import Record, Tables
-from evenruler.measurement.figures import Resampling
+from evenruler.measurement.settings import Resampling
 
 
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:

@@ -1,19 +1,25 @@
 """Statistics that the families share: resampling, reliability, dimensionality, validity, diversity, shifts."""
 
-from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
-from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
-from evenruler.measurement.figures import Figure, Resampling, as_metrics, records
-from evenruler.measurement.reliability import (
-    ItemStatistics,
-    cronbach_alpha,
-    feldt_interval,
-    item_statistics,
-    mean_inter_item_correlation,
-    omega_total,
-    spearman_brown,
-)
-from evenruler.measurement.resampling import Interval, bootstrap
-from evenruler.measurement.validity import Correlation, jackknifed_r, pearson, spearman
+from typing import TYPE_CHECKING
+
+from evenruler.lazy import lazily
+
+if TYPE_CHECKING:
+    from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
+    from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
+    from evenruler.measurement.figures import Figure, as_metrics, records
+    from evenruler.measurement.reliability import (
+        ItemStatistics,
+        cronbach_alpha,
+        feldt_interval,
+        item_statistics,
+        mean_inter_item_correlation,
+        omega_total,
+        spearman_brown,
+    )
+    from evenruler.measurement.resampling import Interval, bootstrap
+    from evenruler.measurement.settings import Resampling
+    from evenruler.measurement.validity import Correlation, jackknifed_r, pearson, spearman
 
 __all__ = [
     "Correlation",
@@ -38,3 +44,23 @@ __all__ = [
     "spearman",
     "spearman_brown",
 ]
+
+# scipy takes a second to load.
+_MODULES = {
+    "dimensionality": ["first_component_share", "parallel_analysis"],
+    "diversity": ["lexical_diversity", "semantic_diversity"],
+    "figures": ["Figure", "as_metrics", "records"],
+    "reliability": [
+        "ItemStatistics",
+        "cronbach_alpha",
+        "feldt_interval",
+        "item_statistics",
+        "mean_inter_item_correlation",
+        "omega_total",
+        "spearman_brown",
+    ],
+    "resampling": ["Interval", "bootstrap"],
+    "settings": ["Resampling"],
+    "validity": ["Correlation", "jackknifed_r", "pearson", "spearman"],
+}
+__getattr__ = lazily(__name__, **{name: module for module, names in _MODULES.items() for name in names})

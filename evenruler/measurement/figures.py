@@ -12,19 +12,11 @@ from numpy.typing import NDArray
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.jackknife import FEWEST_UNITS, Scale, jackknife
 from evenruler.measurement.resampling import bootstrap
+from evenruler.measurement.settings import Resampling
 from evenruler.measurement.validity import Correlation
 
 FEWEST_PAIRS = 4
 """Pairs below which a correlation says nothing."""
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are computed."""
-
-    level: float
-    resamples: int
-    seed: int
 
 
 @dataclass(frozen=True)
