@@ -26,6 +26,8 @@ class InUse(Strict):
     family: Slug
     source: str
     """What it is built from: the file that users write, or the folder that a stage makes of it."""
+    settings: str
+    """A checksum of its settings: its own entry, over that of its family, numbers by scale resolved."""
     models: str
     """A checksum of the entries of all models that it names."""
 
@@ -35,6 +37,7 @@ class Carded(Strict):
 
     family: Slug
     source: str
+    settings: str
     version: str
 
 
@@ -44,6 +47,7 @@ class Making(Strict):
     family: Slug
     source: str
     """The file that users write."""
+    settings: str
     models: str
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import warnings
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -95,6 +96,10 @@ def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[s
     return list(reader.fieldnames or ()), rows
 
 
+_READ: dict[str, Any] = {}
+"""What texts of this process say: a file that twelve instruments share is parsed once."""
+
+
 def read_yaml(path: Path) -> Any:
     """The content of a YAML 1.2 file ("no" and "on" are words, a key given twice is an error).
 
@@ -104,7 +109,9 @@ def read_yaml(path: Path) -> Any:
     """
     text = read_text(path)
     try:
-        return content_of(text, path)
+        if text not in _READ:
+            _READ[text] = content_of(text, path)
+        return deepcopy(_READ[text])
     except RecursionError:
         raise _too_deep(str(path)) from None
     except MarkedYAMLError as error:

@@ -192,11 +192,11 @@ def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -
 def _in_use(own: Instrument, catalogue: Catalogue) -> InUse:
     made_by = own.settings.made_by
     source = f"{MADE[made_by]}/{own.name}" if made_by else own.written.as_posix()
-    return InUse(family=own.family, source=source, models=_checksum(own.uses, catalogue))
+    return InUse(family=own.family, source=source, **_checksums(own, catalogue))
 
 
 def _making(own: Instrument, catalogue: Catalogue) -> Making:
-    return Making(family=own.family, source=own.written.as_posix(), models=_checksum(own.uses, catalogue))
+    return Making(family=own.family, source=own.written.as_posix(), **_checksums(own, catalogue))
 
 
 def _scraping(own: Instrument, catalogue: Catalogue) -> Scraping:
@@ -204,13 +204,17 @@ def _scraping(own: Instrument, catalogue: Catalogue) -> Scraping:
     return Scraping(**_making(own, catalogue).model_dump(), **read)
 
 
-def _checksum(uses: Iterable[Use], catalogue: Catalogue) -> str:
-    """Of the entries of some models: DVC cannot look an entry up under a name that another entry gives.
+def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
+    """Of the settings of an instrument, and of the entries of the models that it names.
 
-    The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
+    DVC cannot look an entry up under a name that another entry gives, and keeps the whole text of a parameter in its
+    lock. The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
     """
-    told = [_all_of(model, catalogue) for model in sorted({use.model for use in uses})]
-    return content_sha256(*told)[:12]
+    models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
+    return {
+        "settings": content_sha256(own.settings.model_dump(mode="json"))[:12],
+        "models": content_sha256(*models)[:12],
+    }
 
 
 def _all_of(model: str, catalogue: Catalogue) -> list[Any]:

@@ -18,6 +18,7 @@ from evenruler.instruments.scaled import SCALES
 from evenruler.models.adapter_record import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
 from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
+from evenruler.project.code import write_digests
 from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
@@ -67,9 +68,9 @@ def _check(root: Path) -> list[str]:
     read_yaml(root / "dvc.yaml")
     _require_out_of_git(root, active)
     locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
-    stages = _stages(root, text, locked)
+    stages = _stages(root, text)
 
-    lines = _write_in_step(path, active, text)
+    lines = _write_in_step(path, active, text) + write_digests(root)
     lines += artifacts.bring_in_step(root, active)
     lines += _keep_out_of_git(root, active, instruments)
     prune.remove(root, stale)
@@ -261,13 +262,13 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
     return [f"benchmarks/.gitignore: text of others stays out of git: {', '.join(others) or 'none'}"]
 
 
-def _stages(root: Path, text: str | None, locked: lock.Lock | None) -> list[str] | None:
+def _stages(root: Path, text: str | None) -> list[str] | None:
     """The stages of dvc.yaml once params.yaml has that text; None where DVC was never set up."""
     if not (root / ".dvc").is_dir():
         return None
     params = text if text is not None else (root / "params.yaml").read_text(encoding="utf-8")
     pipeline = (root / "dvc.yaml").read_text(encoding="utf-8")
-    return stage_names(pipeline, params, locked.text if locked else None)
+    return stage_names(pipeline, params)
 
 
 def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] | None) -> list[str]:

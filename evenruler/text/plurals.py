@@ -49,6 +49,13 @@ def _plural(word: str) -> str:
 
 @cache
 def _engine() -> Any:
-    import inflect  # takes more than a second, which everything else need not wait for
+    import typeguard
 
+    checked = typeguard.typechecked
+    # To check its own types, inflect takes a second while it is imported.
+    typeguard.typechecked = lambda each: each  # type: ignore[assignment]
+    try:
+        import inflect
+    finally:
+        typeguard.typechecked = checked
     return inflect.engine()

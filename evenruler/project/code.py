@@ -1,0 +1,187 @@
+"""What the code of each stage says, as one digest a stage and family in `stages/code.yaml`, for DVC to depend on.
+
+A stage depends on what it imports, also inside functions, and on the templates beside that. Comments and docstrings
+change no digest, and neither does what only finds or prints (`HARMLESS`). DVC compares the digests like any parameter:
+one line of `dvc.lock` a stage, where files and folders of code took nine tenths of it.
+"""
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from evenruler.files import replace
+from evenruler.instruments.registry import FAMILIES
+
+DIGESTS = Path("stages/code.yaml")
+HEAD = "# Written by `evenruler check`: digests of the code that each stage imports, comments and docstrings aside.\n"
+
+KEPT = Path(".cache/code.json")
+"""By the bytes of a file: what it says and imports. Reading 400 modules as Python takes two seconds."""
+
+ROOMS = {
+    "scrape": ("declare",),
+    "evolve": ("declare", "evolve"),
+    "rows": ("declare", "rows"),
+    "ask": ("declare", "ask"),
+    "diagnose": ("declare", "ask", "diagnose"),
+    "card": ("declare", "card"),
+    "report": ("declare", "card", "report"),
+}
+"""The rooms of a family that a stage goes into: it finds them by the family's name, which no import shows."""
+
+OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
+OF_ALL = ("report",)
+"""Stages that go into the rooms of all families at once."""
+
+HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.progress", "stages"}
+"""They change what is printed or how a name is found, never what is written."""
+
+
+def write_digests(root: Path) -> list[str]:
+    """Bring `stages/code.yaml` in step with the code of a repository; a line that says so where it was not.
+
+    A repository without stages of its own has none.
+    """
+    if not (root / "stages").is_dir():
+        return []
+    text = HEAD + "".join(
+        f"{stage}: {own}\n"
+        if isinstance(own, str)
+        else f"{stage}: {{{', '.join(f'{k}: {v}' for k, v in own.items())}}}\n"
+        for stage, own in digests(root).items()
+    )
+    path = root / DIGESTS
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return []
+    replace(path, text)
+    return [f"{DIGESTS}: in step with the code"]
+
+
+def digests(root: Path) -> dict[str, str | dict[str, str]]:
+    """By stage the digest of its code; for stages of one family, by family."""
+    code = Code(root)
+    found: dict[str, str | dict[str, str]] = {}
+    for stage in ROOMS:
+        if stage in OF_ALL:
+            found[stage] = code.digest(stage, FAMILIES)
+        else:
+            families = [OF_ONE_FAMILY[stage]] if stage in OF_ONE_FAMILY else list(FAMILIES)
+            found[stage] = {family: code.digest(stage, [family]) for family in families}
+    code.keep()
+    return found
+
+
+class Code:
+    """The modules of `evenruler` and `stages` in a repository: what each says and imports."""
+
+    def __init__(self, root: Path) -> None:
+        """Find the modules; files are read when they are asked for."""
+        self._root = root
+        paths = [path for package in ("evenruler", "stages") for path in sorted((root / package).rglob("*.py"))]
+        self._paths = {_name(path.relative_to(root)): path for path in paths}
+        try:
+            self._known = json.loads((root / KEPT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self._known = {}
+        self._read: dict[str, dict[str, str | list[str]]] = {}
+
+    def digest(self, stage: str, families: Iterable[str]) -> str:
+        """Of all that a stage imports for some families."""
+        said = [f"{module} {self._facts(module)['says']}" for module in sorted(self.closure(stage, families))]
+        return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
+
+    def closure(self, stage: str, families: Iterable[str]) -> set[str]:
+        """The modules that a stage imports for some families, itself included."""
+        waiting = [f"stages.{stage}"]
+        waiting += [f"{FAMILIES[family]}.{room}" for family in families for room in ROOMS[stage]]
+        waiting += [f"{FAMILIES[family]}.schemas" for family in families]
+        found: set[str] = set()
+        while waiting:
+            module = waiting.pop()
+            if module in found or module not in self._paths:
+                continue
+            found.add(module)
+            parents = [module.rsplit(".", depth)[0] for depth in range(1, module.count(".") + 1)]
+            waiting += [*self._facts(module)["imports"], *parents]
+        return found - HARMLESS
+
+    def keep(self) -> None:
+        """Keep what was read for the next time."""
+        kept = {str(facts["bytes"]): facts for facts in self._read.values()}
+        if kept.keys() != self._known.keys():
+            (self._root / KEPT).parent.mkdir(exist_ok=True)
+            replace(self._root / KEPT, json.dumps(kept))
+
+    def _facts(self, module: str) -> dict[str, str | list[str]]:
+        if module not in self._read:
+            path = self._paths[module]
+            content = path.read_bytes()
+            beside = sorted(_data_beside(path, content))
+            whole = hashlib.sha256(b"\0".join([content, *(other.read_bytes() for other in beside)])).hexdigest()
+            facts = self._known.get(whole)
+            if facts is None:
+                tree = ast.parse(content)
+                digest = hashlib.sha256(repr(_said(tree)).encode())
+                for other in beside:
+                    digest.update(other.read_bytes())
+                facts = {"bytes": whole, "says": digest.hexdigest(), "imports": sorted(self._imports(tree))}
+            self._read[module] = facts
+        return self._read[module]
+
+    def _imports(self, tree: ast.AST) -> set[str]:
+        """The modules of the repository that a module imports, those that type checkers alone read left out."""
+        found: set[str] = set()
+        for node in _run(tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    name = f"{node.module}.{alias.name}"
+                    found |= {name} if name in self._paths else self._named_by(node.module)
+        return {name for name in found if name.split(".")[0] in ("evenruler", "stages")}
+
+    def _named_by(self, module: str) -> set[str]:
+        """The module; with all of its package where names of the package are found lazily."""
+        path = self._paths.get(module)
+        if path is None or path.name != "__init__.py" or b"lazily(" not in path.read_bytes():
+            return {module}
+        return {module, *(name for name in self._paths if name.rpartition(".")[0] == module)}
+
+
+def _name(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _data_beside(path: Path, content: bytes) -> Iterator[Path]:
+    """Files in a module's folder that it names: templates and data."""
+    for other in path.parent.iterdir():
+        if other.is_file() and other.suffix not in (".py", ".pyc") and f'"{other.name}"'.encode() in content:
+            yield other
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but what stands under `if TYPE_CHECKING`."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            for other in child.orelse:
+                yield from _run(other)
+        else:
+            yield from _run(child)
+
+
+def _said(node: object) -> object:
+    """A tree without docstrings, positions and empty fields, so that versions of Python agree on it."""
+    if isinstance(node, list):
+        return [_said(each) for each in node if not _is_docstring(each)]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+    return type(node).__name__, [(name, _said(value)) for name, value in fields if name not in ("ctx", "kind")]
+
+
+def _is_docstring(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
