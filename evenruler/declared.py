@@ -73,6 +73,8 @@ class Asked(Strict):
 
     family: Slug
     model: Slug
+    instruments: list[Slug]
+    """Those of the family that ask it."""
 
 
 class Active(Strict):

@@ -25,7 +25,7 @@ def main(family: str, name: str) -> None:
     """Ask the model, and the tools that the instruments name, whatever the store does not have."""
     params = Declared()
     door, subject = room(family, "ask"), subject_of(name, params.catalogue)
-    asked = asked_of(params, family)
+    asked = asked_of(params, family, name)
     for line in left_out(door, asked, subject):
         print(line)
 
@@ -51,9 +51,9 @@ def _counted(answers: Tables) -> str:
     return ", ".join(counted) or "nothing to ask"
 
 
-def asked_of(params: Declared, family: str) -> Asked:
-    """What the instruments of a family ask."""
-    plans = {own: plan_of(family, own) for own in params.active.entry("families", family).instruments}
+def asked_of(params: Declared, family: str, model: str) -> Asked:
+    """What the instruments of a family ask a model."""
+    plans = {own: plan_of(family, own) for own in params.active.entry("ask", f"{family}-{model}").instruments}
     return {own: (frames(family, own), plan) for own, plan in plans.items() if is_asked(plan)}
 
 

@@ -66,8 +66,9 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
         folder = ANSWERS / family / model
         subject, answers = read_subject(folder), dict[str, pd.DataFrame]()  # those of the last model are forgotten
         answers |= {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
-        for name, (tables, plan) in built.items():
-            yield Record(name, subject, tables, plan, figures(name, subject, answers))
+        for name in params.active.entry("ask", f"{family}-{model}").instruments:
+            if name in built:
+                yield Record(name, subject, *built[name], figures(name, subject, answers))
 
 
 def _own(rows: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Fill the store with what a family asks a model, for `dvc repro` to find there; DVC knows nothing of it.
 
-`python -m stages.filling ask FAMILY MODEL` asks as `stages.ask` does and writes answers to the store alone;
-`ask-model` in place of `ask` leaves the tools out.
+`python -m stages.filling ask MODEL FAMILY [FAMILY ...]` asks as `stages.ask` does and writes answers to the store
+alone; `ask-model` in place of `ask` leaves the tools out.
 `python -m stages.filling count FAMILY MODEL [FAMILY MODEL ...]` says, a line of JSON each, what the store lacks.
 """
 
@@ -35,24 +35,27 @@ def main(what: str, *words: str) -> None:
     if what == "count":
         count(list(zip(words[::2], words[1::2], strict=True)))
     else:
-        family, name = words
-        fill(family, name, before_tools=what == "ask-model")
+        fill(*words, before_tools=what == "ask-model")
 
 
-def fill(family: str, name: str, before_tools: bool) -> None:
+def fill(name: str, *families: str, before_tools: bool) -> None:
     """Ask the model, and maybe the tools that the instruments name, whatever the store does not have."""
     params = Declared()
-    asked, subject = asked_of(params, family), subject_of(name, params.catalogue)
+    asked, subject = {family: asked_of(params, family, name) for family in families}, subject_of(name, params.catalogue)
 
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
-    tools = tools_of([plan for _, plan in asked.values()], BUILT / family)
-    answering = Answering(load(name, params.catalogue), tools, adapted(params.catalogue, name))
-    try:
-        ask(asked, room(family, "ask").requests, subject, answering, before_tools=before_tools)
-    finally:
-        _keep_rates(params, family, answering)
-    print(f"{answering.asked:,} answers asked of models")
+    model = load(name, params.catalogue)
+    for family in families:
+        tools = tools_of([plan for _, plan in asked[family].values()], BUILT / family)
+        before = model.asked
+        answering = Answering(model, tools, adapted(params.catalogue, name))
+        try:
+            ask(asked[family], room(family, "ask").requests, subject, answering, before_tools=before_tools)
+        finally:
+            _keep_rates(params, family, answering)
+            model.spent.clear()
+        print(f"{family}: {answering.asked - before:,} answers asked of models")
 
 
 def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
@@ -91,7 +94,7 @@ def count(pairs: list[tuple[str, str]]) -> None:
     _say(asdict(machine()))
     for family, name in _counted(pairs):
         try:
-            asked, subject = asked_of(params, family), subject_of(name, params.catalogue)
+            asked, subject = asked_of(params, family, name), subject_of(name, params.catalogue)
             own = models.model(name)
             answering = Answering(own, models.model, adapted(params.catalogue, name, own))
             found = lacking(asked, room(family, "ask").requests, subject, answering)

@@ -101,6 +101,9 @@ class ModelEntry(Strict):
     families: list[Slug] | None = Field(default=None, min_length=1)
     """The families whose instruments ask it; all that can by default."""
 
+    instruments: dict[Literal["quick", "paper"], list[Slug]] | None = None
+    """By scale: of what these families have, the only instruments that ask it; all by default."""
+
     @field_validator("source", mode="after")
     @classmethod
     def _known_source(cls, source: str | list[str]) -> str | list[str]:

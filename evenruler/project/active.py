@@ -11,6 +11,7 @@ from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale, Use
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
+from evenruler.models.entry import ModelEntry
 from evenruler.tables.ids import content_sha256
 
 SOURCES = Path("data/sources")
@@ -139,7 +140,13 @@ def in_use(
         family: [name for name in _asked(family, catalogue, scale, params) if asking_of(family, name) not in left_out]
         for family in families
     }
-    ask = {f"{family}-{model}": Asked(family=family, model=model) for family in families for model in models[family]}
+    ask = {
+        f"{family}-{model}": Asked(
+            family=family, model=model, instruments=_asking(members[family], catalogue.models[model], scale)
+        )
+        for family in families
+        for model in models[family]
+    }
     used = {own.name: _in_use(own, catalogue) for own in instruments}
     carded = {
         name: Carded(**entry.model_dump(exclude={"models"}), version=versions(f"{entry.family}-{name}"))
@@ -156,6 +163,12 @@ def in_use(
         card={name: entry for name, entry in carded.items() if name not in others},
         card_of_others={name: entry for name, entry in carded.items() if name in others},
     )
+
+
+def _asking(members: list[str], entry: ModelEntry, scale: Scale) -> list[str]:
+    """The instruments of a family that ask a model."""
+    named = (entry.instruments or {}).get(scale)
+    return members if named is None else [name for name in members if name in named]
 
 
 def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> list[str]:

@@ -4,7 +4,6 @@ The lines are made of what DVC prints (read with DVC 3.67). What stages print on
 standard error, where bars are drawn, passes through as it comes, by a terminal of its own where ours is one.
 """
 
-import ctypes
 import json
 import os
 import re
@@ -21,10 +20,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
+from evenruler.declared import Declared
 from evenruler.files import replace
 from evenruler.project import lock
 from evenruler.project.check import check
+from evenruler.project.fill import MAKES_ROWS, fill, jobs_of, outdated
 from evenruler.project.pipeline import stage_names
+from evenruler.project.processes import PATIENCE, die_with_parent
 
 TIMINGS = Path(".cache/repro.json")
 REPORT = Path("data/report/index.html")
@@ -33,9 +35,6 @@ LONGEST = 5
 
 VALIDATION = "validation"
 """The set whose figure goes before those of others."""
-
-PATIENCE = 15.0
-"""Seconds that DVC has to end after it was interrupted."""
 
 _RUNS = re.compile(r"Running stage '(.+)':$")
 _RESTORED = re.compile(r"Stage '(.+)' is cached - skipping run, checking out outputs$")
@@ -59,6 +58,8 @@ class Progress:
     seconds: dict[str, float] = field(default_factory=dict)
     """Of every stage that ran, by its name."""
     unchanged: int = 0
+    started: float = 0.0
+    """When the build began."""
     running: str | None = None
     began: float = 0.0
     in_line: bool = False
@@ -120,27 +121,54 @@ def repro(root: Path, words: Sequence[str]) -> int:
     """
     for line in check(root):
         print(line, flush=True)
-    return build(root, words)
+    progress = Progress(None, _say, lambda: lock.keep(root), started=time.monotonic())
+    if not words:
+        stages = outdated(root)
+        if not stages:
+            progress.unchanged = len(_stage_names(root))
+            print(*_summary(root, progress), sep="\n", flush=True)
+            return 0
+        if status := _fill(root, stages, progress):
+            return status
+    return build(root, words, progress=progress)
 
 
-def build(root: Path, words: Sequence[str], *, told: bool = True) -> int:
+def _fill(root: Path, stages: set[str], progress: Progress) -> int:
+    """Build what models are asked, then ask them side by side; a status other than 0 where that was broken off."""
+    active = Declared(root / "params.yaml").active
+    if any(name.partition("@")[0] in MAKES_ROWS for name in stages):
+        rows = [f"rows@{name}" for name in active.instruments]
+        if status := build(root, rows, told=False, progress=progress):
+            return status
+    elif not any(name.startswith("ask@") for name in stages):
+        return 0
+    broken = fill(root, jobs_of(active, outdated(root, [f"ask@{name}" for name in active.ask])))
+    if broken:
+        print("interrupted; what was answered is kept, and `make repro` goes on from there", file=sys.stderr)
+    return 128 + broken if broken else 0
+
+
+def _stage_names(root: Path) -> list[str]:
+    return stage_names(*((root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml")))
+
+
+def build(root: Path, words: Sequence[str], *, told: bool = True, progress: Progress | None = None) -> int:
     """Build what is out of date, of a declaration that is in step; arguments and status as of `repro`.
 
     Args:
         root: The repository.
         words: Further arguments of `dvc repro`.
         told: Whether to say at the end what was built, and where the report is.
+        progress: Of an earlier part of the same build.
     """
     some = any(not word.startswith("-") for word in words)
-    texts = [(root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml")]
-    progress = Progress(None if some else len(stage_names(texts[0], texts[1])), _say, lambda: lock.keep(root))
-    began = time.monotonic()
+    progress = progress or Progress(None, _say, lambda: lock.keep(root), started=time.monotonic())
+    progress.total, progress.unchanged = None if some else len(_stage_names(root)), -len(progress.seconds)
     status, said = _run_dvc(root, words, progress)
-    took = time.monotonic() - began
     if status == 0:
         lock.keep(root, sure=True)
-    _keep_timings(root, progress, took, status)
-    for line in _summary(root, progress, took) if told and status == 0 else ():
+    _keep_timings(root, progress, status)
+    for line in _summary(root, progress) if told and status == 0 else ():
         print(line)
     sys.stdout.flush()
     for line in said:
@@ -289,29 +317,29 @@ def _environment() -> dict[str, str]:
     return found
 
 
-def die_with_parent() -> None:
-    """Have Linux end a process when the one that started it is killed; called in the new one."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
-
-
 def _kill(process: "subprocess.Popen[bytes]", number: int) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)
 
 
-def _keep_timings(root: Path, progress: Progress, took: float, status: int) -> None:
+def _keep_timings(root: Path, progress: Progress, status: int) -> None:
     """Seconds of every stage when it last ran, and what this run was."""
     path = root / TIMINGS
     try:
         known = json.loads(path.read_text(encoding="utf-8"))["stages"]
     except (OSError, ValueError, KeyError, TypeError):
         known = {}
-    run = {"built": list(progress.seconds), "unchanged": progress.unchanged, "seconds": round(took, 1)}
+    run = {
+        "built": list(progress.seconds),
+        "unchanged": progress.unchanged,
+        "seconds": round(time.monotonic() - progress.started, 1),
+    }
     content = {"stages": {**known, **progress.seconds}, "run": {**run, "status": status}}
     replace(path, json.dumps(content, indent=2) + "\n")
 
 
-def _summary(root: Path, progress: Progress, took: float) -> Iterator[str]:
+def _summary(root: Path, progress: Progress) -> Iterator[str]:
+    took = time.monotonic() - progress.started
     built = progress.seconds
     unchanged = f", {progress.unchanged} unchanged" if progress.unchanged else ""
     stages = "stage" if len(built) == 1 else "stages"

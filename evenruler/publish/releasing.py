@@ -21,7 +21,7 @@ from evenruler.project import lock
 from evenruler.project.check import check
 from evenruler.project.files import block, edited, params_yaml, write_as_it_was
 from evenruler.project.params import load_params
-from evenruler.project.repro import die_with_parent
+from evenruler.project.processes import die_with_parent
 from evenruler.publish.difference import Difference, compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened

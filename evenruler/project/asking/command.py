@@ -22,13 +22,11 @@ from evenruler.models.store import cache_root
 from evenruler.project.active import asking_of
 from evenruler.project.asking import left_out
 from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_time, lines, table
-from evenruler.project.asking.processes import Ended, Processes, gpus_of, reason
 from evenruler.project.check import check
+from evenruler.project.fill import LOGS
 from evenruler.project.params import load_params
-from evenruler.project.repro import build, die_with_parent
-
-LOGS = "ask"
-"""Below the folder of the answers: what each process said."""
+from evenruler.project.processes import Ended, Processes, die_with_parent, gpus_of, reason
+from evenruler.project.repro import build
 
 NOT_ALL = 1
 """The status where some could not be asked."""
@@ -192,7 +190,7 @@ def _free() -> int:
     return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
 
 
-def _asked(root: Path, plan: Plan, at_once: int) -> list[Ended]:
+def _asked(root: Path, plan: Plan, at_once: int) -> list[Ended[Pair]]:
     """Ask all that the store lacks; those that failed.
 
     Several at once ask models alone. Their tools follow one by one, in the order of the declaration: what a tool says
@@ -204,7 +202,7 @@ def _asked(root: Path, plan: Plan, at_once: int) -> list[Ended]:
     if at_once == 1:
         return _run(root, "ask", plan, plan.to_ask, at_once)
     failed = _run(root, "ask-model", plan, plan.of_models, at_once)
-    lost = {ended.pair for ended in failed}
+    lost = {ended.job for ended in failed}
     rest = _planned(root, [one.pair for one in plan.askings if one.pair not in lost])
     if rest.to_ask:
         for line in ("what is left, one by one:", *table(rest)):
@@ -212,10 +210,10 @@ def _asked(root: Path, plan: Plan, at_once: int) -> list[Ended]:
     return failed + _run(root, "ask", rest, rest.to_ask, 1)
 
 
-def _run(root: Path, what: str, plan: Plan, askings: Sequence[Asking], at_once: int) -> list[Ended]:
+def _run(root: Path, what: str, plan: Plan, askings: Sequence[Asking], at_once: int) -> list[Ended[Pair]]:
     """Run a process for each, and say how far it is; those that failed."""
-    processes = Processes(
-        lambda pair: [sys.executable, "-m", "stages.filling", what, pair.family, pair.model],
+    processes = Processes[Pair](
+        lambda pair: [sys.executable, "-m", "stages.filling", what, pair.model, pair.family],
         root,
         cache_root() / LOGS,
         gpus_of(plan.machine, os.environ.get("CUDA_VISIBLE_DEVICES")),
@@ -224,12 +222,12 @@ def _run(root: Path, what: str, plan: Plan, askings: Sequence[Asking], at_once: 
     failed, left = [], {one.pair: plan.seconds(one) for one in askings}
     devices = max(at_once, plan.machine.together)
     for ended in processes.run(list(left), lambda line: print(line, flush=True)):
-        del left[ended.pair]
+        del left[ended.job]
         known = [took for took in left.values() if took is not None]
         more = f"; about {in_time(sum(known) / devices)} more" if known and len(known) == len(left) else ""
         how = "could not be asked" if ended.status else "done"
         print(
-            f"[{len(askings) - len(left)}/{len(askings)}] {ended.pair.name} {how}, {in_time(ended.seconds)}{more}",
+            f"[{len(askings) - len(left)}/{len(askings)}] {ended.job.name} {how}, {in_time(ended.seconds)}{more}",
             flush=True,
         )
         failed += [ended] if ended.status else []
@@ -238,7 +236,7 @@ def _run(root: Path, what: str, plan: Plan, askings: Sequence[Asking], at_once: 
     return failed
 
 
-def _left_out(root: Path, plan: Plan, failed: Sequence[Ended]) -> int:
+def _left_out(root: Path, plan: Plan, failed: Sequence[Ended[Pair]]) -> int:
     """Leave out who could not be asked, and name them.
 
     Raises:
@@ -249,9 +247,9 @@ def _left_out(root: Path, plan: Plan, failed: Sequence[Ended]) -> int:
         return 0
     everybody = len(failed) == len(plan.askings)
     if not everybody:
-        _leave_out(root, {asking_of(ended.pair.family, ended.pair.model): reason(ended) for ended in failed})
+        _leave_out(root, {asking_of(ended.job.family, ended.job.model): reason(ended) for ended in failed})
     for ended in failed:
-        print(f"left out: {ended.pair.name}: {reason(ended)}", file=sys.stderr, flush=True)
+        print(f"left out: {ended.job.name}: {reason(ended)}", file=sys.stderr, flush=True)
     if everybody:
         raise UserError("nobody could be asked", remedy="what each lacks stands above")
     print(f"{len(failed)} of {len(plan.askings)} left out; all that they said: {cache_root() / LOGS}", flush=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from evenruler.project.asking.processes import Ended, Processes, gpus_of, next_of, reason
 
 from evenruler.machine import Machine
 from evenruler.project.asking.planning import Pair
-from evenruler.project.asking.processes import Ended, Processes, gpus_of, next_of, reason
 
 ROOT = Path(__file__).parents[3]
 A, B, A2 = Pair("probes", "a"), Pair("probes", "b"), Pair("saged", "a")
