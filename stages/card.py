@@ -11,6 +11,7 @@ from evenruler.instruments.validity import PAPER, RECOMMENDATIONS
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
 from evenruler.publish.versions import load_changelog
 from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, SOURCES, built_tables, declaration, plan_of, read_json
+from stages.held import keep_held
 from stages.running import run
 
 
@@ -61,6 +62,7 @@ def main(name: str) -> None:
         ),
         BENCHMARKS / benchmark,
     )
+    keep_held(BENCHMARKS / benchmark)
 
 
 def in_words(found: Validity | None) -> dict[str, str]:

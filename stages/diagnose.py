@@ -25,6 +25,7 @@ from stages.files import (
     write_json,
 )
 from stages.files import TABLES as FOLDER
+from stages.held import keep_held
 from stages.running import run
 
 
@@ -43,6 +44,7 @@ def main(family: str) -> None:
         figures = evidence.get(name, {})  # of no model, where none could be asked
         write_json({"models": origins, "figures": figures}, folder / EVIDENCE / f"{name}.json")
     write_json(for_people(evidence), folder / METRICS)
+    keep_held(folder / METRICS)
     if hasattr(door, "plots"):
         _write_plots(door.plots(tables), folder / PLOTS)
 

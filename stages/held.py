@@ -1,0 +1,96 @@
+"""What git holds of a made file or folder stays as it is where a new one differs in the last digits of figures alone.
+
+Another processor, or another number of threads, computes other last bits, which may round the last digit that is
+written the other way. That is no change: after a rebuild anywhere `git status` says what really changed.
+"""
+
+import io
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenruler.files import replace, swapped
+
+TOLERANCE = 0.0015
+"""Of numbers in JSON, which have three decimals, but no zeros at their end."""
+
+STEPS = 1.5
+"""So many steps of the last digit may numbers in words be apart, which keep their zeros: 0.48 and 0.49, not 0.50."""
+
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+_SUM = re.compile(r"\b[0-9a-f]{64}\b")
+"""Checksums of the other files, which are compared themselves."""
+
+
+def keep_held(path: Path) -> bool:
+    """Put back what git's HEAD has of a file or folder, where the new one differs in last digits alone.
+
+    Args:
+        path: What a stage has written, relative to the repository, which is the working directory.
+
+    Returns:
+        Whether it was put back; False where nothing differs, something else does, or git holds none.
+    """
+    listed = _git("ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
+    names = [name for name in (listed or b"").decode().split("\0") if name]
+    made = sorted(file.as_posix() for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path.as_posix()]
+    if sorted(names) != made:
+        return False
+    held = {name: _git("show", f"HEAD:./{name}") or b"" for name in names}
+    changed = [name for name in names if Path(name).read_bytes() != held[name]]
+    if not changed or not all(_is_alike(name, held[name], Path(name).read_bytes()) for name in changed):
+        return False
+    if path.is_dir():
+        with swapped(path) as working:
+            for name, content in held.items():
+                file = working / Path(name).relative_to(path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+    else:
+        replace(path, held[path.as_posix()].decode())
+    return True
+
+
+def _git(*words: str) -> bytes | None:
+    try:
+        done = subprocess.run(["git", *words], capture_output=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _is_alike(name: str, held: bytes, made: bytes) -> bool:
+    if name.endswith(".parquet"):
+        return _are_tables_alike(*(pq.read_table(io.BytesIO(content)) for content in (held, made)))
+    one, other = (_SUM.sub("", content.decode()) for content in (held, made))
+    if _NUMBER.sub("", one) != _NUMBER.sub("", other):
+        return False
+    for pair in zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True):
+        most = TOLERANCE if name.endswith(".json") else STEPS * min(map(_step, pair))
+        if abs(float(pair[0]) - float(pair[1])) > most:
+            return False
+    return True
+
+
+def _step(number: str) -> float:
+    """Of the last digit that is written."""
+    digits, _, exponent = number.partition("e")
+    return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+
+
+def _are_tables_alike(held: pa.Table, made: pa.Table) -> bool:
+    """Whether rows are the same, numbers to six digits; a hash of a row that holds such numbers may differ."""
+    if held.schema != made.schema or len(held) != len(made):
+        return False
+    for column in (column for column in held.column_names if column != "content_sha256"):
+        one, other = held[column].to_pandas(), made[column].to_pandas()
+        if pa.types.is_floating(held.schema.field(column).type):
+            if not np.allclose(one, other, rtol=1e-6, atol=1e-6, equal_nan=True):
+                return False
+        elif not held[column].equals(made[column]):
+            return False
+    return True
