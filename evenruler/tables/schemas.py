@@ -1,6 +1,63 @@
-"""Columns that several families share."""
+"""Columns of tables: the notation that schemas are written in, and those that several families share."""
+
+import re
+from collections.abc import Iterable
 
 import pyarrow as pa
+
+KINDS = {
+    "str": pa.string(),
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "int32": pa.int32(),
+    "int16": pa.int16(),
+    "int8": pa.int8(),
+    "float": pa.float64(),
+    "float32": pa.float32(),
+}
+"""What a column may hold, beside lists and structures of these."""
+
+
+def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
+    """A schema in short: `columns(COMMON, "item word: str; keying: int8; criterion: float?; labels: [str]")`.
+
+    Args:
+        *parts: In the order of the columns: groups of names with what they hold (one of `KINDS`, `[...]` a list,
+            `{...}` a structure written in the same way), and columns that are there already, of another schema say.
+            No value is null unless `?` stands behind.
+
+    Raises:
+        ValueError: A part is not written so, or a name stands twice.
+    """
+    fields: list[pa.Field] = [field for part in parts for field in (_written(part) if isinstance(part, str) else part)]
+    names = [field.name for field in fields]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"column {twice[0]!r} stands twice")
+    return pa.schema(fields)
+
+
+def _written(text: str) -> list[pa.Field]:
+    found = []
+    for group in re.split(r";(?![^{]*\})", text):  # one inside braces parts the columns of a structure
+        names, _, kind = (part.strip() for part in group.partition(":"))
+        if not re.fullmatch(r"[a-z]\w*( [a-z]\w*)*", names) or not kind:
+            raise ValueError(
+                f"found {group.strip()!r} in {text!r}, expected names and what they hold, as in 'a b: str'"
+            )
+        found += [pa.field(name, _kind(kind.removesuffix("?")), kind.endswith("?")) for name in names.split()]
+    return found
+
+
+def _kind(text: str) -> pa.DataType:
+    if text.startswith("[") and text.endswith("]"):
+        return pa.list_(_kind(text[1:-1]))
+    if text.startswith("{") and text.endswith("}"):
+        return pa.struct(columns(text[1:-1]))
+    if text not in KINDS:
+        raise ValueError(
+            f"a column holds no {text!r}, expected {', '.join(KINDS)}, a list [...] or a structure {{...}}"
+        )
+    return KINDS[text]
 
 
 def required(name: str, kind: pa.DataType) -> pa.Field:
@@ -8,41 +65,22 @@ def required(name: str, kind: pa.DataType) -> pa.Field:
     return pa.field(name, kind, nullable=False)
 
 
-COMMON = [
-    required("id", pa.string()),
-    required("content_sha256", pa.string()),
-    required("variant", pa.string()),
-    required("framing", pa.string()),
-    required("source", pa.string()),
-    required("licence", pa.string()),
-]
+COMMON = columns("id content_sha256 variant framing source licence: str")
 """The columns that every published row carries."""
 
 BARE = "bare"
 """The framing of a row that nothing is wrapped around."""
 
-SCORES = pa.schema(
-    [
-        required("id", pa.string()),
-        required("model", pa.string()),
-        required("lineage", pa.string()),
-        required("configuration", pa.string()),
-        required("framing", pa.string()),
-        required("measure", pa.string()),
-        required("value", pa.float64()),
-        required("n_tokens", pa.int64()),
-    ]
-)
-"""One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""
-
 LOG_PROBABILITY = "log_probability"
 """The measure of answers that are no logits of entailment."""
 
-ANSWERS = pa.schema([field for field in SCORES if field.name != "n_tokens"])
+ANSWERS = columns("id model lineage configuration framing measure: str; value: float")
 """One row per prompt, model, configuration and measure, of answers that have no length. Configurations `head` and
 `verbaliser`: logits of entailment, neutral and contradiction. `clm` and `mlm`: `log_probability` of the intensifier in
 its place, mean nats a token."""
 
+SCORES = columns(ANSWERS, "n_tokens: int")
+"""One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""
 
 WHOLE = "all"
 """The part of figures that is the whole instrument, the subscale that is the whole scale."""
@@ -50,42 +88,13 @@ WHOLE = "all"
 
 def figures_of(part: str) -> pa.Schema:
     """Columns of figures of quality; `part` names the column that says which part of a benchmark one is of."""
-    return pa.schema(
-        [
-            required("benchmark", pa.string()),
-            required(part, pa.string()),
-            pa.field("model", pa.string()),
-            required("figure", pa.string()),
-            pa.field("value", pa.float64()),
-            pa.field("low", pa.float64()),
-            pa.field("high", pa.float64()),
-            pa.field("p", pa.float64()),
-            required("n", pa.int64()),
-            required("unit", pa.string()),
-            pa.field("reason", pa.string()),
-            pa.field("control", pa.float64()),
-            pa.field("difference_low", pa.float64()),
-            pa.field("difference_high", pa.float64()),
-            pa.field("bound", pa.float64()),
-            pa.field("p_adjusted", pa.float64()),
-            pa.field("verdict", pa.string()),
-            pa.field("why", pa.string()),
-        ]
+    return columns(
+        f"benchmark {part}: str; model: str?; figure: str; value low high p: float?; n: int; unit: str",
+        "reason: str?; control difference_low difference_high bound p_adjusted: float?; verdict why: str?",
     )
 
 
-UNITS = pa.schema(
-    [
-        required("part", pa.string()),
-        required("model", pa.string()),
-        required("figure", pa.string()),
-        required("statistic", pa.string()),
-        required("unit", pa.string()),
-        required("rows", pa.string()),
-        required("value", pa.float64()),
-        pa.field("beside", pa.float64()),
-    ]
-)
+UNITS = columns("part model figure statistic unit rows: str; value: float; beside: float?")
 """What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` (`mean`,
 `sd`, `correlation`, `slope`) of `value` over the units of its part, of the last two with `beside`. `rows` is a hash of
 the published rows that a unit rests on (`evenruler.tables.units.rows_of`): units of two results are the same where it

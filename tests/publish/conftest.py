@@ -9,13 +9,13 @@ import pytest
 from evenruler.instruments.card import Paper, Responsible
 from evenruler.publish import Benchmark, Config, Quality
 from evenruler.publish.versions import Changelog, Release
-from evenruler.tables.schemas import required
+from evenruler.tables.schemas import columns
 
 COLUMNS = ("id", "content_sha256", "source", "licence", "text")
 
 
 def table(*rows: tuple[str, str, str, str, str]) -> pa.Table:
-    schema = pa.schema([required(name, pa.string()) for name in COLUMNS])
+    schema = columns(f"{' '.join(COLUMNS)}: str")
     return pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in rows], schema=schema)
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from evenruler.publish.manifest import Manifest, as_json, columns_of, content_sha256, read_manifest
-from evenruler.tables.schemas import required
+from evenruler.tables.schemas import columns
 
 
 def table(*rows: tuple[str, str]) -> pa.Table:
@@ -92,9 +92,7 @@ class TestContentSha256:
 
 
 def test_columns_of():
-    schema = pa.schema(
-        [required("id", pa.string()), pa.field("pole", pa.int8()), pa.field("notes", pa.list_(pa.float64()))]
-    )
+    schema = columns("id: str; pole: int8?; notes: [float]?")
     assert columns_of(schema) == {"id": "string", "pole": "int8", "notes": "list<item: double>"}
 
 

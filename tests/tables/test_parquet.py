@@ -5,17 +5,9 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.tables import read_frame, read_table, write_table
-from evenruler.tables.schemas import required
+from evenruler.tables.schemas import columns
 
-SCHEMA = pa.schema(
-    [
-        required("id", pa.string()),
-        required("text", pa.string()),
-        required("pole", pa.int8()),
-        pa.field("value", pa.float64()),
-        pa.field("note", pa.string()),
-    ]
-)
+SCHEMA = columns("id text: str; pole: int8; value: float?; note: str?")
 
 ROWS = [
     {"id": "b", "text": "He said “no”.", "pole": -1, "value": 0.5, "note": None},
@@ -70,7 +62,7 @@ class TestRoundTrip:
         assert read_table(path).column("id").to_pylist() == ["a", "b", "c"]
 
     def test_without_an_id_rows_stay_in_order(self, path):
-        schema = pa.schema([required("word", pa.string())])
+        schema = columns("word: str")
         write_table([{"word": word} for word in "bab"], schema, path)
         assert read_table(path).column("word").to_pylist() == ["b", "a", "b"]
 
@@ -82,7 +74,7 @@ class TestRoundTrip:
 
 
 class TestIdentity:
-    SCHEMA = pa.schema([required(name, pa.string()) for name in ("measure", "configuration", "id")])
+    SCHEMA = columns("measure configuration id: str")
 
     def test_an_id_may_stand_in_several_configurations_and_measures(self, path):
         rows = [

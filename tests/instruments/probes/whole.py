@@ -23,7 +23,7 @@ from evenruler.models import LogLikelihoods
 from evenruler.models.declared import Catalogue
 from evenruler.models.operations import Operation
 from evenruler.tables import table_of
-from evenruler.tables.schemas import required
+from evenruler.tables.schemas import columns
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.evolve.test_evolution import SPARE, START, embed
 from tests.instruments.probes.evolve.test_evolution import model as toy_model
@@ -142,7 +142,7 @@ def answered(made: Mapping[str, tuple[Tables, Plan]], of: Subject) -> dict[str, 
     answering: Any = Answering(Everything(of.name), Everything)  # type: ignore[arg-type]
     found = ask(made, requests, of, answering)
     return {
-        table: table_of(found.get(table, []), pa.schema([required("instrument", pa.string()), *schema])).to_pandas()
+        table: table_of(found.get(table, []), columns("instrument: str", schema)).to_pandas()
         for table, schema in ANSWERS.items()
     }
 

@@ -1,13 +1,12 @@
 """What models are asked of probes: how likely every sentence is, and vectors of templates."""
 
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.probes.ask.diversities import diversities, texts_of
 from evenruler.instruments.probes.ask.prefixing import after_prefixes
 from evenruler.tables import evenly_spread
-from evenruler.tables.schemas import required
+from evenruler.tables.schemas import columns
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "after_prefixes", "diversities", "limited", "requests", "scores"]
 
@@ -25,15 +24,8 @@ PLANNED = (
 )
 
 ANSWERS = {
-    "likelihoods": pa.schema(
-        [
-            required("id", pa.string()),
-            required("framing", pa.string()),
-            required("nats", pa.float64()),
-            required("tokens", pa.int64()),
-        ]
-    ),
-    "embeddings": pa.schema([required("text", pa.string()), required("vector", pa.list_(pa.float32()))]),
+    "likelihoods": columns("id framing: str; nats: float; tokens: int"),
+    "embeddings": columns("text: str; vector: [float32]"),
 }
 """`likelihoods`: of sentences, bare and after prefixes; `embeddings`: of templates, slots as "someone"."""
 

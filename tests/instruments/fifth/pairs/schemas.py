@@ -1,9 +1,7 @@
 """Columns of the tables of minimal pairs."""
 
-import pyarrow as pa
+from evenruler.tables.schemas import COMMON, columns
 
-from evenruler.tables.schemas import COMMON, required
-
-PAIRS = pa.schema([*COMMON, *(required(name, pa.string()) for name in ("pair", "more", "less"))])
-REJECTED = pa.schema([*PAIRS, required("reason", pa.string())])
-LIKELIHOODS = pa.schema([*(required(name, pa.string()) for name in ("id", "form")), required("nats", pa.float64())])
+PAIRS = columns(COMMON, "pair more less: str")
+REJECTED = columns(PAIRS, "reason: str")
+LIKELIHOODS = columns("id form: str; nats: float")

@@ -11,7 +11,7 @@ import pyarrow as pa
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import ProbeSource
 from evenruler.tables import read_frame, write_table
-from evenruler.tables.schemas import required
+from evenruler.tables.schemas import columns
 
 DOMAIN = "occupation-gender"
 SEEDS = {
@@ -204,7 +204,7 @@ def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
     """Read back from disk, so that types and nulls are those of the schema; rows with ids come in no order."""
     schema: pa.Schema = getattr(schemas, name.upper())
     if "benchmark" not in schema.names:
-        schema = schema.insert(0, required("benchmark", pa.string()))
+        schema = columns("benchmark: str", schema)
     blank = {field.name: None if field.nullable else "" for field in schema}
     ids = [{"id": f"{number * 7919 % 10_007:05}"} if "id" in blank else {} for number in range(len(rows))]
     whole = [{**blank, **row, **own} for row, own in zip(rows, ids, strict=True)]
