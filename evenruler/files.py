@@ -1,9 +1,29 @@
-"""Files and folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all, and what is read only if it is a file."""
 
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from evenruler.errors import UserError
+
+NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+"""What can stand where a file is expected; reading it may never end."""
+
+
+def require_regular(path: Path, remedy: str = "put a file in its place") -> None:
+    """Stop before something is read that is neither a file nor a folder; what is missing is said by who reads it.
+
+    Raises:
+        UserError: It is a named pipe, a socket or a device, or a link to one.
+    """
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except (OSError, ValueError):
+        return
+    if kind in NO_FILES:
+        raise UserError(f"{NO_FILES[kind]}, expected a file", where=str(path), remedy=remedy)
 
 
 @contextmanager

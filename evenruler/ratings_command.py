@@ -24,6 +24,8 @@ HUMAN = "human"
 SHOWN_WORDS = 5
 """Words that raters are shown for a slot, of each group."""
 
+MEND = "mend the name"
+
 ratings = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Have templates rated blind: make sheets, read them back."
 )
@@ -51,6 +53,7 @@ def sheet(
 
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_page, as_sheet, blind
+    from evenruler.strict import read_text
 
     here = repository.enter()
     human, out = (path and repository.meant(path, here) for path in (human, out))
@@ -62,7 +65,7 @@ def sheet(
     templates = templates.assign(construct=templates["domain"].map({n: c.name for n, c in constructs.items()}))
     folder = out or Path("data/ratings") / names[0]
     path = folder / "key.csv"
-    before = _text(path) if path.exists() else None
+    before = read_text(path) if path.exists() else None
     blinded = blind(templates, _secret(before, path) if before else secrets.token_hex(32), seed)
     key = blinded.key.to_csv(index=False, lineterminator="\n")
     if before not in (None, key):
@@ -87,6 +90,7 @@ def read(
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import collect, read_key, statistics
     from evenruler.instruments.probes.ratings.showing import as_markdown
+    from evenruler.strict import read_text
 
     here = repository.enter()
     key, out = repository.meant(key, here), out and repository.meant(out, here)
@@ -94,8 +98,8 @@ def read(
     for path in sheets:
         if sheets.count(path) > 1:
             raise UserError("given twice", where=str(path), remedy="give each sheet once")
-    sources = read_key(_text(key), str(key))
-    rated = collect({str(path): _text(path) for path in sheets}, sources)
+    sources = read_key(read_text(key, MEND), str(key))
+    rated = collect({str(path): read_text(path, MEND) for path in sheets}, sources)
     found = statistics(rated, sources, Declared().resampling)
     folder = out or key.parent
     replace(folder / "ratings.csv", rated.to_csv(index=False, lineterminator="\n"))
@@ -170,7 +174,9 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
 
 def _lines(path: Path) -> list[_Line]:
     """What stands in each line of a text file or row of a CSV; empty lines are none."""
-    text = _text(path)
+    from evenruler.strict import read_text
+
+    text = read_text(path, MEND)
     if path.suffix.lower() != ".csv":
         return [_Line(n, line, None) for n, line in enumerate(text.splitlines(), start=1) if line.strip()]
     reader = csv.DictReader(StringIO(text, newline=""))
@@ -185,12 +191,3 @@ def _secret(key: str, path: Path) -> str:
     if not secret:
         raise UserError("no secret in it", where=str(path), remedy="give another --out, or move it away")
     return secret
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, IsADirectoryError):
-        raise UserError("no such file", where=str(path), remedy="mend the name") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as CSV UTF-8") from None

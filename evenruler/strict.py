@@ -16,6 +16,7 @@ from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from evenruler.errors import UserError, nearest
+from evenruler.files import require_regular
 
 LONGEST_SLUG = 100
 """Letters; names of files are made of several, and may have 255."""
@@ -61,8 +62,9 @@ def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
         remedy: Where there is none.
 
     Raises:
-        UserError: It is missing, a folder, or not UTF-8.
+        UserError: It is missing, a folder, a pipe or a device, or not UTF-8.
     """
+    require_regular(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):

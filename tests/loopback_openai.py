@@ -60,6 +60,8 @@ class ScriptedServer:
 
     failures: list[int] = field(default_factory=list)
     asked: list[dict[str, Any]] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    """Of the address of each question."""
     content: str | None = None
     url: str = ""
     faults: list[tuple[int, Any]] = field(default_factory=list)
@@ -234,7 +236,9 @@ def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, reply = scripted.answer({**question, "path": self.path, "key": self.headers["Authorization"]})
+            path, _, query = self.path.partition("?")
+            scripted.queries.append(query)
+            status, reply = scripted.answer({**question, "path": path, "key": self.headers["Authorization"]})
             body = reply.encode() if isinstance(reply, str) else json.dumps(reply).encode()
             self.send_response(status)
             self.send_header("Content-Type", "text/html" if reply == HTML else "application/json")

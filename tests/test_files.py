@@ -1,8 +1,28 @@
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from evenruler.files import swapped
+from evenruler.errors import UserError
+from evenruler.files import require_regular, swapped
+from evenruler.models.entry import ModelEntry
+from evenruler.models.recipe import TrainingData
+from evenruler.models.sources import locate
+from evenruler.models.store import RowStore
+from evenruler.publish.reading import text_of
+from evenruler.strict import read_csv, read_text
+from evenruler.tables import read_table
+from evenruler.training import data
+from tests.tiny import tiny_params
+
+TERMS = {"licence": "cc0-1.0", "origin": "nowhere"}
+
+
+def entry_of(path: Path) -> ModelEntry:
+    return tiny_params({"tiny": path}).models["tiny"]
 
 
 class Killed(BaseException):
@@ -23,6 +43,41 @@ def read(folder: Path) -> dict[str, str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "made", a="old", b="old")
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """Who reads it anyway finds it empty, and does not wait for ever."""
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    threading.Thread(target=lambda: path.open("wb").close(), daemon=True).start()
+    return path
+
+
+@pytest.mark.parametrize(
+    "read_it",
+    [
+        pytest.param(read_text, id="text"),
+        pytest.param(partial(read_csv, remedy="put it there"), id="table of a source"),
+        pytest.param(read_table, id="parquet"),
+        pytest.param(text_of, id="file of a benchmark or result"),
+        pytest.param(lambda path: data.read("it", TrainingData(source=f"local:{path}", **TERMS)), id="labelled rows"),
+        pytest.param(lambda path: locate("tiny", entry_of(path), RowStore(path.parent / "store")), id="model"),
+    ],
+)
+def test_what_is_no_file_is_one_line(pipe: Path, read_it: Callable[[Path], object]) -> None:
+    with pytest.raises(UserError, match="a named pipe, expected a file") as error:
+        read_it(pipe)
+    assert str(pipe) in str(error.value)
+
+
+def test_a_device_and_a_link_to_one_are_no_files(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for path in (Path("/dev/null"), tmp_path / "link"):
+        with pytest.raises(UserError, match="a device, expected a file"):
+            require_regular(path)
+    for path in (tmp_path, tmp_path / "missing", Path("x" * 300)):
+        require_regular(path)
 
 
 def test_a_new_folder(tmp_path) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -30,6 +31,8 @@ PRIVATE = re.compile(r"(?<![\w.-])/(?:home|Users)/[a-z][\w.-]+/|(?<![\w.])/root/
 """Paths of somebody's own computer."""
 
 TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD = WRITE_TOKEN, "key-of-the-server-7f3a", "word-in-the-address-91c2"
+IN_QUERY = "word in the query+5d8e"
+"""A space and a plus are written otherwise in an address."""
 
 
 def committed() -> list[str]:
@@ -67,7 +70,8 @@ def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(env: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
     with server_running(ScriptedServer()) as server:
-        monkeypatch.setenv(URL, server.url.replace("http://", f"http://me:{PASSWORD}@"))
+        address = server.url.replace("http://", f"http://me:{PASSWORD}@")
+        monkeypatch.setenv(URL, f"{address}?api_key={quote(IN_QUERY)}")
         yield server
 
 
@@ -82,7 +86,7 @@ def require_none(folder: Path, *texts: str) -> None:
     """No text and no file below a folder holds a secret."""
     files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert files
-    for secret in (TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD):
+    for secret in (TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD, IN_QUERY, quote(IN_QUERY), quote_plus(IN_QUERY)):
         assert not [name for name, content in files.items() if secret.encode() in content]
         assert not [text for text in texts if secret in text]
 
@@ -96,7 +100,7 @@ def test_a_measurement_through_a_server_holds_none(
 ) -> None:
     status, told = said(capfd, monkeypatch, *MEASURE)
     assert status == 0, told
-    assert server.asked
+    assert {*server.queries} == {f"api_key={quote_plus(IN_QUERY)}"}, "every question carries it"
     assert len([*tmp_path.glob("results/big/*/result.json")]) == 1
     shown = [said(capfd, monkeypatch, "export", "results", "--to", "out", "--id", "big=org/big")[1]]
     require_none(tmp_path, told, *shown)
@@ -104,14 +108,14 @@ def test_a_measurement_through_a_server_holds_none(
 
 @pytest.mark.enable_socket
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 500])
-def test_a_server_that_repeats_the_key_is_told_without_it(
+def test_a_server_that_repeats_a_secret_is_told_without_it(
     server: ScriptedServer,
     status: int,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server.faults = [(status, {"error": {"message": f"no: {KEY_OF_SERVER}"}})] * 500
+    server.faults = [(status, {"error": {"message": f"no: {KEY_OF_SERVER} {IN_QUERY}"}})] * 500
     code, told = said(capfd, monkeypatch, *MEASURE)
     assert code == 2
     require_none(tmp_path, told)

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
+from evenruler.files import require_regular
 from evenruler.hub import talking_about
 from evenruler.models import sources
 from evenruler.models.declared import Catalogue
@@ -190,6 +191,7 @@ def _said_in(path: Path) -> dict[str, Any]:
     Raises:
         UserError: It is not readable, or no object of JSON.
     """
+    require_regular(path)
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

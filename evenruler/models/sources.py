@@ -11,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from evenruler.errors import UserError
+from evenruler.files import require_regular
 from evenruler.hub import talking_about
 from evenruler.models import archive, gguf, untrained
 from evenruler.models.entry import ModelEntry
@@ -60,6 +61,7 @@ def locate(
     for path in files:
         if not path.exists():
             raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
+        require_regular(path)
     folder = files[0]
     if entry.is_file:
         made = _unpacked if entry.is_zip else _converted
@@ -222,6 +224,8 @@ def _sha256(path: Path) -> str:
 
 
 def _check_folder(folder: Path, where: str) -> None:
+    for path in folder.rglob("*"):
+        require_regular(path)
     if not (folder / "config.json").exists():
         raise UserError("no config.json", where=f"{where}: {folder}", remedy="name the folder of a saved model")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pydantic_core import from_json
 
 from evenruler.errors import UserError
+from evenruler.files import require_regular
 
 MOST_BYTES = 2 * 2**30
 """Of a file."""
@@ -42,6 +43,7 @@ def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> Non
     Raises:
         UserError: So it is.
     """
+    require_regular(path, remedy)
     if not is_file(path):
         raise UserError("missing", where=str(path), remedy=remedy)
     if (n_bytes := path.stat().st_size) > most:

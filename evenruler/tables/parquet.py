@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
+from evenruler.files import require_regular
 
 IDENTITY = (
     "id",
@@ -104,8 +105,9 @@ def read_table(path: Path) -> pa.Table:
     """The table of a Parquet file.
 
     Raises:
-        UserError: There is no such file.
+        UserError: There is no such file, or it is a pipe or a device.
     """
+    require_regular(path)
     if not path.exists():
         raise UserError("not built yet", where=str(path), remedy="run `make repro`")
     return pq.read_table(path)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.errors import UserError
+from evenruler.files import require_regular
 from evenruler.hub import talking_about
 from evenruler.models.recipe import Finetune, TrainingData
 
@@ -75,6 +76,7 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
     }
     if path.suffix not in readers:
         raise UserError(f"cannot read {path.suffix!r}", where=where, remedy=f"expected {', '.join(readers)}")
+    require_regular(path)
     if not path.exists():
         raise UserError(f"no file {path}", where=where, remedy=f"put it there ({declared.origin}) or mend `source`")
     try:

@@ -3,6 +3,7 @@
 Each is refused in a line that names the file, and nothing is written or removed then, though there is something to do.
 """
 
+import os
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -115,6 +116,11 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def _renamed(name: str) -> Edit:
     return lambda path: path.write_text(path.read_text().replace("  hair:", f"  {name}:"))
 
@@ -173,6 +179,11 @@ CASES = [
     *(
         Case(f"{file}, {fault}", "check", Outcome.REFUSED, _refused(file, edit), says)
         for file, fault, edit, says in OF_DVC
+    ),
+    *(
+        Case(f"{Path(file).name}, a named pipe in its place", "check", Outcome.REFUSED, _refused(file, _pipe),
+             (Path(file).name, "a named pipe, expected a file"))
+        for file in (SOURCE, "dvc.yaml")
     ),
     Case("dvc.yaml, stages that DVC refuses", "check", Outcome.REFUSED,
          _refused("dvc.yaml", _text("stages: {a: {cmd: true, nonsense: 1}}\n"), dvc=True),

@@ -94,6 +94,14 @@ def _linked(name: str, to: str) -> Change:
     return change
 
 
+def _pipe(name: str) -> Change:
+    def change(folder: Path) -> None:
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    return change
+
+
 def _figures(record: dict[str, Any]) -> Change:
     """Evidence of one figure."""
     return lambda folder: (folder / "evidence.json").write_text(json.dumps({"a": {"r": record}}))
@@ -127,7 +135,8 @@ REFUSED: list[tuple[str, Change, tuple[str, ...]]] = [
     ("half a letter", lambda folder: _text('{"name": "\\ud800"}')(folder / "manifest.json"), ("not JSON",)),
     ("a manifest 100,000 levels deep", lambda folder: _text("[" * 100_000)(folder / "manifest.json"), ("not JSON",)),
     ("a manifest of a terabyte", _sparse("manifest.json"), ("more than the",)),
-    ("a manifest that is endless", _linked("manifest.json", "/dev/zero"), ("missing",)),
+    ("a manifest that is a named pipe", _pipe("manifest.json"), ("a named pipe, expected a file",)),
+    ("a manifest that is endless", _linked("manifest.json", "/dev/zero"), ("a device, expected a file",)),
 ]
 
 SAID: list[tuple[str, Change]] = [

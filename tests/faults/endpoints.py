@@ -1,5 +1,6 @@
 """Servers that speak the OpenAI protocol badly, over HTTP on loopback."""
 
+import gzip
 import socket
 import time
 from collections.abc import Callable
@@ -96,6 +97,13 @@ def _huge(folder: Path) -> Seen:
         return _breaks(_never_ends, folder)
 
 
+def _packed(content: bytes, packing: bytes, folder: Path) -> Seen:
+    """An answer that is packed; nobody unpacks more of it than is read."""
+    head = HEAD + b"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n" % (packing, len(content))
+    with patch("evenruler.models.backends.server.LONGEST", 1 << 20):
+        return _breaks(lambda line: line.sendall(head + content), folder)
+
+
 def _elsewhere(folder: Path) -> Seen:
     """To another server, which would answer: its words must not become those of the one that is named."""
     with running(ScriptedServer()) as other:
@@ -174,7 +182,16 @@ CASES = [
         for what, said in NO_ANSWERS.items()
     ),
     Case("drips an answer", ASK, Outcome.REFUSED, partial(_breaks, _drips), ("timed out",)),
-    Case("an answer without end", ASK, Outcome.REFUSED, _huge, ("is no answer",)),
+    Case("an answer without end", ASK, Outcome.REFUSED, _huge, ("is no answer", "1,048,576 bytes and more")),
+    Case(
+        "a packed answer of 64 times what is read",
+        ASK,
+        Outcome.REFUSED,
+        partial(_packed, gzip.compress(b" " * (1 << 26)), b"gzip"),
+        ("is no answer", "1,048,576 bytes and more"),
+    ),
+    Case("packs what is not packed", ASK, Outcome.REFUSED, partial(_packed, b"{}", b"gzip"), ("Connection error",)),
+    Case("packs as nobody asked for", ASK, Outcome.REFUSED, partial(_packed, b"{}", b"br"), ("packed as br",)),
     Case("closes the line", ASK, Outcome.REFUSED, partial(_breaks, _closes), ("Connection error",)),
     Case("hangs up in the middle", ASK, Outcome.REFUSED, partial(_breaks, _hangs_up), ("Connection error",)),
     Case("is no web server", ASK, Outcome.REFUSED, partial(_breaks, _is_none), ("Connection error",)),

@@ -1,18 +1,16 @@
 """A hosted model behind a server that speaks the OpenAI protocol; address and key come from the environment alone."""
 
-import os
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal, get_args
-from urllib.parse import urlsplit
 
 from evenruler.errors import UserError
 from evenruler.models.backends import echo
 from evenruler.models.backends.echo import Echo, Manner
-from evenruler.models.backends.server import URL, Outcome, RefusalError, Server, no_address
+from evenruler.models.backends.server import Outcome, RefusalError, Server, place
 from evenruler.models.records import Prompt, Reply, Request, Sampling
 
 Mode = Literal["chat", "completions"]
@@ -25,7 +23,6 @@ TRIAL = 2 + 3 + 7 + 2 * echo.LONG
 """Requests of the trial, at most: about new tokens, of all sentences, of each by itself, and about what the server
 writes after long ones, as a rule after the first alone."""
 
-_DEFAULT_URL = "https://api.openai.com/v1"
 _HARMLESS = "Hello."
 
 
@@ -39,18 +36,14 @@ def engine(served: str, mode: Mode, revision: str | None, start: str | None = No
         start: What is put before every text; not in the key where it is nothing.
 
     Returns:
-        What goes into the key of an answer. Neither the key for the server nor a password in its address is in it.
+        What goes into the key of an answer. Of the server's address only scheme, host, port and path are in it, as a
+        password or a query may be secret.
 
     Raises:
         UserError: The address is none.
     """
-    try:
-        url = urlsplit(os.environ.get(URL) or _DEFAULT_URL)
-    except ValueError:
-        raise no_address() from None
-    place = url._replace(netloc=url.netloc.rpartition("@")[2], path=url.path.rstrip("/")).geturl()
     begun = {"start": start} if start else {}
-    return {"backend": "openai", "mode": mode, "url": place, "model": served, "revision": revision, **begun}
+    return {"backend": "openai", "mode": mode, "url": place(), "model": served, "revision": revision, **begun}
 
 
 class OpenAI:

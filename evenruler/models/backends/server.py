@@ -4,10 +4,12 @@ import json
 import os
 import time
 import weakref
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, urlsplit
 
 from evenruler.errors import UserError
 from evenruler.models.backends import budget
@@ -18,6 +20,8 @@ if TYPE_CHECKING:  # which takes a while to import
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Variables of the environment: where the server is (OpenAI's own by default), and the key for it."""
 
+DEFAULT_URL = "https://api.openai.com/v1"
+
 AT_ONCE = 8
 """Questions that a server is asked at a time; as many answers are lost at most when a run is killed. After as many
 faults with no answer between them it is asked nothing more."""
@@ -25,8 +29,11 @@ faults with no answer between them it is asked nothing more."""
 ATTEMPTS, SECONDS = 6, 120
 """How often a question is asked that the server is too busy for, or breaks off, and how long an answer may take."""
 
-LONGEST = 1 << 26
-"""Bytes that are read of an answer: several times as many as of 16 texts with their log-probabilities."""
+LONGEST = 1 << 24
+"""Bytes that are read of an answer, unpacked: as many as of 16 texts of 10,000 tokens with their log-probabilities."""
+
+SHORTEST_SECRET = 4
+"""Letters from which on a value in the address's query is taken for a secret."""
 
 REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
 
@@ -72,11 +79,19 @@ class Server:
         if not (self._key.isascii() and self._key.isprintable()):
             remedy = "set it again; look for a line break or quotes copied along"
             raise UserError(f"the key for {name} holds what no key does", where=f"environment: {KEY}", remedy=remedy)
+        url = address()
+        values = [value for _, value in parse_qsl(url.query) if len(value) >= SHORTEST_SECRET]
+        hidden = [self._key, url.password or "", url.query, *values, *map(quote, values), *map(quote_plus, values)]
+        self._secrets = sorted(filter(None, {*hidden}), key=len, reverse=True)
         try:
-            # Another server is another key of answers, so nothing follows to where it sends.
+            # Another server is another key of answers, so nothing follows to where it sends. The query goes with every
+            # request; left in the address, paths would be put behind it.
             hooks: dict[str, list[Callable[..., None]]] = {"request": [_counting(self.budget)], "response": [_bounded]}
-            http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
-            self._client = openai.OpenAI(max_retries=ATTEMPTS - 1, timeout=SECONDS, http_client=http)
+            packing, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
+            http = openai.DefaultHttpxClient(
+                follow_redirects=False, event_hooks=hooks, params=url.query, headers=packing
+            )
+            self._client = openai.OpenAI(base_url=bare, max_retries=ATTEMPTS - 1, timeout=SECONDS, http_client=http)
             weakref.finalize(self, http.close)  # a client that was given is not closed by its library
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
@@ -86,8 +101,11 @@ class Server:
         return UserError(what, where=self.name, remedy=remedy)
 
     def plain(self, said: object) -> str:
-        """What somebody said, short, on one line and without the key."""
-        text = str(said).replace(self._key, "***")
+        """What somebody said, short, on one line and without the key, or what else the address holds of secrets."""
+        text = str(said)
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        text = " ".join(text.split(None, _SHOWN)[:_SHOWN])[: 4 * _SHOWN]  # cut before each letter is looked at
         return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
     def ask(self, path: str, question: dict[str, Any]) -> list[dict[str, Any]]:
@@ -124,6 +142,8 @@ class Server:
             if isinstance(error.__cause__, budget.UsedUpError):
                 raise error.__cause__ from None
             raise self.fault(f"the server does not answer ({self.plain(error)})") from None
+        if len(said) >= LONGEST:
+            raise self.fault(f"what the server says is no answer ({LONGEST:,} bytes and more)")
         try:
             answer = json.loads(said)
         except (ValueError, RecursionError):
@@ -165,6 +185,30 @@ class Server:
             raise fault
 
 
+def address() -> SplitResult:
+    """The server's address, as the environment has it.
+
+    Raises:
+        UserError: It is none.
+    """
+    try:
+        url = urlsplit(os.environ.get(URL) or DEFAULT_URL)
+        _ = url.port  # which may be no number
+    except ValueError:
+        raise no_address() from None
+    return url
+
+
+def place() -> str:
+    """The server's address without what may be secret, to be written down: scheme, host, port and path.
+
+    Raises:
+        UserError: It is none.
+    """
+    url = address()
+    return SplitResult(url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", "").geturl()
+
+
 def no_address() -> UserError:
     """The line about an address that is none; it is not repeated, as it may hold a password."""
     remedy = "write it as in http://127.0.0.1:8000/v1"
@@ -185,8 +229,16 @@ def _counting(own: budget.Budget) -> "Callable[[Request], None]":
 
 
 def _bounded(response: "Response") -> None:
-    """Have a body read for so long, and so far: a server that drips never breaks the pause between two bytes."""
+    """Have a body read for so long, and unpacked so far.
+
+    A byte of gzip can stand for a thousand, and a server that drips never breaks the pause between two bytes.
+    """
     import httpx2
+    import openai
+
+    packed = response.headers.pop("content-encoding", "identity").lower()
+    if packed not in ("gzip", "identity"):
+        raise openai.OpenAIError(f"its answer is packed as {packed}, which nobody asked for")
 
     class Bounded(httpx2.SyncByteStream):
         def __init__(self, own: httpx2.SyncByteStream) -> None:
@@ -196,12 +248,16 @@ def _bounded(response: "Response") -> None:
             self.own.close()
 
         def __iter__(self) -> Iterator[bytes]:
-            until, left = time.monotonic() + SECONDS, LONGEST
+            until, left, unpacking = time.monotonic() + SECONDS, LONGEST, zlib.decompressobj(zlib.MAX_WBITS | 16)
             for part in self.own:
                 if time.monotonic() > until:
                     raise httpx2.ReadTimeout(f"no whole answer in {SECONDS} s", request=response.request)
-                yield part[:left]
-                left -= len(part)
+                try:
+                    whole = unpacking.decompress(part, left) if packed == "gzip" else part[:left]
+                except zlib.error as error:
+                    raise httpx2.DecodingError(str(error), request=response.request) from error
+                yield whole
+                left -= len(whole)
                 if left <= 0:
                     return
 

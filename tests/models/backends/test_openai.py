@@ -284,7 +284,7 @@ def test_what_the_environment_must_hold(
 
 def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "secret-word")
-    monkeypatch.setenv(URL, "https://me:pass@host:8000/v1/")
+    monkeypatch.setenv(URL, "https://me:pass@host:8000/v1/?api_key=word#top")
     parts = {"backend": "openai", "mode": "chat", "url": "https://host:8000/v1", "model": "m", "revision": "2026-11"}
     assert engine("m", "chat", "2026-11") == parts
     monkeypatch.delenv(URL)

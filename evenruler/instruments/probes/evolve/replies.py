@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenruler.errors import UserError
+from evenruler.files import require_regular
 from evenruler.instruments.probes.evolve.operators import VOICES, Asking
 from evenruler.instruments.probes.evolve.population import Wish
 from evenruler.instruments.probes.evolve.records import Run
@@ -82,6 +83,7 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
 
 def _read(path: Path) -> Mapping[str, str]:
     """Replies by key."""
+    require_regular(path)
     if not path.exists():
         raise UserError("no replies of an operator", where=str(path), remedy=_remedy(path))
     try:

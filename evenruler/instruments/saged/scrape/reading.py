@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenruler.errors import UserError
+from evenruler.files import require_regular
 from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
 from evenruler.instruments.saged.scrape.extracts import Extracts
 from evenruler.instruments.saged.scrape.local import ENDINGS, plain
@@ -50,6 +51,7 @@ def _of_ours(source: Source, path: Path, root: Path) -> Read:
 
 
 def _page(file: Path, source: Source, root: Path) -> Page:
+    require_regular(file)
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -42,6 +42,15 @@ def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path: Path) -> None:
     assert read_table(tmp_path / "made/sources.parquet").schema == SOURCES
 
 
+def test_an_article_that_is_no_file_is_one_line(tmp_path: Path) -> None:
+    source = load(path := written(tmp_path), settings(), tmp_path)
+    article = tmp_path / "data/sources/saged/articles/fruit.md"
+    article.unlink()
+    article.symlink_to("/dev/null")
+    with pytest.raises(UserError, match=r"fruit\.md: a device, expected a file"):
+        make("fruit", source, path, tmp_path / "made", tmp_path)
+
+
 def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
     maps = {"apple": {"pear": {"apple": "pear", "tree": "bush"}, "fig": {"apple": "fig", "tree": "hedge"}}}
     found = {"concepts": {"apple": {"keywords": ["apple", "tree"], "pages": ["Apple"]}}, "replacements": maps}
