@@ -17,7 +17,6 @@ from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.instruments.questionnaires.rows.translating import translate
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import PLAN, diagnose
-from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
 from tests.instruments.questionnaires.test_diagnosis import (
     BY_HAND,
     FEAR,
@@ -32,6 +31,7 @@ from tests.instruments.questionnaires.test_diagnosis import (
     embeddings,
     score_of,
 )
+from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
 
 SALIENCE, INSTRUCTION = "This is a test of enmity.", "Answer the following question:"
 FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}

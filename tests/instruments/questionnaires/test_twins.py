@@ -27,7 +27,7 @@ from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.doors import subject
-from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
+from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
 
 TWIN = {
     "premise": "At night the road meets a {TERM}.",
