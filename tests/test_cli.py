@@ -17,7 +17,8 @@ from evenruler.project import check as checking
 from evenruler.project.params import load_params
 from tests.project import told
 from tests.project.test_check import CHECKED, edit, files_of, track
-from tests.stages.depends import ROOT
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture

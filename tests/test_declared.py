@@ -12,8 +12,8 @@ from evenruler.models.recipe import TrainingData
 PARAMS = """\
 active:
   scale: quick
-  card: {ours: {family: framing, source: a.yaml, version: 1.2.0}}
-  card_of_others: {theirs: {family: framing, source: b.yaml, version: 0.3.0}}
+  card: {ours: {family: framing, source: a.yaml, settings: "0", version: 1.2.0}}
+  card_of_others: {theirs: {family: framing, source: b.yaml, settings: "0", version: 0.3.0}}
 models:
   tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: o}
 training:
@@ -167,8 +167,8 @@ class TestOtherParts:
         assert (found.version("ours"), found.version("theirs")) == ("1.2.0", "0.3.0")
         assert found.active == Active(
             scale="quick",
-            card={"ours": Carded(family="framing", source="a.yaml", version="1.2.0")},
-            card_of_others={"theirs": Carded(family="framing", source="b.yaml", version="0.3.0")},
+            card={"ours": Carded(family="framing", source="a.yaml", settings="0", version="1.2.0")},
+            card_of_others={"theirs": Carded(family="framing", source="b.yaml", settings="0", version="0.3.0")},
         )
 
     def test_active_of_an_older_version_is_refused(self, declared, error_of) -> None:

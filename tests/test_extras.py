@@ -3,13 +3,16 @@
 import sys
 import tomllib
 from collections.abc import Iterable
+from pathlib import Path
 
 import grimp
 import pytest
 
 from evenruler.errors import distribution_of
 from evenruler.instruments.registry import FAMILIES
-from tests.stages.depends import CODE, ROOT
+
+ROOT = Path(__file__).parents[1]
+CODE = ("evenruler", "stages")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 

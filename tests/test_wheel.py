@@ -14,8 +14,9 @@ import pytest
 
 import hatch_build
 from evenruler.errors import distribution_of
-from tests.stages.depends import ROOT
 from tests.test_extras import PROJECT
+
+ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.slow
 

@@ -225,7 +225,7 @@ def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
     """
     models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
     return {
-        "settings": content_sha256(own.settings.model_dump(mode="json"))[:12],
+        "settings": content_sha256(own.settings.model_dump(mode="json", exclude_defaults=True))[:12],
         "models": content_sha256(*models)[:12],
     }
 

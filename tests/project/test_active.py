@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Active, Asked, Carded, InFamily, InUse, Scraping
+from evenruler.declared import Active, Asked, Carded, InFamily, Scraping
 from evenruler.project.active import in_use, instruments_at
 from evenruler.project.params import load_params
 from tests.project import told
 
 NO_USE = "4f53cda18c2b"
+PAIRS = ["doctors", "nurses", "found", "bred"]
 """The checksum of no model: the beginning of the sha256 of "[]"."""
 
 
@@ -51,11 +52,11 @@ class TestWhatItSays:
     def test_who_is_asked_what(self, tmp_path) -> None:
         active = active_at(tmp_path)
         assert active.ask == {
-            "framing-tiny": Asked(family="framing", model="tiny"),
-            "framing-shared": Asked(family="framing", model="shared"),
-            "framing-writer": Asked(family="framing", model="writer"),
-            "pairs-tiny": Asked(family="pairs", model="tiny"),
-            "pairs-shared": Asked(family="pairs", model="shared"),
+            "framing-tiny": Asked(family="framing", model="tiny", instruments=["hair"]),
+            "framing-shared": Asked(family="framing", model="shared", instruments=["hair"]),
+            "framing-writer": Asked(family="framing", model="writer", instruments=["hair"]),
+            "pairs-tiny": Asked(family="pairs", model="tiny", instruments=PAIRS),
+            "pairs-shared": Asked(family="pairs", model="shared", instruments=PAIRS),
         }
         assert active.models == ["tiny", "shared", "writer"]
 
@@ -75,7 +76,14 @@ class TestWhatItSays:
         active = active_at(tmp_path)
         own = "data/sources/pairs/found.yaml"
         assert active.scrape == {
-            "found": Scraping(family="pairs", source=own, models=NO_USE, material=own, found=own),
+            "found": Scraping(
+                family="pairs",
+                source=own,
+                settings=active_at(tmp_path).instruments["found"].settings,
+                models=NO_USE,
+                material=own,
+                found=own,
+            ),
         }
         assert {name: entry.source for name, entry in active.evolve.items()} == {
             "bred": "data/sources/pairs/doctors.yaml"
@@ -86,7 +94,12 @@ class TestWhatItSays:
         active = active_at(tmp_path)
         assert list(active.card) == ["doctors", "found", "bred", "hair"]
         assert active.card_of_others == {
-            "nurses": Carded(family="pairs", source="data/sources/pairs/nurses.yaml", version="0.1.0")
+            "nurses": Carded(
+                family="pairs",
+                source="data/sources/pairs/nurses.yaml",
+                settings=active_at(tmp_path).instruments["nurses"].settings,
+                version="0.1.0",
+            )
         }
         assert active.card["found"].source == active.instruments["found"].source == "data/scraped/found"
 
@@ -123,9 +136,7 @@ class TestChecksums:
         }
 
     def test_no_model(self, tmp_path) -> None:
-        assert active_at(tmp_path).instruments["doctors"] == InUse(
-            family="pairs", source="data/sources/pairs/doctors.yaml", models=NO_USE
-        )
+        assert active_at(tmp_path).instruments["doctors"].models == NO_USE
 
     @pytest.mark.parametrize(
         "change",
@@ -164,9 +175,28 @@ class TestChecksums:
     def test_the_order_of_what_is_named_and_how_often_are_not(self, tmp_path) -> None:
         both = (("judge: parked", "judge: parked, also: head"),)
         turned = (("judge: parked", "judge: head, also: parked"),)
-        assert active_at(tmp_path, "quick", *both).instruments == active_at(tmp_path, "quick", *turned).instruments
         twice = (("judge: parked", "judge: parked, also: parked"),)
-        assert active_at(tmp_path, "quick", *twice).instruments == active_at(tmp_path).instruments
+        for one, other in ((both, turned), (twice, ())):
+            found = [active_at(tmp_path, "quick", *changes).instruments["bred"].models for changes in (one, other)]
+            assert found[0] == found[1]
+
+    def test_of_settings_of_a_family_and_of_its_own(self, tmp_path) -> None:
+        def changed(old: str, new: str) -> set[str]:
+            before, after = active_at(tmp_path).instruments, active_at(tmp_path, "quick", (old, new)).instruments
+            return {name for name in before if before[name].settings != after[name].settings}
+
+        assert changed("pairs: {most: 3}", "pairs: {most: 4}") == {"doctors", "nurses", "found", "bred"}
+        assert changed("pairs: {most: 3}", "pairs: {most: {quick: 3, paper: 4}}") == set()
+        assert changed("{family: pairs} #", "{family: pairs, most: 4} #") == {"doctors"}
+
+    def test_a_model_may_name_the_instruments_that_ask_it(self, tmp_path) -> None:
+        named = ('"local:weights/tiny", ', '"local:weights/tiny", instruments: {quick: [bred, hair]}, ')
+        asked = active_at(tmp_path, "quick", named).ask
+        assert {name: asked[name].instruments for name in ("framing-tiny", "pairs-tiny", "pairs-shared")} == {
+            "framing-tiny": ["hair"],
+            "pairs-tiny": ["bred"],
+            "pairs-shared": PAIRS,
+        }
 
 
 class TestWhatIsRefused:

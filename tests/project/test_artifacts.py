@@ -44,7 +44,9 @@ def active_of(*domains: str, **others: str) -> Active:
     families = dict.fromkeys(domains, "probes") | others
     return Active(
         scale="quick",
-        instruments={name: InUse(family=family, source="a.yaml", models="0") for name, family in families.items()},
+        instruments={
+            name: InUse(family=family, source="a.yaml", settings="0", models="0") for name, family in families.items()
+        },
     )
 
 

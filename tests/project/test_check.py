@@ -25,29 +25,29 @@ active:
     framing: {instruments: [hair], models: [tiny, shared, writer]}
     pairs: {instruments: [doctors, nurses, found, bred], models: [tiny, shared]}
   instruments:
-    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, models: 4f53cda18c2b}
-    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, models: 4f53cda18c2b}
-    found: {family: pairs, source: data/scraped/found, models: 4f53cda18c2b}
-    bred: {family: pairs, source: data/evolved/bred, models: CHECKSUM}
-    hair: {family: framing, source: data/sources/framing/hair.yaml, models: 4f53cda18c2b}
+    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, settings: OF-doctors, models: 4f53cda18c2b}
+    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, settings: OF-nurses, models: 4f53cda18c2b}
+    found: {family: pairs, source: data/scraped/found, settings: OF-found, models: 4f53cda18c2b}
+    bred: {family: pairs, source: data/evolved/bred, settings: OF-bred, models: CHECKSUM}
+    hair: {family: framing, source: data/sources/framing/hair.yaml, settings: OF-hair, models: 4f53cda18c2b}
   scrape:
-    found: {family: pairs, source: data/sources/pairs/found.yaml, models: 4f53cda18c2b, \
+    found: {family: pairs, source: data/sources/pairs/found.yaml, settings: OF-found, models: 4f53cda18c2b, \
 material: data/sources/pairs/found.yaml, found: data/sources/pairs/found.yaml}
   evolve:
-    bred: {family: pairs, source: data/sources/pairs/doctors.yaml, models: CHECKSUM}
+    bred: {family: pairs, source: data/sources/pairs/doctors.yaml, settings: OF-bred, models: CHECKSUM}
   ask:
-    framing-tiny: {family: framing, model: tiny}
-    framing-shared: {family: framing, model: shared}
-    framing-writer: {family: framing, model: writer}
-    pairs-tiny: {family: pairs, model: tiny}
-    pairs-shared: {family: pairs, model: shared}
+    framing-tiny: {family: framing, model: tiny, instruments: [hair]}
+    framing-shared: {family: framing, model: shared, instruments: [hair]}
+    framing-writer: {family: framing, model: writer, instruments: [hair]}
+    pairs-tiny: {family: pairs, model: tiny, instruments: [doctors, nurses, found, bred]}
+    pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, found, bred]}
   card:
-    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, version: 1.2.0}
-    found: {family: pairs, source: data/scraped/found, version: 0.1.0}
-    bred: {family: pairs, source: data/evolved/bred, version: 0.1.0}
-    hair: {family: framing, source: data/sources/framing/hair.yaml, version: 0.1.0}
+    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, settings: OF-doctors, version: 1.2.0}
+    found: {family: pairs, source: data/scraped/found, settings: OF-found, version: 0.1.0}
+    bred: {family: pairs, source: data/evolved/bred, settings: OF-bred, version: 0.1.0}
+    hair: {family: framing, source: data/sources/framing/hair.yaml, settings: OF-hair, version: 0.1.0}
   card_of_others:
-    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, version: 0.1.0}
+    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, settings: OF-nurses, version: 0.1.0}
 """
 
 LACKING = "  pairs: {most: 3}\n"
@@ -68,9 +68,12 @@ def files_of(root: Path) -> dict[str, bytes]:
 
 
 def in_step(root: Path) -> str:
-    """What params.yaml of `told` is to be, the checksum of one model taken from it."""
-    checksum = Declared(root / "params.yaml").active.instruments["bred"].models
-    text = told.PARAMS.replace("active:\n  scale: quick # or paper\n", ACTIVE.replace("CHECKSUM", checksum))
+    """What params.yaml of `told` is to be, the checksums of settings and of one model taken from it."""
+    used = Declared(root / "params.yaml").active.instruments
+    active = ACTIVE.replace("CHECKSUM", used["bred"].models)
+    for name, entry in used.items():
+        active = active.replace(f"OF-{name},", f"{entry.settings},")
+    text = told.PARAMS.replace("active:\n  scale: quick # or paper\n", active)
     return text.replace(LACKING, f"{LACKING}  framing: {{}}\n")
 
 
@@ -111,7 +114,7 @@ class TestActive:
             ),
             ("    framing: {instruments: [hair], models: [tiny, shared, writer]}\n", ""),
             ("models: [tiny, shared]}", "models: [shared, tiny]}"),
-            ("pairs-shared: {family: pairs, model: shared}\n", "pairs-shared: {family: pairs, model: shard}\n"),
+            ("pairs-shared: {family: pairs, model: shared,", "pairs-shared: {family: pairs, model: shard,"),
             ("  card_of_others:\n    nurses:", "  card_of_others:\n    nurse:"),
             ("version: 1.2.0}\n", "version: 1.3.0}\n"),
         ],

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from evenruler.project.asking.processes import Ended, Processes, gpus_of, next_of, reason
 
 from evenruler.machine import Machine
 from evenruler.project.asking.planning import Pair
+from evenruler.project.processes import Ended, Processes, gpus_of, next_of, reason
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 A, B, A2 = Pair("probes", "a"), Pair("probes", "b"), Pair("saged", "a")
 
 NOTES = """import json, os, sys, time
@@ -54,7 +54,7 @@ def test_side_by_side_each_with_a_gpu_and_its_name_before_what_it_says(tmp_path:
     seen = {pair: json.loads((tmp_path / f"{pair.name}.json").read_text()) for pair in (A, A2, B)}
     assert sorted(seen[pair][2] for pair in (A, B)) == ["4", "7"]
     assert seen[A2][0] >= seen[A][1], "two processes asked one model at once"
-    assert {(one.pair, one.status, one.said) for one in ended} == {(A, 0, "done"), (A2, 0, "done"), (B, 2, "done")}
+    assert {(one.job, one.status, one.said) for one in ended} == {(A, 0, "done"), (A2, 0, "done"), (B, 2, "done")}
     assert sorted(said) == sorted(f"{pair.name}: {line}" for pair in (A, A2, B) for line in ("half", "whole", "done"))
     assert (tmp_path / "logs/probes-a.log").read_bytes() == b"half\rwhole\ndone\n"
 
@@ -74,7 +74,7 @@ WAITS = """
 import sys, time
 from pathlib import Path
 from evenruler.project.asking.planning import Pair
-from evenruler.project.asking.processes import Processes
+from evenruler.project.processes import Processes
 
 child = "import os, time; print(os.getpid(), flush=True); time.sleep(100)"
 processes = Processes(lambda pair: [sys.executable, "-c", child], Path(), Path("logs"), [], 2)

@@ -22,7 +22,7 @@ def active() -> Active:
     return Active(
         scale="quick",
         families={"probes": InFamily(instruments=["jobs"], models=["m"])},
-        evolve={"jobs": Making(family="probes", source="a.yaml", models="0")},
+        evolve={"jobs": Making(family="probes", source="a.yaml", settings="0", models="0")},
     )
 
 
@@ -83,7 +83,11 @@ def test_what_belongs_where() -> None:
             "framing": InFamily(instruments=["age", "hair"], models=["m"]),
             "saged": InFamily(instruments=["fruit"], models=["m", "n"]),
         },
-        scrape={"fruit": Scraping(family="saged", source="a.yaml", models="0", material="a.md", found="a.yaml")},
+        scrape={
+            "fruit": Scraping(
+                family="saged", source="a.yaml", settings="0", models="0", material="a.md", found="a.yaml"
+            )
+        },
     )
     families = {"framing", "saged"}
     assert prune.made(active) == {

@@ -1,18 +1,19 @@
-"""Arrows point one way, and DVC knows what each stage depends on."""
+"""Arrows point one way."""
 
 import grimp
 import pytest
 
 from evenruler.instruments.registry import FAMILIES
-from tests.stages.depends import LAZY, families_of, is_written, listed, needed, stage_entries
-from tests.stages.depends import graph as built_graph
+
+LAZY = {"evenruler.models", *FAMILIES.values()}
+"""Packages whose names users import; the house imports their modules, so that it is seen what it depends on."""
 
 SHARED = {"models", "measurement", "text", "tables"}
 
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return built_graph()
+    return grimp.build_graph("evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True)
 
 
 def room(module: str) -> str:
@@ -38,16 +39,6 @@ def test_no_family_imports_another_and_no_shared_room_imports_a_family(graph: gr
 def test_the_house_imports_modules_not_the_names_for_users(graph: grimp.ImportGraph) -> None:
     for package in LAZY:
         assert graph.find_modules_that_directly_import(package) == set(), package
-
-
-@pytest.mark.parametrize("name", list(stage_entries()))
-def test_deps_are_the_code_that_a_stage_imports(graph: grimp.ImportGraph, name: str) -> None:
-    """One too few leaves figures of old code; one too many runs stages again for nothing."""
-    entry = stage_entries()[name]
-    assert entry["desc"]
-    assert [dep for dep in entry["deps"] if is_written(dep)] == listed(graph, entry), (
-        "run `python -m tests.stages.depends`"
-    )
 
 
 ROOM_IMPORTS = {
@@ -77,13 +68,3 @@ def test_every_family_has_the_same_rooms_and_they_import_no_other(graph: grimp.I
                 if other.startswith(f"{package}.")
             }
             assert found <= allowed, f"{module} imports {sorted(found - allowed)}"
-
-
-def test_no_stage_depends_on_what_writes_params_and_none_imports_a_stage(graph: grimp.ImportGraph) -> None:
-    """`evenruler check`, `new` and the command line are nobody's dependency."""
-    for name, entry in stage_entries().items():
-        files = {file for family in families_of(entry) for file in needed(graph, entry, family)}
-        assert not [file for file in files if file.startswith(("evenruler/project/", "evenruler/cli"))], name
-        stages = {file for file in files if file.startswith("stages/")}
-        shared = {"stages/running.py", "stages/files.py", f"stages/{entry['cmd'].split()[2][7:]}.py"}
-        assert stages <= shared, f"{name}: {stages}"

@@ -1,0 +1,113 @@
+"""Digests of the code of stages: what changes one, and what it is of."""
+
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+import grimp
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.instruments.registry import FAMILIES
+from evenruler.project.code import DIGESTS, HARMLESS, KEPT, OF_ONE_FAMILY, ROOMS, Code, digests, write_digests
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph("evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True)
+
+
+def test_the_file_is_in_step_with_the_code() -> None:
+    assert YAML(typ="safe").load(ROOT / DIGESTS) == digests(ROOT), "run `evenruler check`"
+
+
+@pytest.mark.parametrize("stage", ROOMS)
+def test_a_stage_depends_on_what_it_imports(graph: grimp.ImportGraph, stage: str) -> None:
+    """As another library sees it; one module too few leaves figures of old code."""
+    code = Code(ROOT)
+    for family in [OF_ONE_FAMILY[stage]] if stage in OF_ONE_FAMILY else FAMILIES:
+        starts = {f"stages.{stage}", *(f"{FAMILIES[family]}.{room}" for room in (*ROOMS[stage], "schemas"))}
+        wanted = starts | {found for start in starts for found in graph.find_upstream_modules(start)}
+        found = code.closure(stage, [family])
+        assert wanted - found <= HARMLESS
+        lazy = {name for name in found if name.rpartition(".")[0] in ("evenruler.measurement", "evenruler.models")}
+        packages = {name for name in found if (ROOT / Path(*name.split("."))).is_dir()}
+        assert found - wanted <= lazy | packages
+        assert f"{FAMILIES[family]}.{ROOMS[stage][-1]}" in found
+
+
+def test_no_stage_depends_on_what_writes_params_and_none_imports_a_stage() -> None:
+    code = Code(ROOT)
+    for stage in ROOMS:
+        found = code.closure(stage, FAMILIES)
+        assert not {name for name in found if name.startswith(("evenruler.project", "evenruler.cli"))}
+        own = {name for name in found if name.startswith("stages.")}
+        assert own <= {f"stages.{stage}", "stages.files", "stages.running", "stages.held"}
+
+
+class TestSmall:
+    """A repository with one stage of each name, and packages of few lines."""
+
+    FILES: ClassVar = {
+        "stages/ask.py": 'from evenruler.shared import number\n\n"""Said."""\nprint(number)\n',
+        "evenruler/__init__.py": "",
+        "evenruler/shared.py": '"""Words."""\n\n\ndef number() -> int:\n    """One."""\n    return 1\n',
+        "evenruler/lazy_one/__init__.py": "from evenruler.lazy import lazily\n__getattr__ = lazily(__name__, a='a')\n",
+        "evenruler/lazy_one/a.py": "a = 1\n",
+    }
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        for name, text in self.FILES.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("old", "new", "changes"),
+        [
+            ("    return 1", "    # Why.\n    return 1", False),
+            ("One.", "Another one.", False),
+            ('"""Words."""\n\n', "", False),
+            ("return 1", "return 2", True),
+            ("return 1", 'return "1"', True),
+            ("-> int", "-> float", True),
+        ],
+    )
+    def test_comments_change_nothing(self, root: Path, old: str, new: str, changes: bool) -> None:
+        before = digests(root)["ask"]
+        path = root / "evenruler/shared.py"
+        assert path.read_text().count(old) == 1
+        path.write_text(path.read_text().replace(old, new))
+        assert (digests(root)["ask"] != before) is changes
+
+    def test_what_type_checkers_read_is_no_import(self, root: Path) -> None:
+        (root / "stages/ask.py").write_text(
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from evenruler.shared import number\n"
+        )
+        assert Code(root).closure("ask", ["probes"]) == {"stages.ask"}
+
+    def test_imports_in_functions_and_names_of_lazy_packages(self, root: Path) -> None:
+        (root / "stages/ask.py").write_text("def f():\n    from evenruler.lazy_one import a_name\n")
+        assert Code(root).closure("ask", ["probes"]) == {"stages.ask", "evenruler.lazy_one", "evenruler.lazy_one.a"}
+
+    def test_templates_beside(self, root: Path) -> None:
+        (root / "evenruler/page.j2").write_text("a")
+        (root / "evenruler/shared.py").write_text('number = "page.j2"\n')
+        before = digests(root)["ask"]
+        (root / "evenruler/page.j2").write_text("b")
+        assert digests(root)["ask"] != before
+
+    def test_is_written_once_and_kept(self, root: Path) -> None:
+        assert write_digests(root) == [f"{DIGESTS}: in step with the code"]
+        assert write_digests(root) == []
+        first = digests(root)
+        assert (root / KEPT).exists()
+        shutil.rmtree(root / ".cache")
+        assert digests(root) == first
+
+    def test_a_repository_without_stages_has_none(self, tmp_path: Path) -> None:
+        assert write_digests(tmp_path) == []
+        assert not (tmp_path / DIGESTS).exists()
