@@ -11,14 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from evenruler.cli import app
-from evenruler.errors import UserError
+from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
 from evenruler.publish.difference import compare as difference
 from evenruler.publish.manifest import identity_of
 from evenruler.publish.verifying import problems
 from evenruler.results.comparing import compare
-from evenruler.results.store import read_all
-from evenruler.tables.schemas import UNITS
+from evenruler.results.store import read
 from tests.evaluate.conftest import copied
 from tests.tiny import save_tiny
 
@@ -77,7 +76,7 @@ def test_verify_refuses_it(genuine: Path, altered: Path) -> None:
     expected = "rows or plan: their content is not what the manifest says (content_sha256)"
     assert problems(genuine) == []
     assert problems(altered) == [expected]
-    assert CliRunner().invoke(app, ["verify", str(altered)]).exit_code == 2
+    assert CliRunner().invoke(app, ["verify", str(altered)]).exit_code == 1
 
 
 def test_diff_asks_for_a_major_version_and_names_it(genuine: Path, altered: Path) -> None:
@@ -92,60 +91,45 @@ def test_diff_asks_for_a_major_version_and_names_it(genuine: Path, altered: Path
     assert found.altered == [str(altered)]
 
 
-def test_measure_never_writes_the_genuine_hash(genuine: Path, altered: Path, tiny_folder: Path) -> None:
-    with pytest.raises(UserError, match="rows or plan are not those that the manifest names"):
-        measure(f"local:{tiny_folder}", altered, limit=FEW)
-    results = [measure(f"local:{tiny_folder}", folder, limit=FEW) for folder in (genuine, stamped(altered))]
-    said = [result.benchmark.content_sha256 for result in results]
-    assert said[0] == manifest_of(genuine)["content_sha256"] == identity_of(genuine, manifest_of(genuine)["rows"])
-    assert said[1] == manifest_of(altered)["content_sha256"] != said[0]
+def test_measure_refuses_it(altered: Path, tiny_folder: Path, error_of) -> None:
+    assert error_of(measure, f"local:{tiny_folder}", altered, limit=FEW) == (
+        f"{altered}: altered: rows or plan are not those that the manifest names (content_sha256); "
+        "get the benchmark again"
+    )
 
 
-def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(
-    genuine: Path, altered: Path, tiny_folder: Path
-) -> None:
+def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(genuine: Path, altered: Path) -> None:
     for folder in (genuine, altered):
         declare(folder, content_sha256="a" * 64)
         assert problems(folder) == [
             "manifest.json: its content_sha256 is of another kind, which this evenruler cannot check"
         ]
-    said = [measure(f"local:{tiny_folder}", folder, limit=FEW).benchmark for folder in (genuine, altered)]
-    assert [one.content_sha256 for one in said] == [
-        identity_of(folder, manifest_of(folder)["rows"]) for folder in (genuine, altered)
-    ]
+        with benchmark_at(str(folder)) as benchmark:
+            assert benchmark.identity == identity_of(folder, manifest_of(folder)["rows"])
 
 
-@pytest.fixture
-def measured(genuine: Path, altered: Path, elsewhere: Path, tmp_path: Path) -> list[Path]:
-    """Two models, one measured with the genuine benchmark and one with the forged."""
-    places = []
+def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
+    genuine: Path, altered: Path, elsewhere: Path, tmp_path: Path, error_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = []
     for number, folder in enumerate((genuine, stamped(altered))):
         model = save_tiny(tmp_path / f"model-{number}", seed=number)
-        result = measure(f"local:{model}", folder, out=elsewhere / "results", limit=FEW)
-        places.append(elsewhere / "results" / result.folder)
-    return places
-
-
-def test_compare_does_not_set_them_side_by_side(measured: list[Path], error_of) -> None:
-    version = read_all(measured[0])[0].result.benchmark.version
-    assert error_of(compare, read_all(*measured)) == (
-        f"{measured[1]}: {NAME} {version} has other content than in {measured[0]}; "
+        result = measure(f"local:{model}", folder, out=elsewhere / "results", limit=FEW, prefixes=False)
+        assert result.benchmark.content_sha256 == identity_of(folder, manifest_of(folder)["rows"])
+        results.append(read(elsewhere / "results" / result.folder / "result.json"))
+    one, other = results
+    benchmark = one.result.benchmark
+    assert benchmark.content_sha256 == manifest_of(genuine)["content_sha256"]
+    assert error_of(compare, results) == (
+        f"{other.folder}: {NAME} {benchmark.version} has other content than in {one.folder}; "
         "measure both models on one copy of the benchmark"
     )
-
-
-def test_nor_two_of_the_forged_beside_what_comes_with_the_package(
-    measured: list[Path], genuine: Path, error_of, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    twice = [*read_all(measured[1]), *read_all(measured[1])]
+    # Not even of another version would units be shared: none rests on the same rows.
+    assert set(one.units["unit"]) == set(other.units["unit"])
+    assert not set(one.units["rows"]) & set(other.units["rows"])
+    # Two of the forged are of one benchmark, but not of the one that comes with the package.
+    assert len(compare([other, other]))
     monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: genuine.parent)
-    line = error_of(compare, twice)
-    assert "with other content than the one in" in line
-    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: genuine)
-    assert len(compare(twice))
-
-
-def test_no_unit_of_the_forged_rests_on_the_rows_of_the_genuine(measured: list[Path]) -> None:
-    one, other = (pq.read_table(folder / "units.parquet").select(UNITS.names).to_pylist() for folder in measured)
-    assert {row["unit"] for row in one} == {row["unit"] for row in other}
-    assert not {row["rows"] for row in one} & {row["rows"] for row in other}
+    assert error_of(compare, [other, other]).startswith(
+        f"{other.folder}: it is of a {NAME} {benchmark.version} with other content than the one in {genuine}; "
+    )

@@ -216,8 +216,12 @@ class TestRefusals:
 
     @pytest.mark.parametrize("what", ["content", "plan"])
     def test_other_content_under_the_same_version(self, tmp_path, what):
-        results = pair(tmp_path, drawn(20, 1), drawn(20, 2), "mean", **{what: "0" * 64})
+        results = pair(tmp_path, drawn(20, 1), drawn(20, 2), "mean", **{what: KIND + "0" * 64})
         assert "probes-made-up 1.0.0 has other content than in" in self.refused(*results)
+
+    def test_what_does_not_say_its_identity_as_today(self, tmp_path):
+        results = pair(tmp_path, drawn(20, 1), drawn(20, 2), "mean", content="0" * 64)
+        assert "it says what probes-made-up 1.0.0 held in a way that this evenruler" in self.refused(*results)
 
     def test_no_unit_in_common(self, tmp_path):
         other = {f"other-{unit}": value for unit, value in drawn(20, 2).items()}
