@@ -17,7 +17,7 @@ from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import PLAN, Manifest, read_manifest
 from evenruler.publish.places import opened
 from evenruler.publish.reading import AGAIN, json_of, printable, schema_of, table_in
-from evenruler.publish.verifying import front_matter, require_unaltered
+from evenruler.publish.verifying import front_matter, require_identity, require_unaltered
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Benchmark:
 
     folder: Path
     manifest: Manifest
+    identity: str
+    """Made of its files (`evenruler.publish.manifest.identity_of`)."""
     title: str
     origin: str
     """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and the revision that was named."""
@@ -76,7 +78,9 @@ def _read(folder: Path, place: str) -> Benchmark:
     tables = {config: _rows(folder, config) for config in manifest.rows}
     plan = _plan(folder / PLAN)
     _require_all(place, manifest, tables, plan)
-    return Benchmark(folder, manifest, _title(folder), _origin(folder, place), tables, plan)
+    return Benchmark(
+        folder, manifest, require_identity(folder, manifest), _title(folder), _origin(folder, place), tables, plan
+    )
 
 
 def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> None:

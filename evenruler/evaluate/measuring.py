@@ -295,7 +295,7 @@ def _benchmark(benchmark: Benchmark) -> MeasuredBenchmark:
         title=benchmark.title,
         family=benchmark.family,
         origin=benchmark.origin,
-        content_sha256=manifest.content_sha256,
+        content_sha256=benchmark.identity,
         plan_sha256=manifest.files[PLAN],
     )
 

@@ -46,7 +46,7 @@ def _manifest(benchmark: Benchmark, folder: Path) -> manifest.Manifest:
         name=benchmark.name,
         version=benchmark.version,
         location=HERE,
-        content_sha256=manifest.content_sha256(benchmark.tables),
+        content_sha256=manifest.identity_of(folder, benchmark.tables),
         rows={config.name: config.table.num_rows for config in benchmark.configs},
         rejected=benchmark.n_rejected,
         columns={name: manifest.columns_of(pq.read_schema(folder / data_file(name))) for name in benchmark.tables},

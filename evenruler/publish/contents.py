@@ -20,6 +20,12 @@ NO_TAG = " No tag names this version yet, so that there is no `revision` to give
 LAST = ("variant", "framing", "source", "licence", "id", "content_sha256")
 """The columns that every published row carries, as they stand at the end of a table."""
 
+PROVENANCE = frozenset(
+    ("source", "licence", "title", "url", "page_id", "revision_id", "language", "criterion_label", "wording", "reason")
+)
+"""Columns that say where a row is from and why it is there; all others are what is asked or what answers are held
+against."""
+
 
 @dataclass(frozen=True)
 class Config:

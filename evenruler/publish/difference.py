@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.publish import places, reading
-from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import Manifest, read_manifest
+from evenruler.publish.contents import PROVENANCE, data_file
+from evenruler.publish.manifest import PLAN, Manifest, identity_of, read_manifest
 from evenruler.publish.versions import BUMPS, Bump, bumped
 
 EXAMPLES = 5
@@ -48,8 +48,9 @@ class ConfigDifference:
     removed: int = 0
     changed: int = 0
     recontented: int = 0
-    """Of the changed rows, those whose `content_sha256` changed as well: they say something else now. A row of which
-    nothing but that changed is unchanged: it was made of numbers that differ by less than the tolerance."""
+    """Of the changed rows, those that say something else now: a column changed that is not of `PROVENANCE`, or
+    `content_sha256` did as well (of what a row is made of, not all may be published). A row of which nothing but that
+    changed is unchanged: it was made of numbers that differ by less than the tolerance."""
     by_column: dict[str, int] = field(default_factory=dict)
     """Changed rows by column."""
     columns_added: list[str] = field(default_factory=list)
@@ -84,6 +85,9 @@ class Difference:
     """Other files that were added, removed or changed; what only names another location is equal."""
     parameters: list[str]
     """Parameters that changed."""
+    altered: list[str]
+    """Of the two folders, those that are not what their own manifest says: their identities, made of the files, are
+    others."""
 
     @property
     def reasons(self) -> list[tuple[Bump, str]]:
@@ -93,7 +97,10 @@ class Difference:
         if figures:
             found.append(("patch", f"{len(figures)} figures of quality differ"))
         found += [("patch", f"the parameter {name} changed") for name in self.parameters]
-        found += [("patch", f"{name} changed") for name in self.files]
+        found += [
+            ("major", f"{name} changed: something else is asked") if name == PLAN else ("patch", f"{name} changed")
+            for name in self.files
+        ]
         return sorted(found, key=lambda reason: -BUMPS.index(reason[0]))
 
     @property
@@ -163,6 +170,11 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
             or name not in after.parameters
             or before.parameters[name] != after.parameters[name]
         ),
+        altered=[
+            str(folder)
+            for folder, manifest in ((old, before), (new, after))
+            if manifest.says_other(identity_of(folder, manifest.rows, SEE))
+        ],
     )
 
 
@@ -178,8 +190,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
     removed = old_ids.filter(place.is_null())
     added = new_ids.filter(pc.index_in(new_ids, value_set=old_ids).is_null())
     del new_ids
-    changed = np.zeros(len(old_rows), dtype=bool)
-    hashes = np.zeros(len(old_rows), dtype=bool)
+    changed, said, hashes = (np.zeros(len(old_rows), dtype=bool) for _ in range(3))
     by_column: dict[str, int] = {}
     for column in (column for column in old_schema.names if column != "id" and column in new_schema.names):
         if old_schema.field(column).type != new_schema.field(column).type:
@@ -193,8 +204,10 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
         if count := int(differs.sum()):
             by_column[column] = count
         changed |= differs
-    if recontented := int((hashes & changed).sum()):
-        by_column = {"content_sha256": recontented, **by_column}
+        if column not in PROVENANCE:
+            said |= differs
+    if rehashed := int((hashes & changed).sum()):
+        by_column = {"content_sha256": rehashed, **by_column}
     examples = {"added": added, "removed": removed, "changed": old_ids.take(old_rows).filter(pa.array(changed))}
     return ConfigDifference(
         config=name,
@@ -203,7 +216,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
         added=len(added),
         removed=len(removed),
         changed=int(changed.sum()),
-        recontented=recontented,
+        recontented=int((said | (hashes & changed)).sum()),
         by_column=by_column,
         columns_added=[column for column in new_schema.names if column not in old_schema.names],
         columns_removed=[column for column in old_schema.names if column not in new_schema.names],

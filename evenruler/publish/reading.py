@@ -103,6 +103,18 @@ def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGA
     return table
 
 
+def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file in pieces, one after another; one piece at least, so that its columns are known.
+
+    Arguments and errors as of `table_in`.
+    """
+    with _reading(path, remedy), pq.ParquetFile(path) as file:
+        yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
+        for batch in file.iter_batches():
+            batch.validate(full=True)
+            yield batch
+
+
 def printable(text: str) -> str:
     """A text of others on a terminal: what would steer that, or cannot be printed, is written as Python writes it."""
     return "".join(

@@ -23,7 +23,9 @@ def as_json(difference: Difference) -> dict[str, Any]:
 def as_markdown(difference: Difference) -> str:
     """For people: what is needed and why, rows, columns, figures side by side."""
     head = f"# {difference.name}: {difference.before} to {difference.after}"
-    return printable("\n\n".join([head, _verdict(difference), *_rows(difference), *_figures(difference)]) + "\n")
+    altered = [f"{folder} is not what its manifest says: see `evenruler verify`." for folder in difference.altered]
+    parts = [head, *altered, _verdict(difference), *_rows(difference), *_figures(difference)]
+    return printable("\n\n".join(parts) + "\n")
 
 
 def _verdict(difference: Difference) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -66,6 +65,19 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
             raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 
+def require_identity(folder: Path, declared: Manifest) -> str:
+    """The identity of a version, made of its files; `reading.schema_of` has passed its tables.
+
+    Raises:
+        UserError: The manifest says another one. What older evenrulers wrote there is of another kind and passes.
+    """
+    found = manifest.identity_of(folder, declared.rows)
+    if declared.says_other(found):
+        what = "altered: rows or plan are not those that the manifest names (content_sha256)"
+        raise UserError(what, where=str(folder), remedy="get the benchmark again")
+    return found
+
+
 def _sha256(path: Path) -> str:
     try:
         return manifest.file_sha256(path)
@@ -90,7 +102,7 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
 
 
 def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
-    tables: dict[str, pa.Table] = {}
+    sound = set()
     for config, columns in declared.columns.items():
         name = data_file(config)
         if not reading.is_file(folder / name):
@@ -111,15 +123,25 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
             if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_NAME for column in named.columns):
                 yield f"{name}: id or content_sha256 of more than {LONGEST_NAME} bytes"
                 continue
-            tables[config] = named
+            sound.add(config)
+            if len(named.column("id").unique()) != len(named):
+                yield f"{name}: an id stands twice"
         except UserError as error:
             yield f"{name}: {error.what}"
-            continue
-        ids = tables[config].column("id")
-        if len(ids.unique()) != len(ids):
-            yield f"{name}: an id stands twice"
-    if len(tables) == len(declared.columns) and manifest.content_sha256(tables) != declared.content_sha256:
-        yield "rows: their content is not what the manifest says (content_sha256)"
+    if sound == declared.columns.keys():
+        yield from _identity_problems(folder, declared)
+
+
+def _identity_problems(folder: Path, declared: Manifest) -> Iterator[str]:
+    """Of a folder whose tables are sound."""
+    if not declared.content_sha256.startswith(manifest.KIND):
+        yield f"{manifest.NAME}: its content_sha256 is of another kind, which this evenruler cannot check"
+        return
+    try:
+        if manifest.identity_of(folder, declared.rows) != declared.content_sha256:
+            yield "rows or plan: their content is not what the manifest says (content_sha256)"
+    except UserError as error:
+        yield f"rows: {error.what}"
 
 
 def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:

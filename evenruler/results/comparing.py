@@ -10,9 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.measurement.jackknife import jackknife
 from evenruler.measurement.verdicts import ALPHA, Verdict, holm
+from evenruler.publish.manifest import KIND, identity_of, read_manifest
+from evenruler.publish.manifest import NAME as MANIFEST
+from evenruler.publish.reading import is_file
 from evenruler.publish.versions import version_key
 from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
@@ -95,8 +99,9 @@ def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
         two has, or that have too few shared units, stand in it with the reason.
 
     Raises:
-        UserError: No two are of the same benchmark; or two are of versions that cannot be compared, of one version
-            with other content, or share no unit.
+        UserError: No two are of the same benchmark; one does not say its benchmark's identity, or another than the
+            version that lies here has; two are of versions that cannot be compared, of one version with other content,
+            or share no unit.
 
     Source: Miller (1974), The jackknife: a review; Holm (1979). How often it errs: docs/results.md.
     """
@@ -128,9 +133,31 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
             remedy="name two results of the same benchmark, or a folder that holds them",
         )
     for group in found:
+        for one in group:
+            _require_identity(one)
         for first, second in combinations(group, 2):
             _refuse(first, second)
     return found
+
+
+def _require_identity(one: Stored) -> None:
+    """Stop where a result does not say what it is of, or says other content than its version has that lies here.
+
+    Raises:
+        UserError: So it is.
+    """
+    benchmark, where = one.result.benchmark, str(one.folder)
+    called = f"{benchmark.name} {benchmark.version}"
+    if not benchmark.content_sha256.startswith(KIND):
+        what = f"it says what {called} held in a way that this evenruler cannot compare (content_sha256)"
+        raise UserError(what, where=where, remedy="measure again")
+    folder = shipped.benchmarks() / benchmark.name
+    if not is_file(folder / MANIFEST):
+        return
+    here = read_manifest(folder)
+    if here.version == benchmark.version and identity_of(folder, here.rows) != benchmark.content_sha256:
+        what = f"it is of a {called} with other content than the one in {folder}"
+        raise UserError(what, where=where, remedy="measure again, or give that benchmark a version of its own")
 
 
 def _refuse(first: Stored, second: Stored) -> None:

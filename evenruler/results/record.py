@@ -30,7 +30,7 @@ class MeasuredBenchmark(Strict):
     origin: Text
     """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
     content_sha256: Text
-    """Of the rows, as in `manifest.json`."""
+    """Its identity, made of all its rows and its plan when it was measured (`publish.manifest.identity_of`)."""
     plan_sha256: Text
     """Of `plan.json`, as in `manifest.json`."""
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
-from evenruler.publish.manifest import as_json
+from evenruler.publish.manifest import KIND, as_json
 from evenruler.publish.reading import json_of, schema_of, table_in
 from evenruler.results.record import FORMAT, RESULT, UNITS_FILE, Result
 from evenruler.results.statistics import STATISTICS
@@ -109,6 +109,11 @@ def refuse_another(result: Result, root: Path) -> None:
             where=str(folder),
             remedy="give it another name with --name",
         )
+    if not before.benchmark.content_sha256.startswith(KIND):
+        what = (
+            f"what {result.benchmark.name} {result.benchmark.version} held there is said in a way of older evenrulers"
+        )
+        raise UserError(what, where=str(folder), remedy="move that folder away")
     if _content(before) != _content(result):
         raise UserError(
             f"{result.benchmark.name} {result.benchmark.version} has other content there",

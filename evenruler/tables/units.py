@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pandas as pd
+import pyarrow as pa
 
 from evenruler.tables.ids import content_sha256
 
@@ -41,14 +42,15 @@ def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
     """A hash of the published rows of every unit: 16 hex digits, the same for the same rows in whatever order.
 
     Args:
-        rows: With `id` and `content_sha256`.
+        rows: With `id` and what else is read of them; their own checksums (`content_sha256`) are not believed.
         by: The columns that tell units apart.
 
     Returns:
         By these columns.
     """
-    ordered = rows.sort_values("id")
-    told = (ordered["id"] + ordered["content_sha256"]).rename("told")
+    ordered = rows.sort_values("id").drop(columns="content_sha256", errors="ignore")
+    said = pa.Table.from_pandas(ordered, preserve_index=False).to_pylist()
+    told = pd.Series([content_sha256(row) for row in said], index=ordered.index, name="told", dtype="str")
     found: pd.Series[str] = told.groupby([ordered[name] for name in by], sort=True).agg(
         lambda own: content_sha256(*own)[:16]
     )

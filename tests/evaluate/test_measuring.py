@@ -24,6 +24,7 @@ from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.store import RowStore
+from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
 from evenruler.tables.schemas import UNITS
 from tests.evaluate.conftest import copied
@@ -257,5 +258,5 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     assert result.model.engine["libraries"]["torch"]
     assert result.model.chat
     manifest = json.loads((shipped.benchmarks() / "framing-age/manifest.json").read_text())
-    assert result.benchmark.content_sha256 == manifest["content_sha256"]
+    assert result.benchmark.content_sha256 == identity_of(shipped.benchmarks() / "framing-age", manifest["rows"])
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]

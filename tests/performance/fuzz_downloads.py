@@ -36,7 +36,7 @@ from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.operations import OPERATIONS
 from evenruler.publish import showing
 from evenruler.publish.difference import compare
-from evenruler.publish.manifest import columns_of, content_sha256
+from evenruler.publish.manifest import columns_of, identity_of
 from evenruler.publish.reading import is_file
 from evenruler.publish.verifying import problems
 from evenruler.results.record import MeasuredModel
@@ -295,7 +295,7 @@ def resign(folder: Path) -> None:
             content["rows"][config], content["columns"][config] = table.num_rows, columns_of(table.schema)
             tables[config] = table
         path.write_text(json.dumps(content))
-        content["content_sha256"] = content_sha256(tables)
+        content["content_sha256"] = identity_of(folder, tables)
         path.write_text(json.dumps(content))
 
 

@@ -157,7 +157,7 @@ class TestRows:
             added=1,
             removed=2,
             changed=4,
-            recontented=2,
+            recontented=3,
             by_column={"content_sha256": 2, "source": 2, "text": 3},
             examples={"added": ["8"], "removed": ["2", "7"], "changed": ["3", "4", "5", "6"]},
         )
@@ -263,6 +263,7 @@ class TestColumns:
             before=1,
             after=1,
             changed=1,
+            recontented=1,
             by_column={"value": 1},
             columns_added=["new"],
             columns_removed=["gone"],
@@ -416,6 +417,22 @@ NEEDS = [
         "2.0.0",
         ["1 rows of probes say something else"],
         id="content",
+    ),
+    pytest.param(
+        {},
+        probes(row("1") | {"text": "another"}, *THREE[1:]),
+        "major",
+        "2.0.0",
+        ["1 rows of probes say something else"],
+        id="text-under-its-old-hash",
+    ),
+    pytest.param(
+        {"files": FILES | {"plan.json": "{}"}},
+        {"files": FILES | {"plan.json": '{"prefixed": 1}'}},
+        "major",
+        "2.0.0",
+        ["plan.json changed: something else is asked"],
+        id="plan",
     ),
     pytest.param(
         probes(*BROADER),
@@ -584,6 +601,9 @@ ROWS = st.dictionaries(
 )
 
 
+SAID = ("text", "value", "number", "notes")
+
+
 @given(old=ROWS, new=ROWS, order=st.randoms(use_true_random=False))
 @settings(max_examples=60)
 def test_counts_are_those_of_dictionaries(old, new, order):
@@ -613,7 +633,7 @@ def test_counts_are_those_of_dictionaries(old, new, order):
         added=len(after.keys() - common),
         removed=len(before.keys() - common),
         changed=len(changed),
-        recontented=by_column["content_sha256"],
+        recontented=len({id_ for id_ in common if any(not same(before[id_][name], after[id_][name]) for name in SAID)}),
         by_column={name: count for name, count in by_column.items() if count},
     )
     for kind, ids in {"added": after.keys() - common, "removed": before.keys() - common, "changed": changed}.items():
@@ -688,6 +708,15 @@ class TestShowing:
     def test_markdown(self, difference):
         assert as_markdown(difference) == MARKDOWN
 
+    def test_a_folder_that_is_not_what_its_manifest_says(self, tmp_path):
+        folders = [write(tmp_path / name) for name in ("old", "new")]
+        path = folders[1] / "manifest.json"
+        path.write_text(path.read_text().replace("not read", f"rows+plan:{'0' * 64}"), encoding="utf-8")
+        found = compare(*folders)
+        assert (found.needs, found.altered) == ("none", [str(folders[1])])
+        line = f"{folders[1]} is not what its manifest says: see `evenruler verify`."
+        assert as_markdown(found).split("\n\n")[1] == line
+
     def test_markdown_of_no_difference(self, compared):
         assert as_markdown(compared({"evidence": {}}, {"evidence": {}})) == (
             "# jobs: 1.2.3 to 1.2.3\n\nNothing changed that asks for a new version.\n\n## Rows\n\n"
@@ -710,5 +739,5 @@ class TestShowing:
         }
         assert set(shown) == {
             *("name", "before", "after", "configs", "figures", "files", "parameters"),
-            *("needs", "next_version", "reasons"),
+            *("altered", "needs", "next_version", "reasons"),
         }

@@ -1,94 +1,212 @@
 import hashlib
 import json
+import struct
+import tempfile
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.manifest import Manifest, as_json, columns_of, content_sha256, read_manifest
+from evenruler.publish.contents import data_file
+from evenruler.publish.manifest import Manifest, as_json, columns_of, identity_of, read_manifest
 from evenruler.tables.schemas import columns
 
+SPAN = pa.struct([pa.field("begin", pa.int32()), pa.field("word", pa.string())])
+TABLES = {
+    "probes": pa.table(
+        {
+            "id": ["1", "2", "3"],
+            "text": ["He said “no”.", None, ""],
+            "content_sha256": ["aa", "bb", "cc"],
+            "source": ["Paper", "Paper", "Other"],
+            "keying": pa.array([1, -1, None], pa.int8()),
+            "control": [False, None, True],
+            "criterion": pa.array([0.1, None, 2.0], pa.float64()),
+            "order": pa.array([["a", "bc"], None, []], pa.list_(pa.string())),
+            "spans": pa.array([[{"begin": 3, "word": "é"}, None], [], [{"begin": None, "word": ""}]], pa.list_(SPAN)),
+        }
+    ),
+    "templates": pa.table({"id": ["4", "5"], "text": ["A {ATTRIBUTE}.", "ab"]}),
+}
+PLAN = '{\n  "prefixed": 0\n}\n'
 
-def table(*rows: tuple[str, str]) -> pa.Table:
-    """A table of id and content hash, with one more column."""
-    ids, contents = ([row[index] for row in rows] for index in (0, 1))
-    return pa.table({"text": ["any"] * len(rows), "id": ids, "content_sha256": contents})
+
+def by_hand(tables: dict[str, pa.Table], plan: str | None) -> str:
+    """The identity by its description, value by value."""
+    told = {"plan": plan and sha256(plan.encode())}
+    for name, table in tables.items():
+        parts = {}
+        for column in table.schema:
+            for part, content in _by_hand([column.name], column.type, table.column(column.name).to_pylist()):
+                parts[json.dumps(part)] = sha256(content)
+        told[name] = {"rows": len(table), **parts}
+    return f"rows+plan:{sha256((json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False) + chr(10)).encode())}"
 
 
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _by_hand(path, kind, values):
+    if pa.types.is_list(kind):
+        yield [*path, "list"], eights(None if each is None else len(each) for each in values)
+        yield from _by_hand([*path, "list"], kind.value_type, [one for each in values for one in each or []])
+    elif pa.types.is_struct(kind):
+        yield [*path, "struct"], eights(each and 1 for each in values)
+        for field in kind:
+            yield from _by_hand(
+                [*path, "struct", field.name], field.type, [each and each[field.name] for each in values]
+            )
+    elif pa.types.is_floating(kind):
+        yield [*path, "float"], eights(None if each is None else 1 for each in values)
+        yield [*path, "float", "values"], b"".join(f"{each}\n".encode() for each in values if each is not None)
+    else:
+        called = {"string": "text", "bool": "bool"}.get(str(kind), "int")
+        texts = [None if each is None else str(each).lower() if called == "bool" else str(each) for each in values]
+        texts = [each if each is None else each.encode() for each in texts]
+        yield [*path, called], eights(None if each is None else len(each) for each in texts)
+        yield [*path, called, "values"], b"".join(each for each in texts if each is not None)
 
 
-def by_hand(configs: dict[str, list[tuple[str, str]]]) -> str:
-    lines = [f"{config}\t{id_}\t{content}\n" for config, rows in configs.items() for id_, content in rows]
-    return sha256("".join(sorted(lines)))
+def eights(numbers) -> bytes:
+    return b"".join(struct.pack("<q", -1 if each is None else each) for each in numbers)
 
 
-PROBES = (("1", "aa"), ("2", "bb"), ("3", "cc"))
-TABLES = {"probes": table(*PROBES), "templates": table(("4", "dd"))}
-SUM = sha256("probes\t1\taa\nprobes\t2\tbb\nprobes\t3\tcc\ntemplates\t4\tdd\n")
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
-class TestContentSha256:
-    def test_by_hand(self):
-        # `printf 'probes\t1\taa\nprobes\t2\tbb\nprobes\t3\tcc\ntemplates\t4\tdd\n' | sha256sum`
-        assert content_sha256(TABLES) == SUM == "cd21b10e52517444610aad017300bf54cfc8dd70dedfb08d1b7fab58994e9cb8"
+def column(table: pa.Table, name: str, values, kind=None) -> pa.Table:
+    index = table.schema.get_field_index(name)
+    return table.set_column(index, name, pa.array(values, kind or table.schema.field(name).type))
 
-    def test_no_rows(self):
-        assert content_sha256({"probes": table().cast(TABLES["probes"].schema)}) == sha256("")
 
-    def test_ids_are_ordered_as_text(self):
-        # "10" goes before "9", "Z" before "a", and "é" after both.
-        rows = [("é", "1"), ("a", "2"), ("Z", "3"), ("9", "4"), ("10", "5")]
-        expected = "".join(f"probes\t{id_}\t{content}\n" for id_, content in rows[::-1])
-        assert content_sha256({"probes": table(*rows)}) == sha256(expected)
+@pytest.fixture
+def identity(tmp_path):
+    """Writes tables and a plan into a folder, and says what they are."""
 
-    def test_more_rows_than_one_batch(self):
-        rows = [(f"{i:06x}", f"{i * 7919 % 1_000_003:x}") for i in range(70_000)]
-        assert content_sha256({"probes": table(*rows[::-1])}) == by_hand({"probes": rows})
+    def of(tables=TABLES, plan=PLAN, **packed):
+        with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+            for name, table in tables.items():
+                path = Path(folder, data_file(name))
+                path.parent.mkdir()
+                pq.write_table(table, path, **packed)
+            if plan is not None:
+                Path(folder, "plan.json").write_text(plan, encoding="utf-8")
+            return identity_of(Path(folder), tables)
+
+    return of
+
+
+def probes(change):
+    return TABLES | {"probes": change(TABLES["probes"])}
+
+
+class TestIdentity:
+    @pytest.mark.parametrize("plan", [PLAN, None])
+    @pytest.mark.parametrize("tables", [TABLES, probes(lambda table: table.slice(0, 0)), {}])
+    def test_by_hand(self, identity, tables, plan):
+        assert identity(tables, plan) == by_hand(tables, plan)
+
+    def test_it_stays_from_version_to_version(self, identity):
+        expected = "rows+plan:d2e43dfa5d8bbfdd3ea69aab0bda989af4bd0a785324cc6ed08c4077b62e0c42"
+        assert identity() == expected
+
+    def test_many_rows_in_whatever_pieces(self, identity):
+        n = 140_000
+        numbers = [i * 7919 % 1_000_003 / 7 for i in range(n)]
+        many = {
+            "probes": pa.table(
+                {"id": [f"{i:06x}" for i in range(n)], "x": numbers, "y": [["a"] * (i % 3) for i in range(n)]}
+            )
+        }
+        whole = identity(many, None)
+        assert whole == by_hand(many, None)
+        assert identity(many, None, row_group_size=1_001, use_dictionary=False, compression="gzip") == whole
+
+    @pytest.mark.parametrize(
+        "packed",
+        [
+            {"row_group_size": 1},
+            {"compression": "gzip"},
+            {"use_dictionary": False},
+            {"store_schema": False},
+            {"version": "1.0"},
+        ],
+        ids=str,
+    )
+    def test_however_it_is_packed(self, identity, packed):
+        assert identity(**packed) == by_hand(TABLES, PLAN)
 
     @pytest.mark.parametrize(
         "tables",
         [
-            pytest.param(TABLES | {"probes": TABLES["probes"].take([2, 0, 1])}, id="order-of-rows"),
-            pytest.param(dict(reversed(TABLES.items())), id="order-of-configs"),
-            pytest.param(TABLES | {"probes": pa.concat_tables([table(*PROBES[1:]), table(PROBES[0])])}, id="in-pieces"),
-            pytest.param(TABLES | {"probes": table(*PROBES).select(["content_sha256", "id"])}, id="other-columns"),
+            pytest.param(dict(reversed(TABLES.items())), id="order-of-tables"),
+            pytest.param(probes(lambda t: t.select(t.column_names[::-1])), id="order-of-columns"),
+            pytest.param(probes(lambda t: pa.concat_tables([t.slice(0, 1), t.slice(1)])), id="in-pieces"),
+            pytest.param(probes(lambda t: t.replace_schema_metadata({"by": "another"})), id="metadata"),
             pytest.param(
-                TABLES
-                | {
-                    "probes": table(*PROBES).cast(
-                        pa.schema([(n, pa.large_string()) for n in TABLES["probes"].schema.names])
-                    )
-                },
-                id="large-strings",
+                probes(lambda t: column(t, "text", t["text"].to_pylist(), pa.large_string())), id="large-texts"
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "text", t["text"].combine_chunks().dictionary_encode())), id="categories"
+            ),
+            pytest.param(probes(lambda t: column(t, "keying", [1, -1, None], pa.int64())), id="wide-numbers"),
+            pytest.param(
+                probes(lambda t: column(t, "order", t["order"].to_pylist(), pa.large_list(pa.large_string()))),
+                id="large-lists",
             ),
         ],
     )
-    def test_is_the_same(self, tables):
-        assert content_sha256(tables) == SUM
+    def test_is_the_same(self, identity, tables):
+        assert identity(tables) == identity()
+
+    def test_zero_is_never_negative(self, identity):
+        tables = [{"probes": pa.table({"x": [zero]})} for zero in (0.0, -0.0)]
+        assert identity(tables[0]) == identity(tables[1])
 
     @pytest.mark.parametrize(
         "tables",
         [
-            pytest.param(TABLES | {"probes": table(("0", "aa"), *PROBES[1:])}, id="id"),
-            pytest.param(TABLES | {"probes": table(("1", "ab"), *PROBES[1:])}, id="content"),
-            pytest.param(TABLES | {"probes": table(("1", "bb"), ("2", "aa"), PROBES[2])}, id="contents-swapped"),
-            pytest.param(TABLES | {"probes": table(*PROBES[:2])}, id="row-gone"),
-            pytest.param(TABLES | {"probes": table(*PROBES, PROBES[2])}, id="row-twice"),
-            pytest.param({"sentences": TABLES["probes"], "templates": TABLES["templates"]}, id="name-of-a-config"),
-            pytest.param({"probes": table(*PROBES[:2]), "templates": table(PROBES[2], ("4", "dd"))}, id="row-moved"),
-            pytest.param({"probes": TABLES["probes"]}, id="config-gone"),
+            pytest.param(probes(lambda t: column(t, "text", ["He said “No”.", None, ""])), id="text"),
+            pytest.param(probes(lambda t: column(t, "text", ["He said “no”.", "", None])), id="null-and-empty"),
+            pytest.param(probes(lambda t: column(t, "text", [None, "He said “no”.", ""])), id="another-row"),
+            pytest.param(
+                TABLES | {"templates": column(TABLES["templates"], "text", ["A {ATTRIBUTE}.a", "b"])}, id="moved"
+            ),
+            pytest.param(probes(lambda t: column(t, "source", ["Paper", "Paper", "other"])), id="source"),
+            pytest.param(probes(lambda t: column(t, "content_sha256", ["aa", "bb", "cd"])), id="checksum-of-a-row"),
+            pytest.param(probes(lambda t: column(t, "keying", [1, 1, None])), id="number"),
+            pytest.param(probes(lambda t: column(t, "keying", ["1", "-1", None], pa.string())), id="a-number-as-text"),
+            pytest.param(
+                probes(lambda t: column(t, "keying", [1, -1, None], pa.float64())), id="a-whole-number-as-another"
+            ),
+            pytest.param(probes(lambda t: column(t, "criterion", [0.1000001, None, 2.0])), id="float"),
+            pytest.param(probes(lambda t: column(t, "criterion", [0.1, 2.0, None])), id="float-of-another-row"),
+            pytest.param(probes(lambda t: column(t, "control", [False, None, None])), id="bool"),
+            pytest.param(probes(lambda t: column(t, "order", [["ab", "c"], None, []])), id="list"),
+            pytest.param(probes(lambda t: column(t, "order", [["a"], ["bc"], []])), id="lists-cut-elsewhere"),
+            pytest.param(probes(lambda t: column(t, "order", [["a", "bc"], [], None])), id="no-list"),
+            pytest.param(
+                probes(lambda t: column(t, "spans", [[{"begin": 3, "word": "é"}, {}], [], [{"word": ""}]])),
+                id="no-struct",
+            ),
+            pytest.param(probes(lambda t: t.take([1, 0, 2])), id="order-of-rows"),
+            pytest.param(probes(lambda t: t.slice(0, 2)), id="row-gone"),
+            pytest.param(probes(lambda t: pa.concat_tables([t, t.slice(2)])), id="row-twice"),
+            pytest.param(probes(lambda t: t.drop_columns("source")), id="column-gone"),
+            pytest.param(probes(lambda t: t.rename_columns({"source": "sources"})), id="name-of-a-column"),
+            pytest.param({"sentences": TABLES["probes"], "templates": TABLES["templates"]}, id="name-of-a-table"),
+            pytest.param({"probes": TABLES["probes"]}, id="table-gone"),
         ],
     )
-    def test_differs(self, tables):
-        found = content_sha256(tables)
-        assert found != SUM
-        assert found == by_hand(
-            {
-                name: list(zip(rows["id"].to_pylist(), rows["content_sha256"].to_pylist(), strict=True))
-                for name, rows in tables.items()
-            }
-        )
+    def test_differs(self, identity, tables):
+        assert identity(tables) != identity()
+
+    @pytest.mark.parametrize("plan", [PLAN.replace("0", "1"), None])
+    def test_of_another_plan(self, identity, plan):
+        assert identity(plan=plan) != identity()
+
+    def test_of_a_type_that_no_benchmark_has(self, identity, error_of):
+        tables = {"probes": pa.table({"when": pa.array([0], pa.timestamp("s"))})}
+        assert "column when is of timestamp" in error_of(identity, tables)
 
 
 def test_columns_of():
@@ -100,7 +218,7 @@ CONTENT = {
     "name": "probes-jobs",
     "version": "1.2.3",
     "location": ".",
-    "content_sha256": SUM,
+    "content_sha256": "rows+plan:ab",
     "rows": {"probes": 3},
     "rejected": 5,
     "columns": {"probes": {"id": "string"}},

@@ -11,7 +11,7 @@ from evenruler.publish.verifying import problems
 
 ROWS = "probes/test-00000-of-00001.parquet"
 TEMPLATES = "templates/test-00000-of-00001.parquet"
-CONTENT = "rows: their content is not what the manifest says (content_sha256)"
+CONTENT = "rows or plan: their content is not what the manifest says (content_sha256)"
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ class TestNoProblems:
         assert problems(folder) == ["more: not in the manifest"]
 
     def test_the_same_rows_written_by_another_library(self, folder):
-        rewrite(folder, lambda table: table.take([2, 0, 1]).replace_schema_metadata({"by": "another"}))
+        rewrite(folder, lambda table: table.replace_schema_metadata({"by": "another"}))
         assert problems(folder) == []
 
     def test_a_column_of_lists(self, benchmark, tmp_path):
@@ -132,6 +132,19 @@ class TestRows:
         pq.write_table(cell(table, 1, "content_sha256", "be"), folder / ROWS, compression="zstd")
         assert problems(folder) == [altered(ROWS), CONTENT]
 
+    def test_a_text_edited_without_its_hash(self, folder):
+        rewrite(folder, lambda table: cell(table, 1, "text", "another"))
+        assert problems(folder) == [CONTENT]
+
+    def test_rows_in_another_order(self, folder):
+        rewrite(folder, lambda table: table.take([2, 0, 1]))
+        assert problems(folder) == [CONTENT]
+
+    def test_another_plan(self, folder):
+        (folder / "plan.json").write_text("{}", encoding="utf-8")
+        declare(folder, "plan.json")
+        assert problems(folder) == [CONTENT]
+
     def test_a_row_is_gone(self, folder):
         rewrite(folder, lambda table: table.slice(1))
         assert problems(folder) == [f"{ROWS}: 2 rows, the manifest says 3", CONTENT]
@@ -167,11 +180,11 @@ class TestRows:
 
     def test_a_column_more(self, folder):
         rewrite(folder, lambda table: table.append_column("pole", pa.array([1, 1, -1], pa.int8())))
-        assert problems(folder) == [f"{ROWS}: column pole is int8, the manifest says no such column"]
+        assert problems(folder) == [f"{ROWS}: column pole is int8, the manifest says no such column", CONTENT]
 
     def test_a_column_less(self, folder):
         rewrite(folder, lambda table: table.drop_columns("text"))
-        assert problems(folder) == [f"{ROWS}: column text is missing, the manifest says string"]
+        assert problems(folder) == [f"{ROWS}: column text is missing, the manifest says string", CONTENT]
 
     def test_no_ids(self, folder):
         rewrite(folder, lambda table: table.drop_columns("id"))
@@ -214,7 +227,7 @@ class TestRows:
         assert "probes stands under one of `rows` and `columns`, expected both or none" in error_of(problems, folder)
 
     def test_other_content_in_the_manifest(self, folder):
-        declare(folder, content_sha256="0" * 64)
+        declare(folder, content_sha256="rows+plan:" + "0" * 64)
         assert problems(folder) == [CONTENT]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evenruler.publish.manifest import KIND
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.results.store import Stored, read, write
 
@@ -50,7 +51,7 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
             title="Made up",
             family="probes",
             origin=changes.get("origin", "shipped"),
-            content_sha256=changes.get("content", "c" * 64),
+            content_sha256=changes.get("content", KIND + "c" * 64),
             plan_sha256=changes.get("plan", "d" * 64),
         ),
         model=MeasuredModel(

@@ -8,6 +8,7 @@ from statsmodels.stats.multitest import multipletests
 
 from evenruler.errors import UserError
 from evenruler.measurement.verdicts import Verdict
+from evenruler.publish.manifest import KIND
 from evenruler.results.comparing import COLUMNS, compare
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
@@ -118,7 +119,7 @@ class TestUnits:
         changed.loc[changed["unit"] == "unit-03", "rows"] = "other rows"
         results = [
             stored(tmp_path, synthetic("one"), units_of("one", a, statistic="mean")),
-            stored(tmp_path, synthetic("two", version="1.1.0", content="f" * 64), changed),
+            stored(tmp_path, synthetic("two", version="1.1.0", content=KIND + "f" * 64), changed),
         ]
         row = only(compare(results))
         assert (row["n"], row["first_dropped"], row["second_dropped"]) == (19, 1, 1)
@@ -215,12 +216,16 @@ class TestRefusals:
 
     @pytest.mark.parametrize("what", ["content", "plan"])
     def test_other_content_under_the_same_version(self, tmp_path, what):
-        results = pair(tmp_path, drawn(20, 1), drawn(20, 2), "mean", **{what: "0" * 64})
+        results = pair(tmp_path, drawn(20, 1), drawn(20, 2), "mean", **{what: KIND + "0" * 64})
         assert "probes-made-up 1.0.0 has other content than in" in self.refused(*results)
+
+    def test_what_does_not_say_its_identity_as_today(self, tmp_path):
+        results = pair(tmp_path, drawn(20, 1), drawn(20, 2), "mean", content="0" * 64)
+        assert "it says what probes-made-up 1.0.0 held in a way that this evenruler" in self.refused(*results)
 
     def test_no_unit_in_common(self, tmp_path):
         other = {f"other-{unit}": value for unit, value in drawn(20, 2).items()}
-        results = pair(tmp_path, drawn(20, 1), other, "mean", version="1.1.0", content="f" * 64)
+        results = pair(tmp_path, drawn(20, 1), other, "mean", version="1.1.0", content=KIND + "f" * 64)
         assert "shares no unit of probes-made-up with" in self.refused(*results)
 
 

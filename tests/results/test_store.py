@@ -63,6 +63,13 @@ class TestWriting:
         said = refused(write, synthetic(**{what: "0" * 64}), UNIT_ROWS, tmp_path)
         assert "probes-made-up 1.0.0 has other content there; move that folder away" in said
 
+    def test_what_an_older_evenruler_measured_is_not_replaced(self, tmp_path):
+        folder = write(synthetic(content="c" * 64), UNIT_ROWS, tmp_path)
+        assert refused(write, synthetic(), UNIT_ROWS, tmp_path) == (
+            f"{folder}: an older evenruler says there in another way what probes-made-up held (content_sha256); "
+            "move that folder away"
+        )
+
     def test_a_unit_twice_or_an_unknown_statistic_is_no_table(self, tmp_path):
         with pytest.raises(ValueError, match="stands twice"):
             write(synthetic(), pd.concat([UNIT_ROWS, UNIT_ROWS]), tmp_path)

@@ -1,8 +1,12 @@
 """Which units are asked about."""
 
+import hashlib
+import json
+
+import pandas as pd
 import pytest
 
-from evenruler.tables import evenly_spread
+from evenruler.tables import evenly_spread, rows_of
 
 
 @pytest.mark.parametrize(("most", "chosen"), [(1, "e"), (2, "cg"), (3, "beh"), (9, "abcdefghi"), (20, "abcdefghi")])
@@ -13,3 +17,26 @@ def test_units_are_spread_over_the_list(most: int, chosen: str) -> None:
 def test_no_unit_is_taken_twice_whatever_the_number() -> None:
     for most in range(1, 41):
         assert len(set(evenly_spread([str(i) for i in range(40)], most))) == most
+
+
+ROWS = pd.DataFrame({"id": ["b", "a", "c"], "unit": ["x", "x", "y"], "text": ["two", "one", "three"]}).assign(
+    keying=[1, -1, None], order=[["1", "2"], ["2"], []], content_sha256="never read"
+)
+
+
+def test_the_rows_of_a_unit_are_hashed_whole_but_for_their_own_checksum() -> None:
+    def sha256(content: object) -> str:
+        told = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    one = {"id": "a", "keying": -1.0, "order": ["2"], "text": "one", "unit": "x"}
+    other = {"id": "b", "keying": 1.0, "order": ["1", "2"], "text": "two", "unit": "x"}
+    alone = {"id": "c", "keying": None, "order": [], "text": "three", "unit": "y"}
+    expected = {"x": sha256([sha256([one]), sha256([other])])[:16], "y": sha256([sha256([alone])])[:16]}
+    assert rows_of(ROWS, ["unit"]).to_dict() == expected
+    assert rows_of(ROWS[::-1], ["unit"]).to_dict() == expected
+
+
+def test_another_text_under_the_same_checksum_is_another_row() -> None:
+    found, before = rows_of(ROWS.assign(text=["two", "One", "three"]), ["unit"]), rows_of(ROWS, ["unit"])
+    assert (found["x"] == before["x"], found["y"] == before["y"]) == (False, True)

@@ -26,7 +26,7 @@ __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: Final = {
     "content-free": ("id", "prompt", "task", "letters", "framing"),
-    "prompts": ("id", "content_sha256", "prompt", "task", "stimulus", "turn", "order", "framing"),
+    "prompts": ("id", "prompt", "task", "stimulus", "turn", "order", "framing"),
     "stimuli": ("text", "stimulus"),
 }
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from evenruler.instruments.framing.ask import READS
 from evenruler.instruments.instrument import Record
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
@@ -22,7 +23,7 @@ def units(record: Record) -> pd.DataFrame:
         return pd.DataFrame(columns=UNITS.names)
     by = ["configuration", "metric", "factor", "stimulus"]
     found = effects.groupby(by)["apd"].mean().reset_index(name="value")
-    rows = rows_of(record.tables["prompts"], ["stimulus"])
+    rows = rows_of(record.tables["prompts"].filter(READS["prompts"]), ["stimulus"])
     told: pd.DataFrame = found.assign(
         part=found["configuration"] + ", " + found["metric"],
         model=record.subject.name,

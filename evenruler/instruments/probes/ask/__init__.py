@@ -13,7 +13,7 @@ __all__ = ["ANSWERS", "PLANNED", "READS", "after_prefixes", "diversities", "limi
 READS = {
     "attributes": ("word", "attribute", "criterion", "match"),
     "probes": (
-        *("id", "content_sha256", "text", "set", "template", "keying", "control"),
+        *("id", "text", "set", "template", "keying", "control"),
         *("attribute", "group", "pole", "target", "variant", "framing"),
     ),
 }

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from evenruler.instruments.instrument import Record
+from evenruler.instruments.probes.ask import READS
 from evenruler.instruments.probes.diagnose.confirming import SLOPE, SPREAD, R
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
@@ -22,7 +23,7 @@ def units(record: Record) -> pd.DataFrame:
     probes = record.tables["probes"]
     by = ["set", "attribute"]
     means = record.found["biases"].groupby(by)["bias"].mean().rename("value")
-    rows = rows_of(probes[~probes["control"]], by).rename("rows")
+    rows = rows_of(probes[~probes["control"]].filter(READS["probes"]), by).rename("rows")
     found = pd.concat([means, rows], axis=1, join="inner").rename_axis(["part", "unit"]).reset_index()
     criterion = record.tables["attributes"].set_index("attribute")["criterion"]
     found = found.assign(model=record.subject.name, beside=found["unit"].map(criterion).astype(float))

@@ -13,7 +13,7 @@ __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
 READS: Final = {
     "items": ("id", "premise", "hypothesis", "original", "item", "twin", "subscale", "keying"),
     "prompts": (
-        *("id", "content_sha256", "premise", "hypothesis", "questionnaire", "item", "twin", "term", "polarity"),
+        *("id", "premise", "hypothesis", "questionnaire", "item", "twin", "term", "polarity"),
         *("intensifier", "level", "weight", "variant"),
     ),
     "terms": ("item", "twin", "word", "term"),

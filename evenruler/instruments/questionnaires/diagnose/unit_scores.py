@@ -3,6 +3,7 @@
 import pandas as pd
 
 from evenruler.instruments.instrument import Record
+from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare.headings import BEYOND
 from evenruler.instruments.questionnaires.diagnose.population import called
 from evenruler.instruments.questionnaires.diagnose.twins import paired_answers
@@ -38,7 +39,7 @@ def _units(items: pd.DataFrame, figure: str, values: "pd.Series[float]", prompts
             "figure": figure,
             "statistic": "mean",
             "unit": items["item"],
-            "rows": items["item"].map(rows_of(prompts, ["item"])),
+            "rows": items["item"].map(rows_of(prompts.filter(READS["prompts"]), ["item"])),
             "value": values,
             "beside": float("nan"),
         }

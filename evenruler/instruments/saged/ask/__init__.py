@@ -20,7 +20,7 @@ __all__ = ["ANSWERS", "PLANNED", "READS", "RESEEDED", "asked_again", "features_o
 
 READS = {
     "prompts": (
-        *("id", "content_sha256", "prompt", "baseline", "concept", "keyword", "source_tag", "prompt_type"),
+        *("id", "prompt", "baseline", "concept", "keyword", "source_tag", "prompt_type"),
         *("root_id", "root_concept", "prompt_spans", "baseline_spans", "section"),
     )
 }

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record
+from evenruler.instruments.saged.ask import READS
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import BARE, UNITS
 
@@ -57,7 +58,7 @@ def units(record: Record) -> pd.DataFrame:
         figure=LEVEL,
         statistic="mean",
         unit=found["root_id"],
-        rows=found["root_id"].map(rows_of(record.tables["prompts"], ["root_id"])),
+        rows=found["root_id"].map(rows_of(record.tables["prompts"].filter(READS["prompts"]), ["root_id"])),
         beside=float("nan"),
     )[UNITS.names]
     return told

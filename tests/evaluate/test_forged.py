@@ -1,0 +1,135 @@
+"""A benchmark of which every sentence was altered is another one, whatever its manifest says."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from evenruler.cli import app
+from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.measure import measure
+from evenruler.publish.difference import compare as difference
+from evenruler.publish.manifest import identity_of
+from evenruler.publish.verifying import problems
+from evenruler.results.comparing import compare
+from evenruler.results.store import read
+from tests.evaluate.conftest import copied
+from tests.tiny import save_tiny
+
+NAME = "probes-age-competence"
+ROWS = "probes/test-00000-of-00001.parquet"
+TEMPLATES = "templates/test-00000-of-00001.parquet"
+FEW = 6
+
+
+def manifest_of(folder: Path) -> dict:
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
+def declare(folder: Path, **changes: object) -> None:
+    (folder / "manifest.json").write_text(json.dumps(manifest_of(folder) | changes), encoding="utf-8")
+
+
+def stamped(folder: Path) -> Path:
+    """The folder, its manifest naming the identity of what lies there."""
+    declare(folder, content_sha256=identity_of(folder, manifest_of(folder)["rows"]))
+    return folder
+
+
+def forged(folder: Path) -> Path:
+    """The folder with every sentence altered and every checksum of a file renewed, in manifest and Croissant."""
+    sums = manifest_of(folder)["files"]
+    croissant = (folder / "croissant.json").read_text(encoding="utf-8")
+    for name in (ROWS, TEMPLATES):
+        table = pq.read_table(folder / name, partitioning=None)
+        texts = [f"{text} Really!" for text in table["text"].to_pylist()]
+        index = table.schema.get_field_index("text")
+        pq.write_table(table.set_column(index, table.schema.field(index), pa.array(texts)), folder / name)
+        new = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        croissant, sums[name] = croissant.replace(sums[name], new), new
+    (folder / "croissant.json").write_text(croissant, encoding="utf-8")
+    sums["croissant.json"] = hashlib.sha256((folder / "croissant.json").read_bytes()).hexdigest()
+    declare(folder, files=sums)
+    return folder
+
+
+@pytest.fixture
+def genuine(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A shipped benchmark in a folder of its own; none comes with the package."""
+    folder = stamped(copied(NAME, elsewhere / "genuine"))
+    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: tmp_path / "none")
+    return folder
+
+
+@pytest.fixture
+def altered(genuine: Path, elsewhere: Path) -> Path:
+    """The same with every sentence altered; its manifest names the identity of the genuine one."""
+    return forged(Path(shutil.copytree(genuine, elsewhere / "forged" / NAME)))
+
+
+def test_verify_refuses_it(genuine: Path, altered: Path) -> None:
+    expected = "rows or plan: their content is not what the manifest says (content_sha256)"
+    assert problems(genuine) == []
+    assert problems(altered) == [expected]
+    assert CliRunner().invoke(app, ["verify", str(altered)]).exit_code == 1
+
+
+def test_diff_asks_for_a_major_version_and_names_it(genuine: Path, altered: Path) -> None:
+    found = difference(genuine, altered)
+    rows = manifest_of(genuine)["rows"]
+    assert found.needs == "major"
+    assert {(config.config, config.changed, config.recontented) for config in found.configs} == {
+        ("probes", rows["probes"], rows["probes"]),
+        ("templates", rows["templates"], rows["templates"]),
+        ("attributes", 0, 0),
+    }
+    assert found.altered == [str(altered)]
+
+
+def test_measure_refuses_it(altered: Path, tiny_folder: Path, error_of) -> None:
+    assert error_of(measure, f"local:{tiny_folder}", altered, limit=FEW) == (
+        f"{altered}: altered: rows or plan are not those that the manifest names (content_sha256); "
+        "get the benchmark again"
+    )
+
+
+def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(genuine: Path, altered: Path) -> None:
+    for folder in (genuine, altered):
+        declare(folder, content_sha256="a" * 64)
+        assert problems(folder) == [
+            "manifest.json: its content_sha256 is of another kind, which this evenruler cannot check"
+        ]
+        with benchmark_at(str(folder)) as benchmark:
+            assert benchmark.identity == identity_of(folder, manifest_of(folder)["rows"])
+
+
+def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
+    genuine: Path, altered: Path, elsewhere: Path, tmp_path: Path, error_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = []
+    for number, folder in enumerate((genuine, stamped(altered))):
+        model = save_tiny(tmp_path / f"model-{number}", seed=number)
+        result = measure(f"local:{model}", folder, out=elsewhere / "results", limit=FEW, prefixes=False)
+        assert result.benchmark.content_sha256 == identity_of(folder, manifest_of(folder)["rows"])
+        results.append(read(elsewhere / "results" / result.folder / "result.json"))
+    one, other = results
+    benchmark = one.result.benchmark
+    assert benchmark.content_sha256 == manifest_of(genuine)["content_sha256"]
+    assert error_of(compare, results) == (
+        f"{other.folder}: {NAME} {benchmark.version} has other content than in {one.folder}; "
+        "measure both models on one copy of the benchmark"
+    )
+    # Not even of another version would units be shared: none rests on the same rows.
+    assert set(one.units["unit"]) == set(other.units["unit"])
+    assert not set(one.units["rows"]) & set(other.units["rows"])
+    # Two of the forged are of one benchmark, but not of the one that comes with the package.
+    assert len(compare([other, other]))
+    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: genuine.parent)
+    assert error_of(compare, [other, other]).startswith(
+        f"{other.folder}: it is of a {NAME} {benchmark.version} with other content than the one in {genuine}; "
+    )
