@@ -1,8 +1,14 @@
 """GGUF files: converted once into what transformers loads in a second."""
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.models.loading import complete, quiet
@@ -23,7 +29,7 @@ def convert(path: Path, folder: Path, where: str) -> None:
 
     note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
-        with quiet():
+        with quiet(), _read_once():
             tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 path.parent,
@@ -45,3 +51,26 @@ def convert(path: Path, folder: Path, where: str) -> None:
     with quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _read_once() -> Iterator[None]:
+    """Have transformers read a file, and make the table of names of tensors, once: it does both anew each time.
+
+    It reads the file three times, for configuration, tokenizer and weights, and makes the table for every submodule.
+    """
+    import gguf
+
+    class Reader(gguf.GGUFReader):  # type: ignore[misc]
+        """Cuts the same file as plain arrays: each of a million cuts of `np.memmap` makes a whole one."""
+
+        @property
+        def data(self) -> Any:
+            return self._data
+
+        @data.setter
+        def data(self, value: Any) -> None:
+            self._data = np.asarray(value)
+
+    with patch.multiple(gguf, GGUFReader=cache(Reader), get_tensor_name_map=cache(gguf.get_tensor_name_map)):
+        yield

@@ -102,6 +102,22 @@ class TestGguf:
         assert found.dtype == torch.float32
         assert torch.equal(found, torch.from_numpy(expected))
 
+    def test_it_is_cut_once_into_plain_arrays_and_names_are_mapped_once(self, tmp_path, monkeypatch) -> None:
+        """transformers alone reads it three times, and maps names for each of its submodules."""
+        path, read, mapped = save_gguf(tmp_path / "tiny.gguf"), [], []
+        reader, names = format_of_gguf.GGUFReader.__init__, format_of_gguf.get_tensor_name_map
+
+        def reading(self, *args) -> None:
+            reader(self, *args)
+            read.append(type(self.data))
+
+        monkeypatch.setattr(format_of_gguf.GGUFReader, "__init__", reading)
+        monkeypatch.setattr(format_of_gguf, "get_tensor_name_map", lambda *of: (mapped.append(of), names(*of))[1])
+        self.converted(path, tmp_path / "model")
+
+        assert read == [np.ndarray]
+        assert len(mapped) == 1
+
     @pytest.mark.parametrize(
         ("name", "named"),
         [

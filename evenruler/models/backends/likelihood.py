@@ -319,7 +319,11 @@ def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torc
 
 
 def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tensor:
-    """Log-probabilities of all entries of a softmax that are of a kind together, summed as in `_of_tokens`.
+    """Log-probabilities of all entries of a softmax that are of a kind together.
+
+    Shares of the likeliest entry are computed once and summed of all kinds by one product of matrices, in float32
+    within a slice and in float64 over slices: within 1e-5 nats of float64, as `_of_tokens`. A kind rarer than float32
+    can say beside the likeliest entry, one in 10^38, counts as such.
 
     Args:
         slices: Logits [r, part of the vocabulary], one part after the other.
@@ -328,12 +332,14 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
     Returns:
         [r, k] nats.
     """
-    parts, of_kind, first = [], [], 0
+    members = torch.cat([kinds.new_ones(1, kinds.shape[1]), kinds]).float().T  # of all entries first
+    tops, sums, first = [], [], 0
     for logits in slices:
-        others = ~kinds[:, first : first + logits.shape[-1]]
-        parts.append(torch.logsumexp(logits, -1))
-        of_kind.append(torch.stack([logits.masked_fill(other, -torch.inf).logsumexp(-1) for other in others], 1))
+        top = logits.amax(-1, keepdim=True).clamp_(min=torch.finfo(torch.float32).min)  # where all are -inf
+        tops.append(top)
+        sums.append((logits - top).exp_() @ members[first : first + logits.shape[-1]])
         first += logits.shape[-1]
-    total = torch.logsumexp(torch.stack(parts), 0).double()
-    together = torch.logsumexp(torch.stack(of_kind), 0).double()
-    return (together - total[:, None]).clamp_(max=0)  # rounding would put it above certainty
+    each = torch.stack(tops).double()
+    shares = (torch.stack(sums).double() * (each - each.amax(0)).exp_()).sum(0)
+    nats = shares.clamp_(min=torch.finfo(torch.float32).tiny).log_()
+    return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding would put it above certainty

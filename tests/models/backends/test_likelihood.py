@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 from evenruler.declared import Declared
 from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.rows.compiling import compile_domain
-from evenruler.models.backends.likelihood import LikelihoodScorer, _of_tokens, _sliced
+from evenruler.models.backends.likelihood import LikelihoodScorer, _of_kinds, _of_tokens, _sliced
 from evenruler.models.records import Request
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS
@@ -208,6 +208,40 @@ class TestTokens:
 
         assert found.nats == pytest.approx(plain_reference(llama, texts), abs=NATS)
         assert found.tokens.tolist() == [2, 2]
+
+
+class TestKindsOfToken:
+    def drawn(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """[16, 49152] logits, and two kinds of which the second is rare."""
+        random = torch.Generator().manual_seed(0)
+        logits = 1.2 * torch.randn((16, 49152), generator=random)
+        return logits, torch.rand((2, logits.shape[1]), generator=random) < torch.tensor([[0.6], [0.001]])
+
+    def test_they_are_those_of_float64_whatever_the_slices(self) -> None:
+        logits, kinds = self.drawn()
+        exact = logits.double().log_softmax(-1)
+        expected = torch.stack([exact.masked_fill(~kind, -torch.inf).logsumexp(-1) for kind in kinds], 1)
+
+        for width in (1000, 8192, logits.shape[1]):
+            found = _of_kinds(iter(logits.split(width, 1)), kinds)
+            assert torch.allclose(found, expected, rtol=0, atol=1e-6)
+
+    def test_a_kind_that_cannot_be_is_rarer_than_float32_says(self) -> None:
+        logits, kinds = self.drawn()
+        impossible = [logits.masked_fill(kinds[1], value) for value in (-200.0, -torch.inf)]
+        kinds[0] = True
+
+        for own in impossible:
+            certain, never = _of_kinds(iter(own.split(8192, 1)), kinds).T
+            assert torch.equal(certain, torch.zeros(16, dtype=torch.float64))
+            assert bool(((never < -80) & (never > -120)).all())
+
+    def test_a_slice_that_holds_nothing_counts_for_nothing(self) -> None:
+        logits, kinds = self.drawn()
+        empty = torch.full((16, 8), -torch.inf)
+
+        found = _of_kinds(iter([empty, logits]), torch.cat([torch.ones((2, 8), dtype=torch.bool), kinds], 1))
+        assert torch.allclose(found, _of_kinds(iter([logits]), kinds), rtol=0, atol=1e-9)
 
 
 class TestManyTexts:
