@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
     from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
     from evenruler.measurement.figures import Figure, as_metrics, records
     from evenruler.measurement.reliability import (
         ItemStatistics,
         cronbach_alpha,
         feldt_interval,
+        first_component_share,
         item_statistics,
         mean_inter_item_correlation,
         omega_total,
+        parallel_analysis,
         spearman_brown,
     )
     from evenruler.measurement.resampling import Interval, bootstrap
@@ -47,16 +48,17 @@ __all__ = [
 
 # scipy takes a second to load.
 _MODULES = {
-    "dimensionality": ["first_component_share", "parallel_analysis"],
     "diversity": ["lexical_diversity", "semantic_diversity"],
     "figures": ["Figure", "as_metrics", "records"],
     "reliability": [
         "ItemStatistics",
         "cronbach_alpha",
         "feldt_interval",
+        "first_component_share",
         "item_statistics",
         "mean_inter_item_correlation",
         "omega_total",
+        "parallel_analysis",
         "spearman_brown",
     ],
     "resampling": ["Interval", "bootstrap"],

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenruler import shipped
 from evenruler.errors import UserError
-from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.verdicts import ALPHA, Verdict, holm
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
