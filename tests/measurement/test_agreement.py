@@ -2,11 +2,13 @@ import math
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 
 from evenruler.measurement import cronbach_alpha, spearman
 from evenruler.measurement.agreement import icc_agreement, icc_of_mean, mean_spearman
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 JUDGES = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
 """Six targets by four judges: table 2 of Shrout and Fleiss (1979)."""

@@ -1,7 +1,6 @@
 import math
 
 import numpy as np
-import pingouin
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -9,6 +8,9 @@ from scipy import stats
 
 from evenruler.measurement import jackknifed_r, pearson, spearman
 from evenruler.measurement.jackknife import CORRELATION, jackknife
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 seeds = st.integers(0, 10_000)
 
