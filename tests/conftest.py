@@ -1,4 +1,6 @@
+import gc
 import os
+import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported
 # Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
@@ -26,6 +28,9 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 settings.register_profile("searching", unhurried)
 settings.register_profile("unhurried", unhurried, derandomize=True)
 settings.load_profile("unhurried")
+
+# What pytest makes of asserts takes as long as all else of collecting tests: kept for the next run.
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).parents[1]
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -64,6 +69,24 @@ def gemma(shipped_params: Params, packaged_store: RowStore) -> Model:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cold", action="store_true", help="fork no stage and no command: start all as users do")
     parser.addoption("--servers", action="store_true", help="ask real servers of models, too (`make test-vllm`)")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m slow` opens only the files that hold the word: to import the others takes longer than many slow tests."""
+    if config.option.markexpr != "slow" or collection_path.suffix != ".py":
+        return None
+    return "slow" not in collection_path.read_text(encoding="utf-8") or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Tests stay until the end: to look through them for what may go takes a fifth of collecting them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

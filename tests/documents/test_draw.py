@@ -2,7 +2,9 @@
 
 import json
 import runpy
+from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,22 +13,26 @@ import pytest
 from evenruler.text.numbers import figure_in_words
 from tests.documents.pages import ROOT
 
-DRAW = runpy.run_path(str(ROOT / "docs/draw.py"))
+
+@cache
+def draw() -> dict[str, Any]:
+    """What the script of the documents defines."""
+    return runpy.run_path(str(ROOT / "docs/draw.py"))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_name_lies_on_another_nor_on_a_point(seed) -> None:
     drawn = np.random.default_rng(seed)
-    x, y = drawn.uniform(0, DRAW["WIDTH"], 43), drawn.uniform(0, DRAW["HEIGHT"], 43)
+    x, y = drawn.uniform(0, draw()["WIDTH"], 43), drawn.uniform(0, draw()["HEIGHT"], 43)
     points = pd.DataFrame({"word": [f"occupation{i}" for i in range(43)], "x": x, "y": y})
-    placed = DRAW["labels"](points)
+    placed = draw()["labels"](points)
     assert len(placed) >= 5
     assert not any(one.meets(other) for one, other in combinations(placed, 2))
     for label in placed:
         others = points[points["word"] != label.word]
         assert not any(label.covers(a, b) for a, b in zip(others["x"], others["y"], strict=True))
         assert min(label.left, label.bottom) >= 0
-        assert label.right <= DRAW["WIDTH"]
+        assert label.right <= draw()["WIDTH"]
 
 
 def test_what_is_drawn_says_the_figures_of_the_benchmark() -> None:
@@ -44,7 +50,7 @@ def test_panels_share_their_axes() -> None:
         for model, size in (("large", 2.0), ("small", 0.1))
     )
     figure = {"value": 0.8, "low": 0.5, "high": 0.9, "n": 3, "control": 0.3, "verdict": "beyond control"}
-    chart = DRAW["validity"](table, {name: {"r": figure} for name in ("large", "small")}).to_dict()
+    chart = draw()["validity"](table, {name: {"r": figure} for name in ("large", "small")}).to_dict()
     points = [layer["encoding"] for panel in chart["hconcat"] for layer in panel["layer"]]
     assert {str(one["y"]["scale"]["domain"]) for one in points} == {"[-2.24, 2.24]"}
     assert {str(one["x"]["scale"]["domain"]) for one in points} == {"[0.0, 100.0]"}

@@ -3,7 +3,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,9 @@ from evenruler.measurement import (
     spearman_brown,
 )
 from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 # Four observations x three items. Variances (ddof 1): item 1 is 1, 2, 3, 4 (mean 2.5, squares
 # 2.25 + .25 + .25 + 2.25 = 5): 5/3. Item 2 is 2, 1, 4, 3: 5/3. Item 3 is 1, 1, 3, 3 (mean 2, squares 4): 4/3.

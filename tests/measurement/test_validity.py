@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -11,6 +10,9 @@ from scipy import stats
 from evenruler.measurement import jackknifed_r, pearson, spearman
 from evenruler.measurement.resampling import CORRELATION, jackknife
 from evenruler.measurement.validity import shared_changes
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 seeds = st.integers(0, 10_000)
 

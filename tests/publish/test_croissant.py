@@ -5,7 +5,6 @@ import json
 import math
 from dataclasses import replace
 
-import mlcroissant as mlc
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +13,9 @@ from evenruler.publish import Config, write_benchmark
 from evenruler.publish.citations import citations, own
 from evenruler.publish.croissant import render_croissant
 from evenruler.publish.versions import Changelog, Release
+from tests.later import Later
+
+mlc = Later("mlcroissant")
 
 pytestmark = [  # of the libraries that mlcroissant uses
     pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"),

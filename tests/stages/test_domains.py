@@ -11,7 +11,6 @@ import pytest
 from evenruler.declared import Declared
 from evenruler.instruments.saged.ask import asked_again
 from evenruler.instruments.saged.declare import Source, load
-from evenruler.instruments.saged.declare.source import read_source
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
 from stages import rows as rows_stage
@@ -19,19 +18,17 @@ from stages import scrape
 from stages.files import frames, plan_of
 
 ROOT = Path(__file__).parents[2]
-DECLARED = Declared(ROOT / "params.yaml", "paper")
-SAGED = [name for name, family in DECLARED.instruments.items() if family == "saged"]
-DOMAINS = [
-    name for name in SAGED if read_source(ROOT / f"data/sources/saged/{name}.yaml").material.kind != "wiki"
-]  # whose text is here; tests of the others bring pages of their own
+SOURCES = ROOT / "data/sources/saged"
+DOMAINS = sorted(path.stem for path in SOURCES.glob("*.yaml") if "\n  kind: wiki\n" not in path.read_text())
+"""Those whose text is here; tests of the others bring pages of their own."""
 
 
 class Built:
     """What the two stages wrote for a domain."""
 
     def __init__(self, domain: str) -> None:
-        folder = ROOT / "data/sources/saged"
-        self.source: Source = load(folder / f"{domain}.yaml", DECLARED.settings(domain), folder / "shared")
+        settings = Declared(ROOT / "params.yaml", "paper").settings(domain)
+        self.source: Source = load(SOURCES / f"{domain}.yaml", settings, SOURCES / "shared")
         tables, plan = frames("saged", domain), plan_of("saged", domain)
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
         self.sources, self.prompts, self.rejected = (tables[name] for name in ("sources", "prompts", "rejected"))

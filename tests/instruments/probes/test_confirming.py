@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from scipy import stats
 
@@ -16,6 +15,9 @@ from evenruler.measurement.regrouping import beyond_regroupings
 from evenruler.measurement.resampling import CORRELATION, PLAIN, POSITIVE, jackknife
 from evenruler.measurement.verdicts import Fitness, judge
 from tests.instruments.probes.known import cube_of
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 # Of man, uncle | woman, girl; beside it the bias as the groups are, and if the man were with the woman or the girl.
 BY_HAND = np.array(

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from statsmodels.stats.multitest import multipletests
 
@@ -20,6 +19,9 @@ from evenruler.tables.rounding import for_people
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, figures_of, values_for
 from tests.instruments.probes.whole import subject
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 NO_PREFIXES = pd.DataFrame()
 

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,9 @@ from evenruler.instruments.probes.schemas import COMPARISONS, GENERATIONS, OUTDO
 from evenruler.measurement import Resampling
 from evenruler.measurement.resampling import BELOW_ONE, SHARE, jackknife
 from evenruler.tables import write_table
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 

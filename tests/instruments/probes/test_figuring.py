@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from scipy import stats
 
@@ -13,6 +12,9 @@ from evenruler.instruments.probes.diagnose.figuring import further_validity, mea
 from evenruler.measurement import Figure
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, jackknife
 from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, RESAMPLING
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 ATTRIBUTES = pd.DataFrame({"criterion": CRITERION.values, "match": CRITERION.matches})
 MEAN = BIAS.mean(axis=1)

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +19,9 @@ from scipy import stats
 from evenruler.instruments.probes.card.harness import harness_files, task_name
 from evenruler.instruments.probes.declare import bias
 from tests.instruments.probes.conftest import SOURCE
+from tests.later import Later
+
+datasets = Later("datasets")
 
 CRITERION = {"baker": 40.5, "engineer": 85.0, "judge": 58.25, "nurse": 12.0}
 LABELLED = {"criterion": {"file": "trades.csv", "column": "men", "label": "men (%)"}}

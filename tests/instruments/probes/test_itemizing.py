@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from scipy import stats
 
@@ -12,6 +11,9 @@ from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.itemizing import items_of
 from evenruler.measurement.resampling import CORRELATION, jackknife
 from tests.instruments.probes.known import BIAS
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 
 def cube(biases: pd.DataFrame) -> Cube:

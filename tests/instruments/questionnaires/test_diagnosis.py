@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from scipy import stats
 from scipy.special import softmax
@@ -17,6 +16,9 @@ from evenruler.instruments.questionnaires.diagnose.figures import of_population
 from evenruler.measurement import Resampling
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import diagnose
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
-from evenruler.declared import Declared
 from evenruler.instruments.questionnaires.declare.source import Item, Scale, load_questionnaire
 from evenruler.instruments.questionnaires.drafting import (
     EXAMPLES,
@@ -29,7 +28,6 @@ from evenruler.models.declared import Catalogue
 
 ROOT = Path(__file__).parents[3]
 SCALES = ROOT / "data/sources/questionnaires/shared/scales"
-SHIPPED = Declared(ROOT / "params.yaml").catalogue
 
 SCALE = Scale.model_validate(
     {
@@ -251,12 +249,12 @@ class TestQuestions:
 
 
 class TestWriter:
-    def test_the_first_model_in_use_that_chats(self) -> None:
+    def test_the_first_model_in_use_that_chats(self, shipped_params) -> None:
         in_use = ["all-minilm-l6-v2", "gemma-3-270m", "gone", "smollm2-135m-instruct"]
-        assert first_that_chats(in_use, SHIPPED) == "smollm2-135m-instruct"
+        assert first_that_chats(in_use, shipped_params) == "smollm2-135m-instruct"
 
-    def test_where_none_chats_that_is_one_line(self, error_of) -> None:
-        assert error_of(first_that_chats, ["gemma-3-270m"], SHIPPED) == (
+    def test_where_none_chats_that_is_one_line(self, shipped_params, error_of) -> None:
+        assert error_of(first_that_chats, ["gemma-3-270m"], shipped_params) == (
             "params.yaml: active.ask: no model in use has `chat: true`; name a causal one with --model"
         )
 

@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from scipy import stats
 
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import Fitness
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 MEMBERS = [f"m{i}" for i in range(8)]

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import datasets
 import jinja2
 import numpy as np
 import pandas as pd
@@ -26,7 +25,10 @@ from evenruler.instruments.questionnaires.declare.source import QuestionnaireSou
 from evenruler.instruments.questionnaires.rows.translating import translate
 from evenruler.models import LABELS, load
 from evenruler.text.verbaliser import OPTIONS, verbalised
+from tests.later import Later
 from tests.tiny import save_tiny, tiny_params
+
+datasets = Later("datasets")
 
 SCALE = Scale.model_validate(
     {
@@ -119,7 +121,7 @@ def metrics(tmp_path, monkeypatch) -> Callable[[dict[str, str]], ModuleType]:
     return load_module
 
 
-def rows_of(source: QuestionnaireSource) -> datasets.Dataset:
+def rows_of(source: QuestionnaireSource) -> "datasets.Dataset":
     built = translate("my-tension", source, SCALE)
     return datasets.Dataset(pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS).select(schemas.PROMPTS.names))
 

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qlatent.qabstract import qabstract as abstract
 
 from evenruler.instruments.questionnaires import entailment_share, item_score, two_way
 from evenruler.models import load
 from evenruler.models.store import RowStore
+from tests.later import Later
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import tiny_params
+
+abstract = Later("qlatent.qabstract.qabstract")
 
 pytestmark = [  # of its way to use pandas and torch
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
@@ -36,19 +38,17 @@ def random_scores(seed: int, *shape: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0.01, 0.99, shape)
 
 
-class Given(abstract.QABSTRACT):
+def given(p: np.ndarray, dimensions: dict[str, dict[str, float]]) -> Any:
     """A question of theirs whose entailment scores are given."""
+    import torch
 
-    def __init__(self, p: np.ndarray, dimensions: dict[str, dict[str, float]]) -> None:
-        super().__init__(dimensions=dimensions, index=["term"], descriptor={})
-        self._given = p
+    class Given(abstract.QABSTRACT):
+        def run(self, model: Any = None, pre_text: str | None = None) -> "Given":
+            self._pdf["P"] = p.ravel()
+            self._t = torch.tensor(p.ravel())
+            return self
 
-    def run(self, model: Any = None, pre_text: str | None = None) -> "Given":
-        import torch
-
-        self._pdf["P"] = self._given.ravel()
-        self._t = torch.tensor(self._given.ravel())
-        return self
+    return Given(dimensions=dimensions, index=["term"], descriptor={})
 
 
 def dimensions(source: list[str], inverse: list[str], weights: dict[str, float]) -> dict[str, dict[str, float]]:
@@ -65,7 +65,7 @@ def score_of(question: Any, temperature: float = 1.0) -> float:
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 @pytest.mark.parametrize("p", [P, random_scores(0, 4, 3), random_scores(1, 4, 3)], ids=["given", "random", "another"])
 def test_theirs_is_ours_divided_by_source_terms(p, temperature) -> None:
-    theirs = score_of(Given(np.array(p), dimensions(SOURCE, INVERSE, INTENSIFIERS)), temperature)
+    theirs = score_of(given(np.array(p), dimensions(SOURCE, INVERSE, INTENSIFIERS)), temperature)
     ours = item_score(two_way(p, temperature), IS_SOURCE, list(INTENSIFIERS.values()))
     assert theirs * len(SOURCE) == pytest.approx(ours, abs=1e-7)
     assert abs(ours - EVEN) > 1e-3
@@ -77,7 +77,7 @@ def test_whatever_the_numbers_of_terms(n_source, n_inverse, seed) -> None:
     source, inverse = [f"s{i}" for i in range(n_source)], [f"i{i}" for i in range(n_inverse)]
     p = random_scores(seed, n_source + n_inverse, len(weights))
 
-    theirs = score_of(Given(p, dimensions(source, inverse, weights)))
+    theirs = score_of(given(p, dimensions(source, inverse, weights)))
 
     is_source = [term in source for term in source + inverse]
     assert theirs * n_source == pytest.approx(item_score(two_way(p), is_source, list(weights.values())), abs=1e-7)

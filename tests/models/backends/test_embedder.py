@@ -2,11 +2,13 @@ import json
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
 
 from evenruler.models import load, sources
 from evenruler.models.backends.embedder import SentenceEmbedder
 from evenruler.models.store import RowStore
+from tests.later import Later
+
+sentence_transformers = Later("sentence_transformers")
 
 NAME = "all-minilm-l6-v2"
 TEXTS = [
@@ -27,7 +29,7 @@ def embedder(shipped_params, store):
 
 def test_vectors_are_those_of_sentence_transformers_and_have_length_one(embedder, shipped_params, store) -> None:
     folder = sources.locate(NAME, shipped_params.models[NAME], store)
-    reference = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    reference = sentence_transformers.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
     found = embedder.embed(TEXTS)
 
@@ -46,7 +48,7 @@ def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tm
     (tmp_path / "modules.json").unlink()
     (tmp_path / "modules.json").write_text(json.dumps(modules[:-1]))
     texts = TEXTS[:3]
-    raw = SentenceTransformer(str(tmp_path), device="cpu", local_files_only=True).encode(texts)
+    raw = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu", local_files_only=True).encode(texts)
     assert abs(np.linalg.norm(raw[0]) - 1) > 0.1
 
     (batch,) = SentenceEmbedder(NAME, tmp_path, "cpu").embed(texts, frozenset(range(3)))

@@ -1,6 +1,5 @@
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +8,9 @@ from hypothesis.extra.numpy import arrays
 from evenruler.instruments.probes.declare import FitnessWeights
 from evenruler.instruments.probes.evolve.fitness import fitness, hotspot, normalised, parts, telling
 from evenruler.instruments.probes.evolve.population import WordGradient
+from tests.later import Later
+
+pingouin = Later("pingouin")
 
 # Four templates on paper. Item variances over three attributes (ddof 1): 1, 1, 1, 4.
 BIASES = np.array([[0, 0, 2, 0], [1, 1, 1, 2], [2, 2, 0, 4]])
