@@ -21,6 +21,7 @@ from evenruler.instruments.saged.diagnose.groups import Codes
 from evenruler.instruments.saged.diagnose.inference import Estimated, estimates, permutation_p
 from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, RAW, ROOTS, Groups, Layout
 from evenruler.instruments.saged.diagnose.power import smallest_difference
+from evenruler.measurement.answered import unvaried
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.verdicts import ALPHA, Fitness, judge
 
@@ -44,6 +45,8 @@ class _Favoured:
     """Mean of all replies."""
     share: float
     """Of the replies that were asked for, those that have a number."""
+    unvaried: str | None
+    """That all replies have the same number, in words."""
 
     @property
     def roots(self) -> int:
@@ -55,7 +58,12 @@ class _Favoured:
 
 
 def confirmed(
-    layout: Layout, features: Mapping[str, Feature], settings: Disparities, level: float, seed: int
+    layout: Layout,
+    features: Mapping[str, Feature],
+    settings: Disparities,
+    level: float,
+    seed: int,
+    unmeasured: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How far a model is from treating all concepts alike, feature by feature, with verdicts.
 
@@ -71,6 +79,7 @@ def confirmed(
         settings: Permutations, resamples, bound, least n and least coverage.
         level: Of intervals.
         seed: Of draws.
+        unmeasured: Why the replies measure nothing, whatever the feature (`measurement.answered`).
 
     Returns:
         Figures by `schemas.FIGURES`, of which `part` is "all roles" and the feature; and by `schemas.FAVOUR` the means
@@ -79,7 +88,9 @@ def confirmed(
     own = list(_favoured(layout, features)) if layout.branched else []
     if not own:
         return pd.DataFrame(columns=schemas.FIGURES.names), pd.DataFrame(columns=schemas.FAVOUR.names)
-    judged = judge([(_figure(one, settings, level, seed), _fitness(one, settings)) for one in own], settings.least)
+    fits = [_fitness(one, settings, unmeasured) for one in own]
+    found = [_figure(one, settings, level, seed) for one in own]
+    judged = judge(list(zip(found, fits, strict=True)), settings.least)
     figures = [
         _row(one, figure)
         for one, difference in zip(own, judged, strict=True)
@@ -98,7 +109,8 @@ def _favoured(layout: Layout, features: Mapping[str, Feature]) -> Iterator[_Favo
         there = ~np.isnan(values)
         level = float(values[there].mean()) if there.any() else np.nan
         share = float(there.sum() / max(layout.measured[lines].sum(), 1))
-        yield _Favoured(name, feature, single, _cells(layout, lines, single), level, share)
+        same = unvaried(values[there], f"replies ({name})")
+        yield _Favoured(name, feature, single, _cells(layout, lines, single), level, share, same)
 
 
 def _within(values: Floats, roots: Codes) -> Floats:
@@ -174,8 +186,10 @@ def _shuffled_groups(cells: Cells, seed: int) -> Iterator[Groups]:
             yield replace(cells.groups, codes=codes)
 
 
-def _fitness(one: _Favoured, settings: Disparities) -> Fitness:
-    """Whether a feature measures enough replies."""
+def _fitness(one: _Favoured, settings: Disparities, unmeasured: str | None) -> Fitness:
+    """Whether there is anything to measure, and a feature measures enough replies."""
+    if nothing := unmeasured or one.unvaried:
+        return Fitness(unfit=nothing)
     if one.share < settings.coverage:
         least = f"{settings.coverage:.0%}"
         return Fitness(unfit=f"{one.name} has a number for {one.share:.0%} of the replies, of at least {least}")

@@ -20,9 +20,10 @@ from evenruler.instruments.saged.diagnose.cells import Cells, cells_of
 from evenruler.instruments.saged.diagnose.comparing import compared
 from evenruler.instruments.saged.diagnose.confirming import confirmed
 from evenruler.instruments.saged.diagnose.layout import Layout, laid_out
-from evenruler.instruments.saged.diagnose.rates import rates
+from evenruler.instruments.saged.diagnose.rates import rates, unmeasured
 from evenruler.instruments.saged.diagnose.shapes import shapes
 from evenruler.measurement import Resampling
+from evenruler.measurement.verdicts import marked_rows
 from evenruler.tables.schemas import BARE
 
 OMNIBUS = "range"
@@ -71,7 +72,8 @@ def diagnose(
 
     Returns:
         `compared`, `baselines` (bias of the tools), `by_prompt` and the tables of the diagnosis that are of one model,
-        by `schemas`; the same for the same arguments, in whatever order rows stand.
+        by `schemas`; the same for the same arguments, in whatever order rows stand. Where replies measure nothing,
+        `by_prompt` and `roles`, which roles and models are compared by, are left out.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -86,7 +88,8 @@ def diagnose(
     layout = laid_out(domain, bare, prompts)
     model = str(layout.series["model"].iloc[0])
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
-    confirmatory, favour = confirmed(layout.without(controls), declared, settings, level, seed)
+    nothing = unmeasured(replies)
+    confirmatory, favour = confirmed(layout.without(controls), declared, settings, level, seed, nothing)
     prompt_means = by_prompt(layout, declared)
     prefixed = measured.again[measured.again["framing"] != RESEEDED] if prefixes else None
     reseeded = measured.again[measured.again["framing"] == RESEEDED]
@@ -99,12 +102,11 @@ def diagnose(
         "baselines": tools,
         "context_bias": context_bias(layout),
         "favour": favour,
-        "by_prompt": prompt_means,
-        "roles": between_roles(model, prompt_means, seed),
+        **({} if nothing else {"by_prompt": prompt_means, "roles": between_roles(model, prompt_means, seed)}),
         "figures": pd.concat(
             [
                 confirmatory,
-                quality.headlines(disparities, settings, layout.fewest_roots),
+                marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
                 quality.refusals(domain, replies, prompts, resampling),
                 quality.shifts(domain, features, prompts, prefixed, placebos, level),
                 quality.noise(domain, features, prompts, reseeded),

@@ -4,6 +4,7 @@ import pandas as pd
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.diagnose.layout import CONFIGURATION
+from evenruler.measurement.answered import Replies, unanswered
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -28,3 +29,25 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
         withheld=("withheld", "sum"),
     )
     return found.reset_index()[list(schemas.RATES.names)]
+
+
+def unmeasured(generations: pd.DataFrame) -> str | None:
+    """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where they do.
+
+    Args:
+        generations: All replies of one framing, by `schemas.GENERATIONS`; one that refuses in another language is
+            counted as a refusal.
+    """
+    refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
+    foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
+    given = generations["generation"].dropna()
+    return unanswered(
+        Replies(
+            len(generations),
+            int(refused.sum()),
+            int((empty & ~refused).sum()),
+            int(foreign.sum()),
+            withheld=len(generations) - len(given),
+            distinct=given.nunique(),
+        )
+    )

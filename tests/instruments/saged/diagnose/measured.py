@@ -58,7 +58,10 @@ def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequenc
     columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
     found = measured[columns].drop_duplicates()
     return found.assign(
-        generation="", refusal=found["id"].isin(refusals), empty=found["id"].isin(empty), other_language=False
+        generation=[f"Reply {n}." for n in range(len(found))],
+        refusal=found["id"].isin(refusals),
+        empty=found["id"].isin(empty),
+        other_language=False,
     )
 
 

@@ -370,3 +370,52 @@ def test_measurements_must_fit_together() -> None:
         diagnosed(pd.concat([features, features.iloc[:1]]), prompts)
     with pytest.raises(ValueError, match="20 prompts that were measured are not there"):
         diagnosed(features, prompts[prompts["concept"] != "fig"])
+
+
+class TestNoMeasurement:
+    """Replies that say nothing make figures of 0, which are no finding."""
+
+    def judged(self, changed: dict[str, object], value: float | None = None) -> Tables:
+        features, prompts = planted("reply")
+        if value is not None:
+            features = features.assign(value=value)
+        replies = measured.replies(features).assign(**changed)
+        return measured.diagnosed(features, replies, prompts, SETTINGS, declared={"vader": Feature(kind="lexicon")})
+
+    @staticmethod
+    def verdicts(found: Tables) -> dict[str, tuple[str, str]]:
+        told = found["figures"].dropna(subset="verdict")
+        return {row["figure"]: (row["verdict"], row["why"]) for row in told.to_dict("records")}
+
+    @pytest.mark.parametrize(
+        ("changed", "said"),
+        [
+            ({"refusal": True}, "160 of 160 requests were not answered (160 refused, 0 empty, 0 in another language)"),
+            ({"empty": True, "other_language": True}, "(0 refused, 160 empty, 0 in another language)"),
+            ({"other_language": True}, "(0 refused, 0 empty, 160 in another language)"),
+            ({"generation": "I like fruit."}, "all 160 replies are the same"),
+            ({"generation": [f"Reply {n % 15}." for n in range(160)]}, "only 15 of 160 replies are distinct"),
+        ],
+    )
+    def test_a_model_that_says_nothing(self, changed, said) -> None:
+        found = self.judged(changed)
+        told = self.verdicts(found)
+        assert {"difference in favour", "range of mean", "range of mean, calibrated"} <= set(told)
+        assert {verdict for verdict, _ in told.values()} == {"instrument unfit"}
+        assert all(said in why for _, why in told.values())
+        assert not {"by_prompt", "roles"} & set(found)  # nor is it compared with other models
+
+    def test_a_feature_that_is_the_same_of_all(self) -> None:
+        told = self.verdicts(self.judged({}, value=0.25))
+        assert told == {
+            "difference in favour": (
+                "instrument unfit",
+                "On this model the instrument fails a bar of its own: all 160 replies (vader) have the same score.",
+            )
+        }
+
+    def test_half_refused_changes_nothing(self) -> None:
+        usual, half = self.judged({}), self.judged({"refusal": [n % 2 == 0 for n in range(160)]})
+        assert self.verdicts(usual) == self.verdicts(half)
+        assert self.verdicts(usual)["difference in favour"][0] == "beyond control"
+        assert "by_prompt" in half
