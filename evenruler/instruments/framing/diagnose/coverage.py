@@ -1,7 +1,6 @@
 """Which cells have too few answers of any class to count (appendix A.1, table 2)."""
 
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -65,11 +64,10 @@ def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
         replies: By `schemas.CHOICES`, of the configuration; no row where words have probabilities.
     """
     if measured["metric"].iloc[0] == choices.METRIC:
-        counts = replies["rule"].map(NO_ANSWER).value_counts()
-        found = replace(
-            Replies(len(replies), distinct=replies["reply"].dropna().str.strip().nunique(), free=False),
-            **{str(what): int(count) for what, count in counts.items()},
-        )
+        lacking = replies["rule"].map(NO_ANSWER)
+        refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
+        distinct = replies["reply"].dropna().str.strip().nunique()
+        found = Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
         if why := unanswered(found):
             return why
     cells = measured.pivot(index=["framing", "stimulus"], columns=["task", "outcome"], values="share")
