@@ -215,7 +215,7 @@ def plan(
 ) -> None:
     """Say how small a difference between concepts a domain can detect, and how many root items a wanted one takes."""
     from evenruler.declared import Declared
-    from evenruler.instruments.saged import planning
+    from evenruler.project import planning
 
     repository.enter()
     for line in planning.plan(Path(), domain, Declared(), difference or planning.WANTED):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
+from evenruler.measurement.answered import unmeasured
 from evenruler.results.record import Heading, Result
 from evenruler.text.numbers import figure_in_words
 
@@ -21,12 +22,16 @@ def lines_of(result: Result) -> Iterator[str]:
     """
     benchmark, model = result.benchmark, result.model
     yield f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model.name}"
+    labels = dict.fromkeys(label for models in result.figures.values() for label in models)
+    nothing = {label: said for label in labels if (said := unmeasured(_of_label(result, label)))}
+    for label, said in nothing.items():
+        yield from wrap(f"  {label}: {said}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
     amounts = [heading for heading in result.headings if heading.role == "amount"]
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
             yield f"  {part}{'' if label == model.name else f', {label}'}"
-            yield from _amounts(amounts, figures)
+            yield from _amounts(amounts, figures, nothing.get(label, ""))
             if told := _fitness(fitness, figures):
                 yield from wrap(
                     f"    the instrument here: {told}", WIDTH, subsequent_indent="      ", break_on_hyphens=False
@@ -40,7 +45,12 @@ def lines_of(result: Result) -> Iterator[str]:
         yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
 
 
-def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _of_label(result: Result, label: str) -> Iterator[Mapping[str, Any]]:
+    return (record for models in result.figures.values() for record in models.get(label, {}).values())
+
+
+def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]], before: str) -> Iterator[str]:
+    """Amounts with their verdicts, and the reason of each that was not told before."""
     shown = [heading for heading in headings if heading.figure in figures]
     width = max((len(heading.heading) for heading in shown), default=0)
     told = ""
@@ -49,7 +59,7 @@ def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
         unit = "" if record["value"] is None else f" {record['unit']}"
         line = f"    {heading.heading:<{width}}  {figure_in_words(record)}{unit}"
         yield line + _control(record) + (f": {record['verdict']}" if "verdict" in record else "")
-        if record.get("why", told) != told:
+        if record.get("why", told) != told and record["why"] not in before:
             told = record["why"]
             yield f"    {'':<{width}}  {told}"
     if shown and not any("verdict" in figures[heading.figure] for heading in shown):

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from evenruler.measurement.figures import Figure
 
@@ -88,6 +89,16 @@ def marked(figure: Figure, fitness: Fitness) -> Figure:
     if fitness.unfit is None:
         return figure
     return replace(figure, verdict=str(Verdict.UNFIT), why=_why_unfit(fitness.unfit))
+
+
+def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
+    """Descriptive figures as rows, marked as by `marked`.
+
+    Args:
+        figures: With the columns `verdict` and `why`.
+        unfit: The bar that is failed, in words; None where none is.
+    """
+    return figures if unfit is None else figures.assign(verdict=str(Verdict.UNFIT), why=_why_unfit(unfit))
 
 
 def _why_unfit(bar: str) -> str:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from evenruler.instruments.card import CHECKLIST
 from evenruler.instruments.instrument import Column
+from evenruler.measurement.answered import unmeasured
 from evenruler.publish import citations, project
 from evenruler.publish.contents import LAST, NO_TAG, Benchmark
 from evenruler.text.english import with_capital
@@ -45,7 +46,13 @@ def render_card(benchmark: Benchmark) -> str:
     environment.filters["with_capital"] = with_capital
     environment.filters["cell"] = _cell
     environment.filters["known_in"] = _known_in
-    environment.filters |= {"verdicts": _verdicts, "heading": _heading, "control": _control, "probability": _p}
+    environment.filters |= {
+        "verdicts": _verdicts,
+        "unmeasured": _unmeasured,
+        "heading": _heading,
+        "control": _control,
+        "probability": _p,
+    }
     environment.filters["beside"] = _beside
     environment.filters |= {"items": _items, "compared": _compared, "linked": _linked}
     return environment.get_template("card.md.j2").render(
@@ -128,6 +135,13 @@ def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
     models = list(dict.fromkeys(row["model"] for row in found))
     return sorted(found, key=lambda row: models.index(row["model"]))
+
+
+def _unmeasured(evidence: Mapping[str, Any]) -> dict[str, str]:
+    """The models on which nothing was measured, and why: what is to be said before any figure."""
+    models = dict.fromkeys(row["model"] for row in _verdicts(evidence))
+    own = {model: [row["record"] for row in _verdicts(evidence) if row["model"] == model] for model in models}
+    return {model: said for model, records in own.items() if (said := unmeasured(records))}
 
 
 def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from evenruler.measurement.answered import unmeasured
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.axis import Axis
 from evenruler.report.words import listed, missing, number
@@ -97,6 +98,14 @@ class Instrument:
     """Further words, tables and pictures."""
     decimals: int | None = None
     """Of its numbers, where they were rounded before."""
+
+    @property
+    def unmeasured(self) -> dict[str, str]:
+        """The models on which nothing was measured, and why: what is to be said before any figure."""
+        own: dict[str, list[Mapping[str, Any]]] = {}
+        for told in self.figures:
+            own.setdefault(told.model, []).append(told.record)
+        return {model: said for model, records in own.items() if (said := unmeasured(records))}
 
     @cached_property
     def words(self) -> dict[str, Named]:

@@ -12,6 +12,7 @@ from scipy import stats
 
 from evenruler import shipped
 from evenruler.errors import UserError
+from evenruler.measurement.answered import unmeasured
 from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.verdicts import ALPHA, Verdict, holm
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
@@ -201,6 +202,11 @@ class _Side(NamedTuple):
         labels |= {label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record}
         return {label.removeprefix(self.stored.result.model.name): label for label in sorted(labels)}
 
+    def unmeasured(self, manner: str) -> bool:
+        """Whether nothing was measured on the model, asked in this manner."""
+        label, records = self.labels().get(manner), figures_of(self.stored.result)
+        return unmeasured(record for _, other, _, record in records if other == label) is not None
+
     def called(self, manner: str) -> str:
         return f"{self.labels().get(manner, self.stored.result.model.name + manner)}{self.suffix}"
 
@@ -237,7 +243,11 @@ def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterat
         one = Comparison(benchmark, part, figure, statistic or None, *called)
         one = _filled(one, units[0].get(key), units[1].get(key), level)
         verdicts = [_verdict(side, part, manner, figure) for side in (first, second)]
-        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.UNFIT]
+        unfit = [
+            name
+            for name, verdict, side in zip(called, verdicts, (first, second), strict=True)
+            if verdict == Verdict.UNFIT or (verdict is None and side.unmeasured(manner))
+        ]
         if one.p is not None and unfit:
             one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
         elif one.p is not None and (told := _larger(one, verdicts)):

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from evenruler.measurement.answered import unmeasured
 from evenruler.publish.reading import printable
 from evenruler.results.comparing import comparable, names
 from evenruler.results.headlines import headlines, number
-from evenruler.results.store import Stored
+from evenruler.results.store import Stored, figures_of
 
 ABSENT: Final = "-"
 """Where a result lacks what another has."""
@@ -36,6 +37,8 @@ def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
 
 def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[str]:
     yield f"# {_cell(title(group))}"
+    if lacking := unmeasured_of(group):
+        yield "\n".join(f"- {_cell(line)}" for line in lacking)
     shown = headlines(group)
     if shown:
         models = list(dict.fromkeys(cell.name for headline in shown for cell in headline.cells))
@@ -51,6 +54,17 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
     notes = sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]})
     if notes:
         yield "\n".join(notes)
+
+
+def unmeasured_of(group: Sequence[Stored]) -> list[str]:
+    """On which models nothing was measured, and why, a line each."""
+    found = []
+    for one, suffix in zip(group, names(group), strict=True):
+        records: dict[str, list[dict[str, Any]]] = {}
+        for _, label, _, record in figures_of(one.result):
+            records.setdefault(label, []).append(record)
+        found += [f"{label}{suffix}: {said}" for label, own in records.items() if (said := unmeasured(own))]
+    return found
 
 
 def warnings_of(group: Sequence[Stored]) -> list[str]:

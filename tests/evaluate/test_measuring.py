@@ -18,6 +18,7 @@ from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
 from evenruler.evaluate.measuring import Measuring, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
+from evenruler.evaluate.told import lines_of
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.registry import room
@@ -260,3 +261,19 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     manifest = json.loads((shipped.benchmarks() / "framing-age/manifest.json").read_text())
     assert result.benchmark.content_sha256 == identity_of(shipped.benchmarks() / "framing-age", manifest["rows"])
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]
+
+
+@pytest.mark.parametrize("name", ["framing-age", "saged-fruit"])
+def test_a_model_that_refuses_everything_is_no_finding(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with running(ScriptedServer(content="I'm sorry, but I cannot help with that.")) as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "any")
+        result = measure("endpoint:big", name, limit=FEW)
+    figures = [own for models in result.figures.values() for own in models["big"].values()]
+    assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.UNFIT)}
+    first = " ".join(line.strip() for line in list(lines_of(result))[1:3])
+    assert re.match(
+        r"big: instrument unfit: .*: (\d+) of \1 requests were not answered \(\1 refused, 0 empty, 0", first
+    )

@@ -60,3 +60,12 @@ def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
     figures = {"all": {"one": {"spread": JUDGED}, "one (mlm)": {"spread": JUDGED}}}
     lines = list(lines_of(base.model_copy(update={"headings": HEADINGS, "figures": figures})))
     assert [line for line in lines if line.startswith("  all")] == ["  all", "  all, one (mlm)"]
+
+
+def test_that_nothing_was_measured_is_said_before_any_figure() -> None:
+    nothing = {"verdict": "instrument unfit", "why": "276 of 276 requests were not answered."}
+    lines = told({"spread": {**SPREAD, **nothing}, "offset": {**SPREAD, **nothing}, "alpha": ALPHA})
+    assert lines[1] == "  one: instrument unfit: 276 of 276 requests were not answered."
+    assert lines[2] == "  seed"
+    assert sum("276" in line for line in lines) == 1
+    assert not any("instrument unfit" in line for line in told({"spread": JUDGED, "alpha": ALPHA}))

@@ -16,8 +16,8 @@ import pandas as pd
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.comparing import adjusted
-from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
+from evenruler.instruments.saged.diagnose import Measured, diagnose
+from evenruler.instruments.saged.diagnose.inference import adjusted
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45
 

@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.saged.ask.extracting import extract
-from evenruler.instruments.saged.ask.measuring import Ask
-from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.ask.extraction import extract
+from evenruler.instruments.saged.ask.features import Ask
+from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
 from evenruler.models import load
 from evenruler.models.declared import Catalogue

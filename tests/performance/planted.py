@@ -27,13 +27,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.declared import Declared
 from evenruler.instruments.saged.ask import ANSWERS, features_of, scores
-from evenruler.instruments.saged.ask.lexicon import compound
+from evenruler.instruments.saged.ask.features import compound
 from evenruler.instruments.saged.ask.prompts import asked_prompts
-from evenruler.instruments.saged.declare.features import Feature
-from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.confirming import DIFFERENCE, confirmed
-from evenruler.instruments.saged.diagnose.layout import laid_out
-from evenruler.instruments.saged.diagnose.power import power
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.diagnose.confirmatory import DIFFERENCE, confirmed, power
+from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.measurement.verdicts import ALPHA, Verdict
 from evenruler.models import load
 from evenruler.shipped import benchmarks

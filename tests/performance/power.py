@@ -12,12 +12,11 @@ import time
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.saged.diagnose.blocks import Floats
-from evenruler.instruments.saged.diagnose.draws import as_they_are, shuffled
+from evenruler.instruments.saged.diagnose.confirmatory import Pattern, power, smallest_difference
+from evenruler.instruments.saged.diagnose.groups import Layout, as_they_are, shuffled
 from evenruler.instruments.saged.diagnose.inference import permutation_p
-from evenruler.instruments.saged.diagnose.layout import Layout
-from evenruler.instruments.saged.diagnose.power import Pattern, power, smallest_difference
-from evenruler.instruments.saged.diagnose.summary import Summary
+from evenruler.instruments.saged.diagnose.statistics import Floats
+from evenruler.instruments.saged.diagnose.summaries import Summary
 
 Case = tuple[int, int, int, float, bool, Pattern]
 """Root items, concepts, replies, difference, whether it is branched, pattern."""

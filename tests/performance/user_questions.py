@@ -12,9 +12,8 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from evenruler.instruments.saged.rows.questions import Question, ask
-from evenruler.instruments.saged.rows.rulemade import questions
-from evenruler.instruments.saged.rows.splitting import split
+from evenruler.instruments.saged.rows.prompts import split
+from evenruler.instruments.saged.rows.questions import Question, ask, questions
 from evenruler.instruments.saged.scrape.sentences import matched
 from evenruler.models.catalogue import load
 from evenruler.models.records import Sampling

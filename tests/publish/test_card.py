@@ -419,3 +419,11 @@ class TestValidityAndUse:
 
 def test_columns_stand_in_the_order_of_a_reader(benchmark):
     assert benchmark.configs[0].as_read.column_names == ["text", "source", "licence", "id", "content_sha256"]
+
+
+def test_that_nothing_was_measured_is_said_before_any_figure(benchmark):
+    nothing = {"value": 0.0, "n": 20, "unit": "root items", "verdict": "instrument unfit", "why": "All refused."}
+    said = "- Nothing of tiny. Instrument unfit: All refused."
+    body = section(body_of(replace(benchmark, evidence={"hand": {"tiny": {"spread": nothing}}})), "What may be said")
+    assert body.index(said) < body.index("| tiny | `hand` |")
+    assert "- Nothing of" not in section(body_of(benchmark), "What may be said")

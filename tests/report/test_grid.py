@@ -44,3 +44,9 @@ def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
 def test_each_verdict_has_a_mark_of_its_own() -> None:
     marks = [rows_of(of({"value": 1.0, "verdict": str(verdict)}), ["m"])[0].cells[0].mark for verdict in Verdict]
     assert sorted(marks) == ["good", "poor", "told", "weak"]
+
+
+def test_that_nothing_was_measured_is_said_before_any_figure() -> None:
+    said = of({"value": 0.0, "verdict": str(Verdict.UNFIT), "why": "All refused."}).unmeasured
+    assert said == {"m": "instrument unfit: All refused."}
+    assert of({"value": 0.0, "verdict": str(Verdict.WITHIN), "why": "It is small."}).unmeasured == {}

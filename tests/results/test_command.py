@@ -47,6 +47,7 @@ def test_markdown_shows_both_tables(results, run):
     assert "| part | figure | A | B | A - B | interval | p adjusted | verdict |" in lines
     verdicts = [line.split(" | ")[-1].rstrip(" |") for line in lines[-3:]]
     assert verdicts == ["unfit on three: no finding", "differ", "unfit on three: no finding"]
+    assert lines.index("- three: instrument unfit: It fails \\| a bar.") < lines.index("## Figures, controls, verdicts")
     spread = pd.Series(drawn(20, 0, 3.0)).std()
     assert lines[-2].startswith(f"| seed | spread (sd) | one: {spread:.3f} | two: ")
 

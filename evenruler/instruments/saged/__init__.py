@@ -6,8 +6,7 @@ from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
     from evenruler.instruments.saged.diagnose.disparities import METRICS, Disparity, disparity, metric_values
-    from evenruler.instruments.saged.diagnose.statistic_options import OPTIONS
-    from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE
+    from evenruler.instruments.saged.diagnose.statistics import OPTIONS, STATISTICS, USES_BASELINE
     from evenruler.instruments.saged.diagnose.summaries import summarise, summarise_each
 
 __all__ = [

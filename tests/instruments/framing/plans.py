@@ -60,6 +60,7 @@ def figures_of(
     excluded = exclusions(measured, asked.least_coverage)
     counted = without_excluded(measured, excluded, ["choice"])
     found = {
+        "choices": pd.DataFrame(columns=schemas.CHOICES.names),
         "distributions": measured,
         "exclusions": excluded,
         "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),

@@ -180,3 +180,57 @@ def test_a_task_that_is_hardly_answered_is_unfit_and_no_part_of_the_mean() -> No
     assert set(out["task"]) == {"choice"}
     assert len(out) == 8  # two cells and six placebos
     assert "choice" not in set(tables["shifts"]["task"])
+
+
+class Replying(Scripted):
+    """Answers words by a rule, and replies the same to all, or what is made of its prompt."""
+
+    def __init__(self, reply: Callable[[str], str]) -> None:
+        super().__init__(answering(moving(CUES)))
+        self.reply = reply
+
+    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
+        if request.operation == "words":
+            return super().answer(request, inputs, n)
+        return {"reply": [self.reply(prompt) for prompt in inputs["prompt"]], "reason": [None] * n}
+
+
+def replied(reply: Callable[[str], str]) -> pd.DataFrame:
+    """Figures of replies, by figure."""
+    source = with_placebos(confirmatory=list(FIGURES))
+    tables, plan = built(declaration(source, generations=2, confirmed="choice"))
+    whom = subject(name="scripted")
+    answers = ask({"hair": (tables, plan)}, requests, whom, Replying(reply))
+    found = figures("hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0))
+    told = found["figures"]
+    return told[told["part"].str.endswith("choice")].set_index(["part", "figure"])
+
+
+class TestNoMeasurement:
+    """Replies that say nothing, and answers that never change, are no equality."""
+
+    @pytest.mark.parametrize(
+        ("reply", "said"),
+        [
+            ("I cannot help with that.", r"\d+ of \d+ requests were not answered \(\d+ refused, 0 empty"),
+            (" ... ", r"\(0 refused, \d+ empty, 0 in another language\)"),
+            ("Bananas are yellow.", r"\(0 refused, 0 empty, 0 in another language, \d+ without an answer in it\)"),
+            ("She", r"all \d+ replies are the same"),
+        ],
+    )
+    def test_replies(self, reply, said) -> None:
+        found = replied(lambda _: reply)
+        of_effects = found[found.index.get_level_values("figure").str.startswith(("effect: ", "shift"))]
+        assert len(of_effects) >= len(FIGURES)
+        assert set(of_effects["verdict"]) == {str(Verdict.UNFIT)}
+        assert of_effects["why"].str.contains(said).all()
+        assert found.xs("coverage", level="figure")["verdict"].isna().all()
+
+    def test_a_model_that_answers_has_its_verdicts(self) -> None:
+        found = replied(lambda prompt: "He" if prompt.startswith(CUES) else "She is here")
+        assert str(Verdict.UNFIT) not in set(found["verdict"])
+
+    def test_words_that_are_as_likely_after_any_prompt(self) -> None:
+        found = effects(measured(lambda prompt, form: 0.1))
+        assert set(found["verdict"]) == {str(Verdict.UNFIT)}
+        assert found["why"].str.contains("cells .* have the same score").all()

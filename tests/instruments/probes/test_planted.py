@@ -217,3 +217,10 @@ class TestWhole:
         assert rows["alpha"]["high"] < 0.6
         assert rows["spread"]["verdict"] == "instrument unfit"
         assert "below 0.6" in rows["spread"]["why"]
+
+    def test_scores_that_do_not_vary_are_no_measurement(self, diagnosed) -> None:
+        """Not a spread of surely less than the bound."""
+        flat = Truth(attributes=0.0, words=0.0, noise=0.0)
+        rows = figures_of(diagnosed(flat))
+        assert {rows[name]["verdict"] for name in ("spread", "r", "slope")} == {"instrument unfit"}
+        assert rows["spread"]["why"].endswith("attributes in 8 templates have the same score.")

@@ -10,7 +10,13 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.instrument import Record, Subject
 from evenruler.instruments.questionnaires.declare.headings import headings
-from evenruler.instruments.questionnaires.diagnose.accuracy import accuracies, figures_of, fitness, judged_by
+from evenruler.instruments.questionnaires.diagnose.accuracy import (
+    accuracies,
+    figures_of,
+    fitness,
+    fitness_by_form,
+    judged_by,
+)
 from evenruler.instruments.questionnaires.diagnose.population import members_of, population
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness, marked
@@ -134,3 +140,14 @@ class TestPopulation:
         )
         (row,) = rows.to_dict("records")
         assert (row["bar"], row["member"], row["accuracy"]) == (0.9, False, 0.9)
+
+
+@pytest.mark.parametrize("form", ["head", "clm"])
+def test_answers_that_no_term_changes_measure_nothing(form) -> None:
+    """However well the model tells labelled pairs apart."""
+    flat = [("one", term, word, 0.25 * level) for term in ("calm", "tense") for level, word in enumerate("abc")]
+    cells = pd.DataFrame(flat, columns=["item", "term", "intensifier", "pss"]).assign(configuration=form)
+    same = fitness_by_form(found(labelled()), [form], 0.5, cells)[form]
+    assert same.unfit == "all 2 terms of 1 items have the same score"
+    varied = cells.assign(pss=cells["pss"].where(cells["term"] == "calm", 0.1))
+    assert fitness_by_form(found(labelled()), [form], 0.5, varied)[form].unfit is None

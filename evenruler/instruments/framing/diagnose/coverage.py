@@ -8,6 +8,7 @@ import pandas as pd
 from evenruler.instruments.framing.declare.settings import LEAST_OF_CHOICES
 from evenruler.instruments.framing.diagnose import choices
 from evenruler.instruments.framing.schemas import EXCLUSIONS
+from evenruler.measurement.answered import Replies, unanswered, unvaried
 
 CELL = [*choices.CELL, "metric"]
 """What coverage is of."""
@@ -48,3 +49,26 @@ def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metr
     gone = set(out[CELL].itertuples(index=False, name=None))
     stays = [cell not in gone for cell in distributions[CELL].itertuples(index=False, name=None)]
     return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # of none, an empty list is no columns
+
+
+NO_ANSWER = {"refusal": "refused", "empty": "empty", "none": "unread", choices.WITHHELD: "withheld"}
+"""Rules by which a reply is none, and what it counts as. One that names several classes, or an option that stands for
+none, is an answer, if no valid one."""
+
+
+def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
+    """Why a model's answers in one part (configuration and metric) measure nothing; None where they do.
+
+    Args:
+        measured: By `schemas.DISTRIBUTIONS`, of the part.
+        replies: By `schemas.CHOICES`, of the configuration; no row where words have probabilities.
+    """
+    if measured["metric"].iloc[0] == choices.METRIC:
+        lacking = replies["rule"].map(NO_ANSWER)
+        refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
+        distinct = replies["reply"].dropna().str.strip().nunique()
+        found = Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
+        if why := unanswered(found):
+            return why
+    cells = measured.pivot(index=["framing", "stimulus"], columns=["task", "outcome"], values="share")
+    return unvaried(cells, "cells (cues and stimuli)")

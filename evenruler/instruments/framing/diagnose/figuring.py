@@ -12,6 +12,7 @@ from evenruler.instruments.framing.ask.asked import CHAT, PLAIN
 from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.framing.diagnose import choices, class_shifts, mass
+from evenruler.instruments.framing.diagnose.coverage import unmeasured
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects
 from evenruler.instruments.framing.diagnose.studies import AS, MEANS
 from evenruler.instruments.instrument import Subject
@@ -19,7 +20,7 @@ from evenruler.measurement import Figure
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import Fitness, judge, marked
 
 COVERAGE = "coverage"
 
@@ -46,8 +47,8 @@ def figures_of(
 
     Args:
         name: Of the contrast.
-        found: Tables by `diagnose.TABLES`: `distributions`, `effects`, `shifts`, `exclusions`, `continuations`,
-            `replications`; and `pairs`, by `sensitivity.apd_of_pairs`.
+        found: Tables by `diagnose.TABLES`: `choices`, `distributions`, `effects`, `shifts`, `exclusions`,
+            `continuations`, `replications`; and `pairs`, by `sensitivity.apd_of_pairs`.
         asked: What was asked.
         subject: The model.
         level: Of intervals.
@@ -58,7 +59,8 @@ def figures_of(
 
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
     """
-    rows = []
+    rows: list[tuple[str, Figure, Fitness]] = []
+    bars: dict[str, Fitness] = {}
     # A model that is not sampled has its verdicts by the probability of words.
     sampled = (found["distributions"]["metric"] == choices.METRIC).any()
     judged_by = asked.confirmed if sampled else mass.METRIC
@@ -68,11 +70,19 @@ def figures_of(
         own = {table: _of_part(found[table], configuration, metric) for table in TABLES}
         confirmed = metric == judged_by and configuration == _own_configuration(metric, subject)
         effects = Effects.of(own["effects"], own["pairs"], measured, own["exclusions"], asked, confirmed, level)
-        rows += [(part, *figure) for figure in effects.figures()]
+        replies = found["choices"][found["choices"]["configuration"] == configuration]
+        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies))
+        shifted = class_shifts.figures(own["shifts"], list(asked.forms), level)
+        rows += [
+            (part, marked(figure, bar), fitness if bar.unfit is None else bar) for figure, fitness in effects.figures()
+        ]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
-        rows += [(part, figure, Fitness()) for figure in class_shifts.figures(own["shifts"], list(asked.forms), level)]
+        rows += [(part, marked(figure, bar), bar) for figure in shifted]
     rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
-    rows += [(part, figure, Fitness()) for part, figure in _replicated(found["replications"])]
+    rows += [
+        (part, marked(figure, bars.get(part, Fitness())), Fitness())
+        for part, figure in _replicated(found["replications"])
+    ]
     judged = judge([(figure, fitness) for _, figure, fitness in rows], asked.least)
     told = [
         {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}

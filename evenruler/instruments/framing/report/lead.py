@@ -13,7 +13,7 @@ from evenruler.report.words import listed, missing, number
 FOLLOWS = {
     Verdict.BEYOND: "moves the answers more than other words in its place do",
     Verdict.WITHIN: "moves them as other words in its place do",
-    Verdict.UNFIT: "too few of the answers are of any class",
+    Verdict.UNFIT: "too few of the answers are of any class, or all are alike",
     Verdict.LITTLE: "",
 }
 """What each verdict says here, in the order in which they are told."""

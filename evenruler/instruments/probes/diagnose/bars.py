@@ -5,6 +5,7 @@ import pandas as pd
 from evenruler.instruments.probes.declare import shared_words
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement import Figure
+from evenruler.measurement.answered import unvaried
 from evenruler.measurement.verdicts import Fitness
 
 
@@ -18,6 +19,8 @@ def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fit
         alpha: Of the set on the model.
         floor: The least alpha.
     """
+    if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
+        return Fitness(unfit=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
     if len(turned):
         several = "templates say" if len(turned) > 1 else "a template says"

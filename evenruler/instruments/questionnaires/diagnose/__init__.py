@@ -71,7 +71,7 @@ def figures(
     accuracy = accuracies(scores["labelled"], resampling.level)
     shifts = shifting.of_model(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
-    fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"])
+    fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)
     trajectories = intervening.trajectories(items, adapted, intensifiers)
     changes = intervening.changes(trajectories, plan)
     confirmatory = [

@@ -11,6 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 from evenruler.instruments.questionnaires.ask.item_scores import LOGITS
 from evenruler.instruments.questionnaires.declare.pairs import MNLI
 from evenruler.measurement import Figure
+from evenruler.measurement.answered import unvaried
 from evenruler.measurement.figures import finite
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.entry import LIKELIHOODS
@@ -90,16 +91,23 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
     return Fitness(unfit=f"{told}, not surely above {bar:g}; guessing gives {record['chance']:.2f}")
 
 
-def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float) -> dict[str, Fitness]:
+def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells: pd.DataFrame) -> dict[str, Fitness]:
     """Of each form of one model whether its answers count; likelihoods have no accuracy, so nothing follows from them.
 
     Args:
         found: By `accuracies`, of one model.
         forms: In which it is asked.
         bar: The accuracy that is asked for.
+        cells: Its answers, by `schemas.CELLS`: where no term of any item changes them, they count for nothing.
     """
-    judged = judged_by(found)
-    return {form: UNKNOWN if form in LIKELIHOODS else fitness(judged.get(form), bar) for form in forms}
+    judged, fits = judged_by(found), {}
+    for form in forms:
+        own = cells[cells["configuration"] == form]
+        by_word = own.pivot(index=["item", "term"], columns="intensifier", values="pss")
+        same = unvaried(by_word, f"terms of {own['item'].nunique()} items")
+        known = UNKNOWN if form in LIKELIHOODS else fitness(judged.get(form), bar)
+        fits[form] = known if same is None else Fitness(unfit=same)
+    return fits
 
 
 def figures_of(found: pd.DataFrame, configuration: str) -> list[Figure]:

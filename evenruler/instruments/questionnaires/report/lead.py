@@ -12,7 +12,7 @@ from evenruler.report.words import listed, missing, number
 FOLLOWS = {
     Verdict.BEYOND: "more, or less, than their twins account for",
     Verdict.WITHIN: "no more than their twins account for",
-    Verdict.UNFIT: "its accuracy on labelled pairs is not surely above the bar",
+    Verdict.UNFIT: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
     Verdict.LITTLE: "",
 }
 """What each verdict says here, in the order in which they are told."""

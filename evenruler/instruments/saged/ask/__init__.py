@@ -7,12 +7,10 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask.extracting import baselines_of, extract, replies_of
-from evenruler.instruments.saged.ask.features import Replies, scorer_prompts
-from evenruler.instruments.saged.ask.masking import names_of
-from evenruler.instruments.saged.ask.measuring import NEW_TOKENS, Answered
+from evenruler.instruments.saged.ask.extraction import baselines_of, extract, names_of, replies_of
+from evenruler.instruments.saged.ask.features import NEW_TOKENS, Answered, Replies, scorer_prompts
 from evenruler.instruments.saged.ask.prompts import RESEEDED, asked_again, asked_of
-from evenruler.instruments.saged.declare.features import OPERATION_OF, Feature
+from evenruler.instruments.saged.declare.settings import OPERATION_OF, Feature
 from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 

@@ -1,21 +1,102 @@
-"""The kinds of feature: how each makes numbers of replies and baselines (SAGED, sections 3.2 and A.3, table 2)."""
+"""What is measured of replies: each kind of feature, and the tools that it asks."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.ask.clusters import cluster, distances, placed, topic_words
-from evenruler.instruments.saged.ask.lexicon import compound
-from evenruler.instruments.saged.ask.measuring import Models
-from evenruler.instruments.saged.ask.scorer import asked, parsed
-from evenruler.instruments.saged.declare.features import SCORED, Feature
+from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
+
+
+def compound(texts: Sequence[str]) -> Floats:
+    """VADER's compound score of each text.
+
+    Args:
+        texts: n texts, English. One without a word of the lexicon is neutral, 0; so is an empty one, which is for the
+            caller to leave out.
+
+    Returns:
+        float64[n] from -1 (negative) to 1 (positive), with the four decimals that VADER gives.
+    """
+    analyzer = _analyzer()
+    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
+
+
+@cache
+def _analyzer() -> Any:
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
+
+    return SentimentIntensityAnalyzer()
+
+
+NO_NUMBER = "no number in what the scorer said"
+OUTSIDE = "the number of the scorer lies outside its range"
+OTHER_SCALE = "the scorer answered on a scale of its own"
+NO_REPLY = "the scorer gave no reply"
+"""Why there is no number."""
+
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+_READ = re.compile(
+    r"(?:(?:(?:the|my)\s+)?(?:score|rating|answer|number)\s*(?:is|:|=|\s)\s*)?"
+    rf"(?P<number>{_NUMBER})(?:\s*(?:/|out\s+of)\s*(?P<most>{_NUMBER}))?\.?",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"[*_`\"'()\[\]\u201c\u201d\u2018\u2019]+")
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a scorer said of one text."""
+
+    value: float | None
+    reason: str | None = None
+    """Why there is no value."""
+
+
+def asked(question: str, generation: str, baseline: str) -> str:
+    """A scorer's question about a reply; placeholders in the texts themselves stay as they are.
+
+    Args:
+        question: With `{GENERATION}` and, if wanted, `{BASELINE}`.
+        generation: The reply.
+        baseline: Its baseline.
+    """
+    texts = dict(zip(SCORED, (generation, baseline), strict=True))
+    return re.sub("|".join(map(re.escape, SCORED)), lambda found: texts[found.group()], question)
+
+
+def parsed(reply: str | None, low: float, high: float) -> Score:
+    """The number in a scorer's reply: its first line that is not blank is a number and nothing else.
+
+    The number may be called a score or rating, may end with a full stop, and may say out of how much, which must then
+    be `high`. Nothing else is guessed: a range, two numbers, a sentence or a percentage is no number.
+
+    Args:
+        reply: What the model wrote; None where a server gave nothing.
+        low: The least number that counts.
+        high: The largest.
+    """
+    if reply is None:
+        return Score(None, NO_REPLY)
+    line = next((line for line in reply.splitlines() if line.strip()), "")
+    found = _READ.fullmatch(_MARKS.sub("", line).replace("\u2212", "-").strip())
+    if found is None:
+        return Score(None, NO_NUMBER)
+    value = float(found["number"])
+    if found["most"] is not None and float(found["most"]) != high:
+        return Score(None, OTHER_SCALE)
+    return Score(value) if low <= value <= high else Score(None, OUTSIDE)
+
 
 Places = NDArray[np.int64]
 """Which of the distinct texts; `EMPTY` where it says nothing, `NONE` where there is none."""
@@ -24,6 +105,88 @@ EMPTY, NONE = -1, -2
 
 Reasons = NDArray[np.str_]
 """Why a number is missing, empty where it is not."""
+
+Ask = Callable[[Sequence[str]], Sequence[str | None]]
+"""A language model: its reply to each of n prompts, None where a server gave none."""
+
+NEW_TOKENS = 16
+"""A scorer's reply at most: a number needs no more."""
+
+
+class Classifier(Protocol):
+    """What tells labels of texts apart."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """In the order of `probabilities`."""
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """[n, labels] probability of each label; NaN throughout for a text that is too long."""
+
+
+class Models(Protocol):
+    """What features name."""
+
+    def classifier(self, name: str) -> Classifier:
+        """Of a `classifier` feature."""
+
+    def embedder(self, name: str | None) -> Embedder:
+        """Of a `distance` or `clusters` feature; the usual one where it names none."""
+
+    def scorer(self, name: str) -> Ask:
+        """Of a `scorer` feature."""
+
+
+class Answered:
+    """The tools' answers, looked up by text: everything was asked before (`requests`)."""
+
+    def __init__(self, answers: Tables, embedder: str | None) -> None:
+        """Take them.
+
+        Args:
+            answers: `embeddings`, `classifications` and `scored`, by `schemas`.
+            embedder: The one that is taken where a feature names none.
+        """
+        self._answers, self._embedder = answers, embedder
+
+    def classifier(self, name: str) -> Classifier:
+        """What a classifier said of texts."""
+        return _Classified(_of_tool(self._answers["classifications"], name))
+
+    def embedder(self, name: str | None) -> Embedder:
+        """The embeddings of texts, by the usual embedder where none is named."""
+        own = name or str(self._embedder)
+        return _Embedded(own, _of_tool(self._answers["embeddings"], own))
+
+    def scorer(self, name: str) -> Ask:
+        """A model's likeliest reply to each prompt."""
+        own = _of_tool(self._answers["scored"], name)
+        said = dict(zip(own["prompt"], own["reply"], strict=True))
+        return lambda prompts: [None if pd.isna(said[prompt]) else str(said[prompt]) for prompt in prompts]
+
+
+class _Classified:
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self.labels: list[str] = [str(label) for label in rows["labels"].iloc[0]] if len(rows) else []
+        self._known = dict(zip(rows["text"], rows["probabilities"], strict=True))
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        found: Floats = np.array([self._known[text] for text in texts], dtype=np.float64)
+        return found.reshape(len(texts), len(self.labels))
+
+
+class _Embedded:
+    def __init__(self, name: str, rows: pd.DataFrame) -> None:
+        self.name = name
+        self._known = dict(zip(rows["text"], rows["vector"], strict=True))
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([self._known[text] for text in texts], dtype=np.float32)
+
+
+def _of_tool(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    return rows[rows["tool"] == name]
+
 
 TOO_LONG = "longer than the model takes"
 ANOTHER_LANGUAGE = "in another language"

@@ -1,15 +1,43 @@
-"""What models are asked of a benchmark: which prompts, in which role, put into which template (section 3.1)."""
+"""Which prompts are asked in which role, and again after a prefix or with another seed."""
 
 from collections.abc import Mapping
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Subject, Tables
-from evenruler.instruments.saged.ask.prefixed import framed
+from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import PROMPT
+from evenruler.instruments.saged.schemas import FRAMED
 from evenruler.tables import evenly_spread
-from evenruler.tables.ids import content_sha256
+from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
+
+
+def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> pd.DataFrame:
+    """Every prompt after every prefix.
+
+    Args:
+        domain: Its slug.
+        prompts: By `schemas.PROMPTS`.
+        prefixes: What stands before a prompt, by the name of the framing.
+
+    Returns:
+        By `schemas.FRAMED`.
+    """
+    rows = [
+        {
+            "id": row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing),
+            "framing": framing,
+            "before": before,
+            "bare_id": key,
+            "concept": concept,
+            "root_id": root,
+        }
+        for key, concept, root in prompts[["id", "concept", "root_id"]].itertuples(index=False)
+        for framing, before in prefixes.items()
+    ]
+    return pd.DataFrame(rows, columns=FRAMED.names)
+
 
 RESEEDED = "reseeded"
 """The framing of prompts that are asked once more, as they are, with another seed."""

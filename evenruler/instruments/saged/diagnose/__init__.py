@@ -1,22 +1,205 @@
 """From numbers to summaries and disparities, and how sure they are (SAGED, sections 3.3 and 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask import asked_again, features_of
-from evenruler.instruments.saged.declare.features import declared_as
-from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose import between
-from evenruler.instruments.saged.diagnose.comparing import adjusted
-from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
-from evenruler.instruments.saged.diagnose.unit_scores import by_root, units
+from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
+from evenruler.instruments.saged.declare.settings import Disparities, Feature, declared_as
+from evenruler.instruments.saged.diagnose import between, quality
+from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
+from evenruler.instruments.saged.diagnose.confirmatory import confirmed
+from evenruler.instruments.saged.diagnose.disparities import shapes
+from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
+from evenruler.instruments.saged.diagnose.inference import adjusted, compared
+from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
+from evenruler.instruments.saged.diagnose.statistics import Floats
+from evenruler.instruments.saged.diagnose.summaries import Cells, cells_of
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.tables import stacked
+from evenruler.measurement.verdicts import marked_rows
+from evenruler.tables import rows_of, stacked
+from evenruler.tables.schemas import BARE, UNITS
+
+LEVEL = "mean of replies"
+"""What a feature is over all concepts. Disparities are no mean over root items, so they are not compared yet."""
+
+_PART = ["role", "template", "feature"]
+
+
+def by_root(features: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Every declared feature of the replies to the prompts of a root item, mean over its concepts.
+
+    Args:
+        features: By `schemas.FEATURES`.
+        prompts: By `schemas.PROMPTS`.
+        plan: Of the domain; columns of numbers that go by no declared name, as clusters, are left out.
+
+    Returns:
+        `role, template, feature, root_id, value`.
+    """
+    roots = prompts.set_index("id")["root_id"]
+    parts = [_of_feature(features[features["feature"] == name], roots) for name in sorted(plan["features"])]
+    found: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return found.sort_values([*_PART, "root_id"], ignore_index=True)
+
+
+def _of_feature(features: pd.DataFrame, roots: pd.Series) -> pd.DataFrame:
+    """Of one feature: all at once, a million replies with 45 of them would be there twice."""
+    counted = (features["framing"] == BARE) & features["value"].notna()
+    own = features.loc[counted, [*_PART, "id", "value"]].astype(dict.fromkeys([*_PART, "id"], "category"))
+    ids = own["id"].cat
+    own["root_id"] = pd.Categorical(ids.categories.map(roots.get)).take(ids.codes.to_numpy())
+    found = own.groupby([*_PART, "root_id"], observed=True)["value"].mean().reset_index()
+    return found.astype(dict.fromkeys([*_PART, "root_id"], "str"))
+
+
+def units(record: Record) -> pd.DataFrame:
+    """The mean of every feature over the replies about a root item.
+
+    Args:
+        record: Of one domain on one model.
+
+    Returns:
+        By `tables.schemas.UNITS`, of `LEVEL`; none where the model gave no reply.
+    """
+    found = record.found.get("by_root")
+    if found is None or found.empty:
+        return pd.DataFrame(columns=UNITS.names)
+    told: pd.DataFrame = found.assign(
+        part=found["role"] + ", " + found["template"] + ", " + found["feature"],
+        model=record.subject.name,
+        figure=LEVEL,
+        statistic="mean",
+        unit=found["root_id"],
+        rows=found["root_id"].map(rows_of(record.tables["prompts"].filter(READS["prompts"]), ["root_id"])),
+        beside=float("nan"),
+    )[UNITS.names]
+    return told
+
+
+OMNIBUS = "range"
+"""The metric whose test says whether groups differ at all."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of the replies of one model to the prompts of a domain."""
+
+    domain: str
+    """Its slug."""
+    features: pd.DataFrame
+    """By `schemas.FEATURES`, of bare and framed replies; text columns may be categorical, which is faster."""
+    baselines: pd.DataFrame
+    """By `schemas.BASELINES`."""
+    generations: pd.DataFrame
+    """By `schemas.GENERATIONS`; of their text it counts alone whether there is one."""
+    prompts: pd.DataFrame
+    """By `schemas.PROMPTS`."""
+    again: pd.DataFrame
+    """By `schemas.FRAMED`, those that were asked after a prefix, or with another seed."""
+
+
+def diagnose(
+    measured: Measured,
+    declared: Mapping[str, Feature],
+    controls: Collection[str],
+    prefixes: Collection[str],
+    placebos: Collection[str],
+    settings: Disparities,
+    level: float,
+    seed: int,
+) -> Tables:
+    """Diagnose one domain on one model. Framed replies count for shifts alone.
+
+    Args:
+        measured: Of the model.
+        declared: Its features, by name.
+        controls: Concepts that are no members of what is compared.
+        prefixes: The names of those that are declared.
+        placebos: Which of them are.
+        settings: Groupings, statistics, metrics, permutations and resamples.
+        level: Of intervals, between 0 and 1.
+        seed: Of permutations and resamples.
+
+    Returns:
+        `compared`, `baselines` (bias of the tools), `by_prompt` and the tables of the diagnosis that are of one model,
+        by `schemas`; the same for the same arguments, in whatever order rows stand. Where replies measure nothing,
+        `by_prompt` and `roles`, which roles and models are compared by, are left out.
+
+    Raises:
+        UserError: There is no such statistic, option or metric.
+        ValueError: A measurement is there twice, or of a prompt that is not there.
+    """
+    domain, features, prompts = measured.domain, measured.features, measured.prompts
+    resampling = Resampling(level, settings.resamples, seed)
+    is_bare = features["framing"] == BARE
+    bare = features if is_bare.all() else features[is_bare]
+    generations = measured.generations
+    replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
+    layout = laid_out(domain, bare, prompts)
+    model = str(layout.series["model"].iloc[0])
+    summaries, disparities, shaped = _disparities(layout, settings, level, seed)
+    nothing = unmeasured(replies)
+    confirmatory, favour = confirmed(layout.without(controls), declared, settings, level, seed, nothing)
+    prompt_means = by_prompt(layout, declared)
+    prefixed = measured.again[measured.again["framing"] != RESEEDED] if prefixes else None
+    reseeded = measured.again[measured.again["framing"] == RESEEDED]
+    tools = tool_bias(layout, measured.baselines, level, resampling.resamples, seed)
+    return {
+        "summaries": summaries,
+        "compared": disparities,
+        "shapes": shaped,
+        "rates": rates(domain, replies, prompts),
+        "baselines": tools,
+        "context_bias": context_bias(layout),
+        "favour": favour,
+        **({} if nothing else {"by_prompt": prompt_means, "roles": between_roles(model, prompt_means, seed)}),
+        "figures": pd.concat(
+            [
+                confirmatory,
+                marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
+                quality.refusals(domain, replies, prompts, resampling),
+                quality.shifts(domain, features, prompts, prefixed, placebos, level),
+                quality.noise(domain, features, prompts, reseeded),
+                quality.tools(tools, model),
+            ],
+            ignore_index=True,
+        ),
+    }
+
+
+def _disparities(
+    layout: Layout, settings: Disparities, level: float, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Summaries, disparities and shapes of every grouping."""
+    summaries, disparities, shaped = [], [], []
+    for columns, part in product(settings.grouping, layout.parts()):
+        cells = list(cells_of(part, part.groups(columns), settings.statistics))
+        summaries += [each.table() for each in cells]
+        found = compared(cells, settings, level, seed)
+        disparities.append(found)
+        shaped += [shapes(each, _omnibus(each, found)) for each in cells if each.statistic == settings.headline]
+    return (
+        stacked(summaries)[schemas.SUMMARIES.names],
+        stacked(disparities),
+        stacked(shaped)[schemas.SHAPES.names],
+    )
+
+
+def _omnibus(cells: Cells, compared: pd.DataFrame) -> Floats:
+    """[series] p of the test that groups differ at all, by their range; NaN where the range is no metric."""
+    names = cells.names()
+    tests = compared[compared["metric"] == OMNIBUS].set_index(list(names.columns))["p"]
+    found: Floats = tests.reindex(pd.MultiIndex.from_frame(names)).to_numpy(dtype=np.float64)
+    return found
+
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.features import Feature
-from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats
-from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, Layout
+from evenruler.instruments.saged.declare.settings import Feature
+from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, Layout
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats
 from evenruler.measurement.verdicts import holm
 from evenruler.tables import stacked
 

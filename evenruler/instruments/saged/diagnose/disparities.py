@@ -1,4 +1,4 @@
-"""Numbers over groups: how far summaries lie apart, and whether one of them stands out (SAGED, section 4.2)."""
+"""Numbers over groups: how far summaries lie apart, whether one stands out, and in what shape (SAGED, section 4.2)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -7,11 +7,69 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats, count, deviations, extremes, means, ratio
-from evenruler.instruments.saged.diagnose.dixon import CRITICAL, MOST, dixon_ratios
-from evenruler.instruments.saged.diagnose.summaries import OWN
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, count, deviations, extremes, means, ratio
+from evenruler.instruments.saged.diagnose.summaries import OWN, Cells
+
+End = Literal["high", "low"]
+
+FEWEST, MOST = 3, 30
+
+CRITICAL: Mapping[int, float] = dict(
+    enumerate(
+        [
+            *(0.970, 0.829, 0.710, 0.625, 0.568),  # r10, n = 3 to 7
+            *(0.615, 0.570, 0.534),  # r11, n = 8 to 10
+            *(0.625, 0.592, 0.565),  # r21, n = 11 to 13
+            *(0.590, 0.568, 0.548, 0.531, 0.516, 0.503, 0.491, 0.480, 0.470),  # r22, n = 14 to 22
+            *(0.461, 0.452, 0.445, 0.438, 0.432, 0.426, 0.419, 0.414),  # n = 23 to 30
+        ],
+        start=FEWEST,
+    )
+)
+"""By n, at 95%, two-sided: a normal sample exceeds it at a given end in 2.5% of cases, since either end is looked at
+(Rorabacher 1991, as github.com/pycafee/pycafee, pycafee/sample/outliers.py, has his tables of r10, r11, r21, r22)."""
+
+
+def kind_of(n: int) -> str:
+    """The ratio that fits n numbers: `r10`, `r11`, `r21` or `r22`.
+
+    Raises:
+        ValueError: n is not from 3 to 30.
+    """
+    if not FEWEST <= n <= MOST:
+        raise ValueError(f"n must be from {FEWEST} to {MOST}, got {n}")
+    return f"r{1 + (n > 10)}{(n > 7) + (n > 13)}"
+
+
+def dixon_ratios(values: Floats, end: End) -> Floats:
+    """Dixon's ratio of the kind that fits how many numbers there are.
+
+    Args:
+        values: float64[..., groups], NaN where there is none.
+        end: The end whose outermost number is suspected.
+
+    Returns:
+        float64[...], 0 to 1; 0 where there is no gap (ties at that end, all equal but for rounding), NaN where fewer
+        than 3 or more than 30 numbers are left.
+    """
+    ordered = np.sort(values if end == "low" else -values, axis=-1)  # the suspect first, NaN last
+    n = count(ordered).astype(np.intp)
+    fits = (n >= FEWEST) & (n <= MOST)
+    after, far = 1 + (n > 10), n - 1 - (n > 7) - (n > 13)
+    suspect, neighbour, farthest = (_at(ordered, np.where(fits, place, 0)) for place in (np.zeros_like(n), after, far))
+    gap, spread = neighbour - suspect, farthest - suspect
+    distinct = fits & (spread > ROUNDING * np.maximum(np.abs(suspect), np.abs(farthest)))
+    ratios = np.divide(gap, spread, out=np.zeros_like(gap), where=distinct)
+    return np.where(fits, ratios, np.nan)
+
+
+def _at(ordered: Floats, place: NDArray[np.intp]) -> Floats:
+    return np.take_along_axis(ordered, place[..., None], axis=-1)[..., 0]
+
 
 FOUR_FIFTHS = 0.8
 """An impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)."""
@@ -256,3 +314,73 @@ def _reason(metric: str, numbers: Floats, n: int) -> str:
     if low < 0:
         return f"a summary is negative ({low:.3g})"
     return "all summaries are 0" if high == 0 else f"a summary is no selection rate ({high:.3g})"
+
+
+ALPHA = 0.05
+"""Of Grubbs' test, and of the test that groups differ at all."""
+
+CONCENTRATED, DISPERSED, MIXED = "concentrated", "dispersed", "mixed"
+
+
+def grubbs(n: NDArray[np.intp]) -> Floats:
+    """Critical value of Grubbs' test for one outlier of n numbers, two-sided: of the largest |z| (ddof 1).
+
+    Args:
+        n: How many numbers, 3 at least; NaN below.
+
+    Source: Grubbs (1969), Procedures for detecting outlying observations in samples.
+    """
+    n = np.asarray(n, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = stats.t.isf(ALPHA / (2 * n), n - 2)
+        found: Floats = np.where(n >= FEWEST, (n - 1) / np.sqrt(n) * np.sqrt(t**2 / (n - 2 + t**2)), np.nan)
+    return found
+
+
+def shapes(cells: Cells, p: Floats) -> pd.DataFrame:
+    """The shape of every cell of one statistic.
+
+    `concentrated` where the group that lies farthest out is an outlier by Grubbs' test; `dispersed` where neither
+    Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does. Where groups do not differ beyond
+    chance, what they show has no shape.
+
+    Args:
+        cells: Of one statistic.
+        p: [series] of the test that groups differ at all (permutation test of the range).
+
+    Returns:
+        By `schemas.SHAPES`; null with the reason where p is not below `ALPHA`, below three groups, beyond the thirty
+        that Dixon's test has critical values for, and where all groups are equal. The group that lies farthest out is
+        named in any case.
+
+    Source: section 4.2 names the measures; the bounds are a decision of ours.
+    """
+    values = cells.values
+    n = count(values).astype(np.intp)
+    z = ratio(values - means(values)[:, None], std(values)[:, None])
+    defined = np.asarray(~np.isnan(z).all(axis=1))
+    place = np.argmax(np.nan_to_num(np.abs(z), nan=-1.0), axis=1)
+    farthest = np.take_along_axis(z, place[:, None], axis=1)[:, 0]
+    critical = np.array([CRITICAL.get(int(groups), np.nan) for groups in n])
+    high, low = dixon_ratios(values, "high") > critical, dixon_ratios(values, "low") > critical
+    outlier = np.abs(farthest) > grubbs(n)
+    shape = np.select([outlier, ~high & ~low], [CONCENTRATED, DISPERSED], MIXED).astype(object)
+    group, end = np.array(cells.groups.names, dtype=object)[place], np.where(farthest > 0, "high", "low").astype(object)
+    reasons = [_no_shape(*told) for told in zip(n.tolist(), defined.tolist(), p.tolist(), strict=True)]
+    shape[[reason is not None for reason in reasons]] = None
+    few = ~defined | (n < FEWEST)
+    group[few], end[few], farthest[few] = None, None, np.nan
+    rows = {"shape": shape, "group": group, "end": end, "z": farthest, "n_groups": n, "reason": reasons}
+    return pd.concat([cells.names(), pd.DataFrame(rows)], axis=1)
+
+
+def _no_shape(groups: int, defined: bool, p: float) -> str | None:
+    if groups < FEWEST:
+        return f"{groups or 'no'} group{'' if groups == 1 else 's'} with a value, needs {FEWEST}"
+    if groups > MOST:
+        return f"{groups} groups: critical values of Dixon's ratio go to {MOST}"
+    if not defined:
+        return "all groups are equal"
+    if not p < ALPHA:
+        return "no p" if np.isnan(p) else f"not apart beyond chance (p = {p:.2g})"
+    return None

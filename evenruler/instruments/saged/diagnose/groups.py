@@ -1,12 +1,17 @@
-"""Numbers put into groups: which rows each group is of, as one array of positions, and the numbers that stand there."""
+"""Measurements as matrices, a row a configuration and feature; and replies in groups: as they are, shuffled, resampled.
 
-from collections.abc import Iterator
+Shuffling labels of groups, or drawing root items anew, then is the same for all rows at once.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.saged.diagnose.blocks import Floats
+from evenruler.instruments.saged.diagnose.statistics import Floats
 
 Codes = NDArray[np.intp]
 
@@ -61,3 +66,253 @@ def gathered(numbers: NDArray[Any], places: Places) -> Floats:
     """
     padded = np.concatenate([numbers, np.full((len(numbers), 1), np.nan)], axis=1)
     return np.take(padded, places, axis=1, mode="clip")
+
+
+CONFIGURATION = ["model", "role", "template"]
+"""What asks."""
+
+SERIES = [*CONFIGURATION, "feature"]
+"""What one row of numbers is of."""
+
+_SERIES = 256
+"""Series of a part."""
+
+_AT_ONCE = 1_000_000
+"""Rows that are looked at at a time."""
+
+RAW, CALIBRATED = "raw", "calibrated"
+
+NO_BASELINE = "no baseline has this feature"
+"""Why a calibrated number is null."""
+
+
+ROOTS = "root items"
+"""What figures are over."""
+
+FEWEST_ROOTS = 6
+"""Root items below which there is no interval: 95% ones of two would cover 74 to 91%, of six 95 to 97% (simulated)."""
+
+
+def too_few(roots: int) -> str:
+    """Why there is no interval."""
+    return f"no interval: {roots} root item{'' if roots == 1 else 's'}, needs {FEWEST_ROOTS}"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Replies in groups."""
+
+    grouping: str
+    """The columns that make groups, joined by "+"."""
+    names: list[str]
+    """Of the groups, in order: values of those columns, joined by "+"."""
+    codes: Codes
+    """[replies] the number of each reply's group."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The measurements of one domain."""
+
+    domain: str
+    replies: pd.DataFrame
+    """One row a prompt and repetition: `id`, `repetition` and the columns of the prompts, in order of ids."""
+    series: pd.DataFrame
+    """One row a configuration and feature, by `SERIES`."""
+    values: Floats
+    """[series, replies]; NaN where a reply could not be measured, or was not asked for."""
+    baselines: Floats
+    """[series, replies] the same feature of the reply's baseline."""
+    measured: NDArray[np.bool_]
+    """[series, replies] whether there is a measurement, null or not."""
+
+    def parts(self) -> "list[Layout]":
+        """The same replies with some series at a time, as many as a model in five roles has of 45 features.
+
+        What is made of a part, as calibrated numbers and pairs, would be several times as large of all at once. Draws
+        hang on the seed alone, so that they are the same for all parts.
+        """
+        cuts = [slice(begin, begin + _SERIES) for begin in range(0, len(self.series), _SERIES)]
+        return [self._only(lines) for lines in cuts] or [self]
+
+    def _only(self, lines: slice) -> "Layout":
+        numbers = {name: getattr(self, name)[lines] for name in ("values", "baselines", "measured")}
+        return replace(self, series=self.series.iloc[lines].reset_index(drop=True), **numbers)
+
+    def without(self, concepts: Collection[str]) -> "Layout":
+        """The replies about other concepts."""
+        kept = ~self.replies["concept"].isin(list(concepts)).to_numpy()
+        numbers = {name: getattr(self, name)[:, kept] for name in ("values", "baselines", "measured")}
+        return replace(self, replies=self.replies[kept].reset_index(drop=True), **numbers)
+
+    def numbers(self, calibration: str) -> Floats:
+        """The values (`raw`), or those minus their baselines (`calibrated`, section 3.3)."""
+        return self.values if calibration == RAW else self.values - self.baselines
+
+    def groups(self, columns: Sequence[str]) -> Groups:
+        """The replies grouped by columns of the prompts, crossed."""
+        codes, found = pd.factorize(self.replies[list(columns)].agg("+".join, axis=1), sort=True)
+        return Groups("+".join(columns), [str(name) for name in found], codes.astype(np.intp))
+
+    @property
+    def items(self) -> Codes:
+        """[replies] the number of each reply's prompt: repetitions stay together."""
+        return pd.factorize(self.replies["id"], sort=True)[0].astype(np.intp)
+
+    @property
+    def roots(self) -> Codes:
+        """[replies] the number of each reply's root item."""
+        return pd.factorize(self.replies["root_id"], sort=True)[0].astype(np.intp)
+
+    @property
+    def branched(self) -> bool:
+        """Whether root items stand there for several concepts."""
+        return bool((self.replies.groupby("root_id")["concept"].nunique() > 1).any())
+
+    @property
+    def fewest_roots(self) -> int:
+        """Root items that resamples draw from: all of them, or where none has several concepts those of one concept."""
+        roots = self.replies.groupby("concept")["root_id"].nunique()
+        return int(self.replies["root_id"].nunique() if self.branched else roots.min())
+
+
+def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layout:
+    """Lay out the measurements of one domain and framing.
+
+    Args:
+        domain: Its slug.
+        features: By `schemas.FEATURES`, of replies to these prompts; in any order.
+        prompts: With `id`, `concept`, `keyword`, `section`, `source_tag` and `root_id`.
+
+    Raises:
+        ValueError: A measurement is there twice, or of a prompt that is not there.
+    """
+    replies, reply = numbered(features, ["id", "repetition"])
+    series, line = numbered(features, SERIES)
+    unknown = sorted(set(replies["id"]) - set(prompts["id"]))
+    if unknown:
+        raise ValueError(f"{domain}: {len(unknown)} prompts that were measured are not there, as {unknown[0]}")
+    shape = len(series), len(replies)
+    values, baselines, measured = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+    value, baseline = (np.asarray(features[name], dtype=np.float64) for name in ("value", "baseline"))
+    for rows in _blocks(len(features)):
+        at = line[rows], reply[rows]
+        measured[at], values[at], baselines[at] = True, value[rows], baseline[rows]
+    if np.count_nonzero(measured) != len(features):
+        raise ValueError(f"{domain}: {len(features) - np.count_nonzero(measured)} measurements are there twice")
+    columns = ["id", "concept", "keyword", "section", "source_tag", "root_id"]
+    replies = replies.merge(prompts[columns].astype(str), on="id", how="left", validate="many_to_one")
+    return Layout(domain, replies, series, values, baselines, measured)
+
+
+def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
+    """The different values of columns, sorted, and for each row the number of its own.
+
+    Of a million replies with 45 features, grouping by pandas takes as much memory as all else together.
+
+    Args:
+        frame: With no null in these columns.
+        names: Columns of text, fastest as categories, and `repetition`.
+    """
+    ranks, values = zip(*(_ranked(frame[name]) for name in names), strict=True)
+    sizes = tuple(len(own) for own in values)
+    number, there = np.empty(len(frame), dtype=np.int32), np.zeros(sizes, dtype=bool).ravel()
+    for rows in _blocks(len(frame)):
+        number[rows] = np.ravel_multi_index([rank(rows) for rank in ranks], sizes)
+        there[number[rows]] = True
+    place = np.cumsum(there, dtype=np.int32) - 1
+    for rows in _blocks(len(frame)):
+        number[rows] = place[number[rows]]
+    found = zip(values, np.nonzero(there.reshape(sizes)), strict=True)
+    table = pd.DataFrame({name: own[at] for name, (own, at) in zip(names, found, strict=True)})
+    return table.astype({name: str for name in names if name != "repetition"}), number
+
+
+def _ranked(column: pd.Series) -> tuple[Callable[[slice], NDArray[np.intp]], NDArray[Any]]:
+    """What gives of some rows the place of each in the sorted values of a column, and these."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        named, codes = column.cat.categories.to_numpy(dtype=object), column.cat.codes.to_numpy()
+        rank = np.argsort(np.argsort(named))
+        return lambda rows: rank[codes[rows]], np.sort(named)
+    kept = column.to_numpy(dtype=None if column.name == "repetition" else object)
+    values = np.sort(pd.unique(kept))
+    return lambda rows: np.searchsorted(values, kept[rows]), values
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    """Some rows at a time: arithmetic on places of all would take as much memory as the numbers."""
+    return (slice(begin, begin + _AT_ONCE) for begin in range(0, rows, _AT_ONCE))
+
+
+AT_ONCE = 250
+"""Draws that are held at a time: bounds memory, and is fixed so that the draws are."""
+
+
+def as_they_are(groups: Groups) -> Places:
+    """The groups themselves: one draw."""
+    return places_of(groups.codes, len(groups.names))
+
+
+def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Places]:
+    """Labels of groups shuffled n times, `AT_ONCE` at a time; equally probable if groups are exchangeable.
+
+    Prompts swap labels within their root item. Where no root item holds several groups (it was not branched, or groups
+    are sections), root items swap theirs within the domain. Repetitions stay with their prompt.
+    """
+    draw = np.random.default_rng([seed, 0])
+    units, blocks = layout.items, layout.roots
+    if not _several(groups.codes, blocks):
+        units, blocks = blocks, np.zeros_like(blocks)
+    _, first = np.unique(units, return_index=True)
+    by_block = np.argsort(blocks[first], kind="stable")
+    labels, block = groups.codes[first][by_block], blocks[first][by_block]
+    labels = labels.astype(np.min_scalar_type(len(groups.names)))  # sorted many times faster
+    place = np.empty(len(first), dtype=np.intp)
+    place[by_block] = np.arange(len(first))
+    of_reply = place[units]
+    for size in _sizes(n):
+        # Whole numbers keep blocks apart, what is behind the point shuffles within them.
+        order = np.argsort(block + draw.random((size, len(block))), axis=1)
+        rows = np.empty((size, len(of_reply)), dtype=np.int32)
+        sizes = np.empty((size, len(groups.names)), dtype=np.intp)
+        for line, each in enumerate(order):
+            codes = labels[each][of_reply]
+            rows[line], sizes[line] = np.argsort(codes, kind="stable"), np.bincount(codes, minlength=sizes.shape[1])
+        yield placed(rows.ravel(), sizes, len(of_reply))
+
+
+def resampled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Places]:
+    """Root items drawn n times with replacement, as many as there are, `AT_ONCE` at a time.
+
+    A root item comes with all its prompts, so that groups are compared over the same ones. Where no root item holds
+    several groups, each group draws from its own.
+    """
+    draw = np.random.default_rng([seed, 1])
+    roots = layout.roots
+    total = int(roots.max(initial=-1)) + 1
+    strata = np.zeros(total, dtype=np.intp)
+    if not _several(groups.codes, roots):
+        strata[roots] = groups.codes
+    by_group = np.argsort(groups.codes, kind="stable").astype(np.int32)
+    of_group = np.arange(len(groups.names)) == groups.codes[by_group, None]
+    for size in _sizes(n):
+        times = np.zeros((size, total), dtype=np.int64)
+        for stratum in range(int(strata.max(initial=-1)) + 1):
+            own = np.flatnonzero(strata == stratum)
+            times[:, own] = draw.multinomial(len(own), np.full(len(own), 1 / len(own)), size=size)
+        rows, sizes = [], np.empty((size, len(groups.names)), dtype=np.intp)
+        for line, each in enumerate(times):
+            of_reply = each[roots[by_group]]
+            rows.append(np.repeat(by_group, of_reply))
+            sizes[line] = of_reply @ of_group
+        yield placed(np.concatenate(rows), sizes, len(roots))
+
+
+def _several(codes: Codes, roots: Codes) -> bool:
+    """Whether some root item holds more than one group."""
+    pairs = np.unique(np.stack([roots, codes]), axis=1)
+    return bool(pairs.shape[1] > len(np.unique(roots)))
+
+
+def _sizes(n: int) -> Iterator[int]:
+    yield from (min(AT_ONCE, n - begin) for begin in range(0, n, AT_ONCE))

@@ -1,4 +1,4 @@
-"""Figures of a domain on every model: headline disparities, refusals, and shifts under prefixes."""
+"""What else is known of a domain on a model: refusals, shifts under prefixes, noise, the bias of tools and contexts."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -6,23 +6,81 @@ from dataclasses import asdict, replace
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
+from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import RESEEDED
-from evenruler.instruments.saged.declare.headings import ALL_ROLES
+from evenruler.instruments.saged.declare import ALL_ROLES
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.layout import (
+from evenruler.instruments.saged.diagnose.groups import (
     CALIBRATED,
     CONFIGURATION,
     FEWEST_ROOTS,
+    NO_BASELINE,
+    RAW,
     ROOTS,
     SERIES,
+    Layout,
+    as_they_are,
     numbered,
+    resampled,
     too_few,
 )
+from evenruler.instruments.saged.diagnose.inference import percentiles
+from evenruler.instruments.saged.diagnose.statistics import Floats, means, ratio
+from evenruler.instruments.saged.diagnose.summaries import Summary, in_parts
 from evenruler.measurement import Figure, Resampling
+from evenruler.measurement.answered import Replies, unanswered
 from evenruler.measurement.figures import bootstrapped, finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
 from evenruler.tables.schemas import BARE, figures_of
+
+
+def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Of every concept and configuration: refusals, empty replies, those in another language, and those not given.
+
+    Args:
+        domain: Its slug.
+        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
+        prompts: With `id` and `concept`.
+
+    Returns:
+        By `schemas.RATES`.
+    """
+    concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
+    counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
+    counted["withheld"] = counted["generation"].isna()
+    found = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True).agg(
+        n=("generation", "count"),
+        refusals=("refusal", "sum"),
+        empty=("empty", "sum"),
+        other_language=("other_language", "sum"),
+        withheld=("withheld", "sum"),
+    )
+    return found.reset_index()[list(schemas.RATES.names)]
+
+
+def unmeasured(generations: pd.DataFrame) -> str | None:
+    """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where they do.
+
+    Args:
+        generations: All replies of one framing, by `schemas.GENERATIONS`; one that refuses in another language is
+            counted as a refusal.
+    """
+    refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
+    foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
+    given = generations["generation"].dropna()
+    return unanswered(
+        Replies(
+            len(generations),
+            int(refused.sum()),
+            int((empty & ~refused).sum()),
+            int(foreign.sum()),
+            withheld=len(generations) - len(given),
+            distinct=given.nunique(),
+        )
+    )
+
 
 CONCEPTS = "concepts"
 """What some figures are over; others are over root items."""
@@ -130,9 +188,9 @@ def shifts(
         By `evenruler.tables.schemas.figures_of`; `part` is role, template and feature, n counts concepts.
     """
     rows = []
-    for here, means, lacking in _means_of_concepts(domain, features, prompts, framed):
-        after = {str(prefix): means[prefix] for prefix in means.columns.drop(BARE)}
-        found = of_prefixes(means[BARE], after, placebos)
+    for here, scores, lacking in _means_of_concepts(domain, features, prompts, framed):
+        after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
+        found = of_prefixes(scores[BARE], after, placebos)
         rows += [{**here, **asdict(figure)} for figure in shift_figures(found, level, CONCEPTS, lacking)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -173,15 +231,15 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
     rows = []
     if again.empty:
         return pd.DataFrame(columns=COLUMNS)
-    for here, means, _ in _means_of_concepts(domain, features, prompts, again):
-        if RESEEDED not in means:  # another role, which is not asked again
+    for here, scores, _ in _means_of_concepts(domain, features, prompts, again):
+        if RESEEDED not in scores:  # another role, which is not asked again
             continue
-        found = of_prefixes(means[BARE], {RESEEDED: means[RESEEDED]}, ())
+        found = of_prefixes(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
         few = f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
         for figure, column in NOISE.items():
             value = finite(float(found[column].iloc[0])) if len(found) else None
             reason = None if value is not None else (few if found.empty else "all values are equal")
-            rows.append({**here, **asdict(Figure(figure, value, len(means), CONCEPTS, reason=reason))})
+            rows.append({**here, **asdict(Figure(figure, value, len(scores), CONCEPTS, reason=reason))})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -238,3 +296,125 @@ def _means(features: pd.DataFrame, bare_id: Mapping[str, str]) -> pd.DataFrame:
     own = features[[*SERIES, "framing", "id", "value"]].astype(words)
     own["prompt"] = own["id"].map(lambda key: bare_id.get(key, key))
     return own.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
+
+
+CONTEXTS = ["bad", "neutral", "good"]
+"""Thirds of the baselines, from the lowest scores to the highest."""
+
+
+def tool_bias(layout: Layout, said: pd.DataFrame, level: float, resamples: int, seed: int) -> pd.DataFrame:
+    """What each tool says of baselines that differ only in the concept; without bias, the same of all (C.3).
+
+    Names stand in them, also where the feature masks them.
+
+    Args:
+        layout: Measurements of a domain. Where it is not branched, baselines differ in more than the concept, and there
+            is no row.
+        said: By `schemas.BASELINES`.
+        level: Of the intervals: percentile bootstrap over root items, the same for all concepts; none below
+            `FEWEST_ROOTS`.
+        resamples: How many.
+        seed: Of the draws.
+
+    Returns:
+        By `schemas.TOOL_BIAS`, in the unit of the feature. Baselines that were not asked about do not
+        count, each of the others does once.
+    """
+    if not layout.branched:
+        return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
+    once = _each_prompt_once(layout)
+    features = sorted(set(once.series["feature"]))
+    table = said.pivot(index="feature", columns="id", values="value")
+    baselines = table.reindex(index=features, columns=once.replies["id"]).to_numpy(dtype=np.float64)
+    groups = once.groups(["concept"])
+    of_concepts, observed = Summary.of("mean", baselines), as_they_are(groups)
+    found = of_concepts(observed)[:, 0]
+    low = high = np.full(found.shape, np.nan)
+    if once.fewest_roots >= FEWEST_ROOTS:
+        drawn = [of_concepts(places) for places in resampled(once, groups, resamples, seed)]
+        low, high = percentiles(np.concatenate(drawn, axis=1).swapaxes(1, 2), level)
+    n = of_concepts.n(observed).ravel()
+    return pd.DataFrame(
+        {
+            "domain": layout.domain,
+            "feature": np.repeat(features, len(groups.names)),
+            "concept": np.tile(groups.names, len(features)),
+            "mean": found.ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+            "difference": (found - means(found)[:, None]).ravel(),
+            "n": n,
+            "reason": [None if count else NO_BASELINE for count in n],
+        }
+    )
+
+
+def context_bias(layout: Layout) -> pd.DataFrame:
+    """What models reply after baselines of low, middling and high scores, raw and calibrated (C.2).
+
+    Thirds are of the domain's baselines by the feature at hand: `bad` are the lowest and `good` the highest scores,
+    whatever the feature calls good. Equal scores stay together, in the third that their middle rank lies in, so that
+    thirds may differ in size; where all are equal, all are `neutral`. Where calibration takes the bias of contexts out,
+    calibrated means are alike.
+
+    Args:
+        layout: Measurements of a domain.
+
+    Returns:
+        By `schemas.CONTEXT_BIAS`; `n` counts replies.
+    """
+    contexts = _thirds(layout)
+    rows = [
+        layout.series.assign(context=context, calibration=calibration, **_means_where(numbers, contexts == number))
+        for calibration, numbers in ((RAW, layout.values), (CALIBRATED, layout.numbers(CALIBRATED)))
+        for number, context in enumerate(CONTEXTS)
+    ]
+    found = pd.concat(rows, ignore_index=True).assign(domain=layout.domain)
+    without = pd.Series(np.tile((contexts < 0).all(axis=1), len(rows)))
+    found["reason"] = None
+    found.loc[found["n"] == 0, "reason"] = "no reply to such a baseline has a value"
+    found.loc[without, "reason"] = NO_BASELINE
+    order = found["context"].map(CONTEXTS.index)
+    found = found.assign(order=order).sort_values([*SERIES, "calibration", "order"], kind="stable", ignore_index=True)
+    return found[list(schemas.CONTEXT_BIAS.names)]
+
+
+def _each_prompt_once(layout: Layout) -> Layout:
+    """Without repetitions: a baseline is measured once."""
+    _, first = np.unique(layout.items, return_index=True)
+    return replace(
+        layout,
+        replies=layout.replies.iloc[first].reset_index(drop=True),
+        values=layout.values[:, first],
+        baselines=layout.baselines[:, first],
+        measured=layout.measured[:, first],
+    )
+
+
+def _of_features(layout: Layout) -> tuple[list[str], Floats]:
+    """Features, and [features, replies] their baselines, which are the same whatever model is asked."""
+    lines = layout.series.groupby("feature", sort=True).indices
+    baselines = [np.fmax.reduce(layout.baselines[own], axis=0) for own in lines.values()]
+    return [str(feature) for feature in lines], np.stack(baselines)
+
+
+def _thirds(layout: Layout) -> NDArray[np.int8]:
+    """[series, replies] the third of each reply's baseline, 0 to 2; -1 where it has none."""
+    once = _each_prompt_once(layout)
+    features, baselines = _of_features(once)
+    thirds = np.full(baselines.shape, -1, dtype=np.int8)
+    for line, scores in enumerate(baselines):
+        there = ~np.isnan(scores)
+        share = (rankdata(scores[there]) - 0.5) / max(there.sum(), 1)
+        thirds[line, there] = np.minimum(np.floor(3 * share), 2)
+    of_series = np.array([features.index(feature) for feature in layout.series["feature"]], dtype=np.intp)
+    return thirds[of_series][:, layout.items]
+
+
+def _means_where(numbers: Floats, which: NDArray[np.bool_]) -> dict[str, NDArray[np.generic]]:
+    """Mean and n of each series over the replies that are meant and have a number."""
+    sums, n = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
+    for lines in in_parts(len(numbers)):
+        counted = which[lines] & ~np.isnan(numbers[lines])
+        sums[lines], n[lines] = np.where(counted, numbers[lines], 0).sum(axis=1), counted.sum(axis=1)
+    return {"mean": ratio(sums, n.astype(np.float64)), "n": n}

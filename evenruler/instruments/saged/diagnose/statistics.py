@@ -10,29 +10,258 @@ once by `cell_options`: the standard of a selection rate, the bins of a divergen
 groups are shuffled within the cell.
 """
 
+import importlib
+import math
+import numbers
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.blocks import (
-    ROUNDING,
-    Floats,
-    count,
-    deviations,
-    extremes,
-    histogram,
-    how_many,
-    means,
-    modes,
-    pairs,
-    quantiles,
-    ratio,
-)
-from evenruler.instruments.saged.diagnose.own_statistics import OwnStatistic, own_statistic
-from evenruler.instruments.saged.diagnose.statistic_options import checked
+
+Floats = NDArray[np.float64]
+
+# A spread this small beside the numbers themselves is rounding, not measurement.
+ROUNDING = 1e-12
+
+
+def count(values: Floats) -> Floats:
+    """How many values there are."""
+    return np.asarray(values.shape[-1] - how_many(np.isnan(values)))
+
+
+def how_many(flags: NDArray[np.bool_]) -> Floats:
+    """How many are true."""
+    # Twice as fast as adding bools.
+    return np.asarray(flags.view(np.int8).sum(axis=-1, dtype=np.int32), dtype=np.float64)
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """The quotient; NaN where nothing, or less, is below."""
+    quotient = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
+    np.divide(above, below, out=quotient, where=below > 0)
+    return quotient
+
+
+def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
+    """Both, with NaN wherever one of them is NaN."""
+    of_values, of_baseline = np.isnan(values), np.isnan(baseline)
+    if np.array_equal(of_values, of_baseline):
+        return values, baseline
+    missing = of_values | of_baseline
+    return np.where(missing, np.nan, values), np.where(missing, np.nan, baseline)
+
+
+def means(values: Floats) -> Floats:
+    """Arithmetic means; NaN where there is no value."""
+    return ratio(np.asarray(np.nansum(values, axis=-1)), count(values))
+
+
+def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """How many values, what each deviates from their mean (0 where missing), and the sum of squares of that.
+
+    The sum is exactly 0 where all values are equal but for rounding.
+    """
+    n, mean = count(values), means(values)
+    off = np.nan_to_num(values - mean[..., None], copy=False)
+    squares = np.einsum("...i,...i->...", off, off)
+    constant = squares <= n * (ROUNDING * mean) ** 2
+    return n, off, np.where(constant, 0, squares)
+
+
+def quantiles(values: Floats, *shares: float) -> list[Floats]:
+    """Quantiles between order statistics, linearly (type 7, as numpy); NaN where there is no value."""
+    ordered = _ordered(values)
+    last = count(ordered) - 1
+    found = []
+    for share in shares:
+        position = np.maximum(last, 0) * share
+        below = np.floor(position)
+        low, high = (_at(ordered, np.minimum(place, np.maximum(last, 0))) for place in (below, below + 1))
+        found.append(low + (high - low) * (position - below))
+    return found
+
+
+def modes(values: Floats, width: float) -> Floats:
+    """The multiple of `width` that most values are nearest to, the lowest of several; NaN where there is no value."""
+    multiples = _ordered(np.round(values / width))
+    place = np.arange(multiples.shape[-1])
+    begins = np.ones(multiples.shape, dtype=bool)
+    begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never makes a run
+    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
+    return _at(multiples, run.argmax(axis=-1)) * width
+
+
+def extremes(values: Floats) -> tuple[Floats, Floats]:
+    """Lowest and highest; NaN where there is no value."""
+    ends = (reduce(values, axis=-1, initial=np.nan) for reduce in (np.fmin.reduce, np.fmax.reduce))
+    low, high = map(np.asarray, ends)
+    return low, high
+
+
+def histogram(values: Floats, edges: Floats) -> Floats:
+    """Counts in equal bins, float64[..., bins]; the last bin holds its upper edge.
+
+    Args:
+        values: A block; what lies outside the edges is counted in the outer bins.
+        edges: float64[..., bins + 1], equally far apart; bins of no width put everything into the first.
+    """
+    bins = edges.shape[-1] - 1
+    low, spread = edges[..., :1], edges[..., -1:] - edges[..., :1]
+    scale = np.divide(bins, spread, out=np.zeros_like(spread), where=spread > 0)
+    place = values - low  # and in place from here: new memory would cost half as much again
+    place *= scale
+    np.clip(place, 0, bins - 1, out=place)
+    place[np.isnan(place)] = bins
+    groups = int(np.prod(values.shape[:-1]))
+    flat = place.reshape(groups, values.shape[-1]).astype(np.intp)
+    flat += (bins + 1) * np.arange(groups)[:, None]
+    counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1)).reshape(*values.shape[:-1], bins + 1)
+    return counts[..., :bins].astype(np.float64)
+
+
+def _ordered(values: Floats) -> Floats:
+    """Sorted, NaN last, and at least one place."""
+    if not values.shape[-1]:
+        return np.full((*values.shape[:-1], 1), np.nan)
+    return np.sort(values, axis=-1)
+
+
+def _at(ordered: Floats, place: NDArray[np.generic]) -> Floats:
+    return np.take_along_axis(ordered, place.astype(np.intp)[..., None], axis=-1)[..., 0]
+
+
+STANDARDS = ("mean", "median", "mode", "quantile")
+METHODS = ("larger", "smaller", "within_range", "within_percentage")
+
+OPTIONS: Mapping[str, Mapping[str, float | str | None]] = {
+    "mode": {"width": 0.1},
+    "quantile_range": {"q": 0.25},
+    "percentile_range": {"low": 5.0, "high": 95.0},
+    "selection_rate": {"standard": "mean", "q": 0.5, "width": 0.1, "method": "larger", "margin": None},
+    "kl_divergence": {"bins": 10.0, "epsilon": 0.5},
+    "precision": {"tolerance": 0.1},
+}
+"""By statistic, its options with their defaults; one that is not here has none.
+
+`mode.width`: of bins, in the unit of the values. `quantile_range.q`: from quantile q to 1 - q, below .5.
+`percentile_range.low`, `.high`: 0 to 100. `selection_rate.standard`: one of `STANDARDS`, of the whole cell; `.q`: of
+the standard `quantile`; `.width`: of the standard `mode`; `.method`: one of `METHODS`; `.margin`: of `within_range` in
+the unit of the values, of `within_percentage` as a share of the standard's magnitude (.1 is ten per cent).
+`kl_divergence.bins`: how many; `.epsilon`: added to every count. `precision.tolerance`: in the unit of the values.
+"""
+
+_BOUNDS = {
+    "quantile_range.q": (0, 0.5),
+    "percentile_range.low": (0, 100),
+    "percentile_range.high": (0, 100),
+    "selection_rate.q": (0, 1),
+    "selection_rate.margin": (0, float("inf")),
+    "precision.tolerance": (0, float("inf")),
+    "kl_divergence.bins": (1, 1_000_000),
+}
+_POSITIVE = ("mode.width", "selection_rate.width", "kl_divergence.epsilon")
+
+
+def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with defaults for what is not given.
+
+    Args:
+        kind: A name of `evenruler.instruments.saged.STATISTICS`.
+        options: As the user gave them.
+
+    Raises:
+        UserError: An option that the statistic does not have, or a value that it cannot have.
+    """
+    known = OPTIONS.get(kind, {})
+    for name in options:
+        if name not in known:
+            what = f"the statistic has no option {name!r}"
+            raise UserError(what, where=kind, remedy=nearest(name, known) if known else "it takes no options")
+    given = {**known, **options}
+    for name, value in given.items():
+        _check_value(f"{kind}.{name}", value)
+    if kind == "percentile_range" and given["low"] >= given["high"]:
+        raise UserError(f"low is {given['low']} and high {given['high']}", where=kind, remedy="low is the lower one")
+    if kind == "selection_rate" and given["margin"] is None and str(given["method"]).startswith("within"):
+        what = f"the method {given['method']} needs a margin"
+        raise UserError(what, where=kind, remedy="give `margin`, how far from the standard still counts")
+    return given
+
+
+def _check_value(name: str, value: Any) -> None:
+    words = {"selection_rate.standard": STANDARDS, "selection_rate.method": METHODS}.get(name)
+    if words is not None:
+        if value not in words:
+            raise UserError(f"found {value!r}", where=name, remedy=nearest(str(value), words))
+        return
+    if value is None and name == "selection_rate.margin":
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UserError(f"found {value!r}, expected a number", where=name, remedy="write a number")
+    low, high = _BOUNDS.get(name, (0, float("inf")))
+    if not low <= value <= high or (name in _POSITIVE and not 0 < value < float("inf")):
+        raise UserError(f"found {value}", where=name, remedy=f"it lies from {low} to {high}, and is not nothing")
+    if name == "kl_divergence.bins" and value != int(value):
+        raise UserError(f"found {value}", where=name, remedy="a whole number of bins")
+
+
+@dataclass(frozen=True)
+class OwnStatistic:
+    """A user's function, applied to every group of a block.
+
+    Attributes:
+        name: Its dotted name.
+        function: Takes float64[n], the values that there are, and the options; gives a number.
+    """
+
+    name: str
+    function: Callable[..., Any]
+
+    def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:
+        """float64[...] of a block float64[..., n]; NaN where there is no value, the function fails or gives NaN."""
+        groups = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
+        found = [self.of_group(group, options)[0] for group in groups]
+        return np.array(found, dtype=np.float64).reshape(values.shape[:-1])
+
+    def of_group(self, values: Floats, options: dict[str, Any]) -> tuple[float, str]:
+        """The number of one group, float64[n] with NaN where missing; or NaN and why."""
+        present = values[~np.isnan(values)]
+        if not present.size:
+            return math.nan, "no value"
+        try:
+            number = self.function(present, **options)
+        except Exception as error:  # whatever a user's function raises is that group's reason
+            return math.nan, " ".join(f"{self.name} raised {type(error).__name__}: {error}".split())
+        if not isinstance(number, numbers.Real):
+            return math.nan, f"{self.name} gave {type(number).__name__}, not a number"
+        if not math.isfinite(number):
+            return math.nan, f"{self.name} gave {float(number)}"
+        return float(number), ""
+
+
+def own_statistic(name: str) -> OwnStatistic:
+    """The function of a dotted name.
+
+    Args:
+        name: Such as `mypackage.module.function`, importable where this runs.
+
+    Raises:
+        UserError: It cannot be imported, or cannot be called.
+    """
+    module, _, function = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        what = f"the statistic {name} cannot be imported ({error})"
+        raise UserError(what, remedy="write module.function, of a module on the Python path") from error
+    if not callable(found):
+        raise UserError(f"the statistic {name} is no function", remedy="name a function that takes an array")
+    return OwnStatistic(name, found)
+
 
 BlockStatistic = Callable[..., Floats]
 """`(values, baseline, **options) -> float64[...]`."""

@@ -1,16 +1,135 @@
-"""Figures of groups: a long table of numbers, some columns that make groups, a statistic (SAGED, section 4.1)."""
+"""Figures of groups: of a long table (`summarise`), and of every configuration and feature of a domain (SAGED, 4.1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.blocks import Floats
-from evenruler.instruments.saged.diagnose.groups import Codes, Places, by_size
-from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE
-from evenruler.instruments.saged.diagnose.summary import Summary
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Statistic
+from evenruler.instruments.saged.diagnose.groups import (
+    CALIBRATED,
+    NO_BASELINE,
+    RAW,
+    Codes,
+    Groups,
+    Layout,
+    Places,
+    as_they_are,
+    by_size,
+    gathered,
+)
+from evenruler.instruments.saged.diagnose.statistics import (
+    USES_BASELINE,
+    BlockStatistic,
+    Floats,
+    cell_options,
+    count,
+    pairs,
+    reason,
+    resolve,
+)
+
+EVERY = slice(None)
+"""All series."""
+
+_LINES = 64
+"""Series that are worked on at a time, so that a block stays near the processor."""
+
+_AT_ONCE = 50_000
+"""Numbers that a statistic is asked for at a time, so that they stay near the processor."""
+
+
+def in_parts(series: int) -> Iterator[slice]:
+    """Some series at a time: all at once would be as large again as what was measured."""
+    return (slice(begin, begin + _LINES) for begin in range(0, series, _LINES))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A statistic of some series. A series is a cell: its groups are compared with each other."""
+
+    kind: str
+    """A name of `evenruler.instruments.saged.STATISTICS`, or a dotted name."""
+    given: Mapping[str, Any]
+    """Options as the user wrote them."""
+    statistic: BlockStatistic
+    values: Floats
+    """[series, rows]; NaN where missing."""
+    baselines: Floats | None
+    """Beside them, NaN at the same places; none where the statistic does not use them."""
+    options: Mapping[str, Any]
+    """Of the statistic; arrays have one entry a series."""
+
+    @classmethod
+    def of(
+        cls, kind: str, values: Floats, baselines: Floats | None = None, given: Mapping[str, Any] | None = None
+    ) -> "Summary":
+        """Prepare a statistic.
+
+        Args:
+            kind: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function.
+            values: [series, rows], NaN where missing.
+            baselines: Beside them; only looked at by those of `USES_BASELINE`.
+            given: Options, by `evenruler.instruments.saged.OPTIONS`.
+
+        Raises:
+            UserError: There is no such statistic, or it has no such option.
+        """
+        statistic, given = resolve(kind), given or {}
+        if kind not in USES_BASELINE:
+            baselines = None
+        elif baselines is not None:
+            values, baselines = pairs(values, baselines)
+        return cls(kind, given, statistic, values, baselines, cell_options(kind, values, baselines, **given))
+
+    def __call__(self, places: Places, lines: slice = EVERY) -> Floats:
+        """The statistic of every group of some series, [series, draws, groups]; NaN where it is undefined."""
+        values = self.values[lines]
+        baselines = None if self.baselines is None else self.baselines[lines]
+        options = dict(self.options)
+        for name, option in options.items():
+            if isinstance(option, np.ndarray):
+                options[name] = np.expand_dims(option[lines], (1, 2))
+        # Groups apart in memory, since they are reduced next: that is fastest so.
+        found = np.empty((*places.shape[1::-1], len(values))).transpose(2, 1, 0)
+        step = max(1, _AT_ONCE // max(1, len(values) * places[:1].size))
+        for begin in range(0, len(places), step):
+            part = places[begin : begin + step]
+            beside = None if baselines is None else gathered(baselines, part)
+            found[:, begin : begin + step] = self.statistic(gathered(values, part), beside, **options)
+        return found
+
+    def observed(self, places: Places) -> Floats:
+        """The statistic of every group of all series, some series at a time: [series, draws, groups]."""
+        parts = [self(places, lines) for lines in in_parts(len(self.values))]
+        return np.concatenate([np.empty((0, *places.shape[:2])), *parts])
+
+    def n(self, places: Places) -> NDArray[np.int64]:
+        """[series, draws, groups] how many numbers each is of; pairs, where it compares with baselines."""
+        found = np.empty((len(self.values), *places.shape[:2]), dtype=np.int64)
+        for lines in in_parts(len(found)):
+            found[lines] = count(gathered(self.values[lines], places))
+        return found
+
+    def reasons(self, summaries: Floats, places: Places) -> NDArray[np.object_]:
+        """[series, draws, groups] why summaries are NaN, else None."""
+        reasons = np.full(summaries.shape, None, dtype=object)
+        undefined, n = np.isnan(summaries), self.n(places)
+        nothing = np.full(1, np.nan)
+        reasons[undefined & (n == 0)] = reason(self.kind, nothing, nothing, **self.given)
+        for line, draw, group in np.argwhere(undefined & (n > 0)):
+            own = places[draw, group]
+            own = own[own < self.values.shape[1]]
+            beside = None if self.baselines is None else self.baselines[line, own]
+            reasons[line, draw, group] = reason(self.kind, self.values[line, own], beside, **self.given)
+        return reasons
+
 
 OWN = ("summary", "n", "n_missing", "reason", "kind", "statistic")
 """Columns of the result beside those that make groups."""
@@ -163,3 +282,108 @@ def _check(frame: pd.DataFrame, by: list[str], cell: list[str], kinds: Sequence[
         missing = np.flatnonzero(frame[column].isna())
         if missing.size:
             raise UserError(f"row {missing[0]} has no {column}", remedy="fill it in, or leave the row out")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One statistic of all series, raw or calibrated. A cell is what its groups are compared in: one series."""
+
+    layout: Layout
+    groups: Groups
+    statistic: str
+    """As the user named it."""
+    calibration: str
+    values: Floats
+    """[series, groups]; NaN where undefined."""
+    n: NDArray[np.int64]
+    """[series, groups] numbers that it is of: pairs, where it compares with baselines."""
+    n_missing: NDArray[np.int64]
+    """[series, groups] measurements that are null."""
+    reasons: NDArray[np.object_]
+    """[series, groups] why a value is NaN, else None."""
+    known: Codes
+    """Series that have numbers at all."""
+    summary: Summary
+    """The statistic of those series, for any groups."""
+
+    def names(self) -> pd.DataFrame:
+        """The columns that every table of cells begins with, one row a series."""
+        names = self.layout.series.assign(
+            domain=self.layout.domain,
+            calibration=self.calibration,
+            grouping=self.groups.grouping,
+            statistic=self.statistic,
+        )
+        return names[list(schemas.SUMMARIES.names[: schemas.SUMMARIES.names.index("group")])]
+
+    def table(self) -> pd.DataFrame:
+        """By `schemas.SUMMARIES`."""
+        names = self.names()
+        names = names.loc[names.index.repeat(len(self.groups.names))].reset_index(drop=True)
+        rows = {
+            "group": np.tile(np.array(self.groups.names, dtype=object), len(self.values)),
+            "value": self.values.ravel(),
+            "n": self.n.ravel(),
+            "n_missing": self.n_missing.ravel(),
+            "reason": self.reasons.ravel(),
+        }
+        return pd.concat([names, pd.DataFrame(rows)], axis=1)
+
+
+def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]) -> Iterator[Cells]:
+    """Every statistic of every series, raw and, where it does not compare with baselines anyway, calibrated.
+
+    Args:
+        layout: Measurements of a domain.
+        groups: Of its replies.
+        statistics: By the user's name.
+
+    Raises:
+        UserError: There is no such statistic, or it has no such option.
+    """
+    numbers = cache(
+        partial(_numbers_of_series, layout)
+    )  # by all statistics: a copy for each would be most of the memory
+    for name, statistic in statistics.items():
+        for calibration in [RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED]:
+            yield _cells_of_statistic(layout, groups, name, statistic, calibration, numbers)
+
+
+Numbers = tuple[Codes, Floats, Floats | None]
+"""The series that have numbers at all, their numbers, and the baselines beside them where they are compared with."""
+
+
+def _numbers_of_series(layout: Layout, calibration: str, compares: bool) -> Numbers:
+    numbers, baselines = layout.numbers(calibration), layout.baselines
+    if compares:
+        numbers, baselines = pairs(numbers, baselines)
+    known = np.flatnonzero((~np.isnan(numbers)).any(axis=1))
+    if len(known) == len(numbers):
+        return known, numbers, baselines if compares else None
+    return known, numbers[known], baselines[known] if compares else None
+
+
+def _cells_of_statistic(
+    layout: Layout,
+    groups: Groups,
+    name: str,
+    statistic: Statistic,
+    calibration: str,
+    numbers: Callable[[str, bool], Numbers],
+) -> Cells:
+    compares = statistic.kind in USES_BASELINE
+    known, of_known, beside = numbers(calibration, compares)
+    summary = Summary.of(statistic.kind, of_known, beside, statistic.options)
+    places = as_they_are(groups)
+    nothing = np.full(1, np.nan)
+    shape = len(layout.values), len(groups.names)
+    values, n = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
+    reasons = np.full(shape, reason(statistic.kind, nothing, nothing, **statistic.options), dtype=object)
+    found = summary.observed(places)
+    values[known], n[known], reasons[known] = found[:, 0], summary.n(places)[:, 0], summary.reasons(found, places)[:, 0]
+    if compares or calibration == CALIBRATED:
+        reasons[np.isnan(layout.baselines).all(axis=1)] = NO_BASELINE
+    measured = np.empty(shape, dtype=np.int64)
+    for lines in in_parts(len(measured)):
+        measured[lines] = (gathered(layout.measured[lines], places) == 1).sum(axis=-1)[:, 0]
+    return Cells(layout, groups, name, calibration, values, n, measured - n, reasons, known, summary)

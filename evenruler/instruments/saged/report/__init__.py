@@ -5,16 +5,131 @@ from collections.abc import Mapping
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.saged.declare.features import declared_as
-from evenruler.instruments.saged.declare.settings import Settings
+from evenruler.instruments.saged.declare import SMALLEST
+from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
-from evenruler.instruments.saged.report.confirmed import between_table, confirmed, confirmed_table
-from evenruler.instruments.saged.report.findings import findings
-from evenruler.instruments.saged.report.lead import lead
 from evenruler.instruments.saged.report.pictures import pictures
+from evenruler.instruments.saged.report.tables import between_table, beyond, confirmed, confirmed_table, findings
+from evenruler.measurement.verdicts import ALPHA, Verdict
 from evenruler.report.page import Section, Table
-from evenruler.report.words import listed
+from evenruler.report.words import listed, number
+from evenruler.text.english import with_capital
+
+FEW = 10
+"""Replies a concept below which intervals say little, however narrow."""
+
+
+def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
+    """What a reader should know first, in five or six sentences.
+
+    Args:
+        found: By `findings`.
+        tables: `figures`, `favour`, `between`, `summaries` and `rates` of the domain.
+    """
+    if tables["rates"].empty:
+        return "No model was asked."
+    sentences = [_asked(tables), _verdicts(tables), _smallest(tables["figures"]), _between(tables["between"])]
+    if found["value"].notna().any():
+        sentences.append(_width(found))
+    elif len(found):
+        sentences.append(f"Nothing could be compared: {_reasons(found)}.")
+    return " ".join(filter(None, [*sentences, _refusals(tables["rates"])]))
+
+
+def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
+    """What is beyond its control, in full; the others counted."""
+    found = confirmed(tables)
+    if found.empty:
+        return "No figure has a verdict: what follows describes."
+    sure = beyond(found)
+    counts = found["verdict"].value_counts()
+    rest = [f"{counts[verdict]} {verdict}" for verdict in map(str, Verdict) if verdict in counts]
+    if sure.empty:
+        return f"No difference in favour is beyond its control ({listed(rest)})."
+    told = [
+        f"{one['feature']} on {one['model']} ({number(one['value'], 3)}, control {number(one['control'], 3)}; most in "
+        f"favour {one['most']}, least {one['least']})"
+        for one in sure.to_dict("records")
+    ]
+    return f"Beyond control: {listed(told)}. Of all differences in favour: {listed(rest)}."
+
+
+def _smallest(figures: pd.DataFrame) -> str:
+    """What the design could have found at all."""
+    own = figures[(figures["figure"] == SMALLEST) & figures["value"].notna()]
+    if own.empty:
+        return ""
+    by = own.assign(feature=own["part"].str.split(", ").str[-1]).groupby("feature", sort=False)["value"].max()
+    told = listed([f"{number(value, 2)} ({feature})" for feature, value in by.items()])
+    return (
+        f"Such a study finds a concept that lies {told} from all others in four of five cases, and smaller differences "
+        "less often."
+    )
+
+
+def _between(between: pd.DataFrame) -> str:
+    """How many comparisons of roles and of models differ."""
+    told = []
+    for compared, own in between[between["p_adjusted"].notna()].groupby("compared", sort=False):
+        differ = own[own["p_adjusted"] < ALPHA]
+        kinds = [f"{n} in {figure}" for figure, n in differ["figure"].value_counts(sort=False).items()]
+        counted = listed(kinds) if kinds else "none"
+        told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
+    words = "; ".join(told)
+    return f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""
+
+
+def _asked(tables: Mapping[str, pd.DataFrame]) -> str:
+    rates, summaries = tables["rates"], tables["summaries"]
+    concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
+    return (
+        f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
+        f"{_count(summaries['feature'].nunique(), 'feature')}."
+    )
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _reasons(found: pd.DataFrame) -> str:
+    """Why there is nothing, the most frequent reason alone."""
+    reasons = [*found.loc[found["shape"].isna(), "reason"].dropna(), *found["spread_reason"].dropna()]
+    return str(pd.Series(reasons).mode().iloc[0]) if reasons else "no reason is given"
+
+
+def _width(found: pd.DataFrame) -> str:
+    """Whether intervals say anything, and on how many replies they rest."""
+    known = found.dropna(subset=["value", "low", "high"])
+    replies = f"{found['n'].median():,.0f} replies a concept"
+    if known.empty:
+        return f"There are no intervals; the numbers rest on {replies}."
+    wide = int((known["high"] - known["low"] > known["value"].abs()).sum())
+    if 2 * wide > len(known):
+        return f"In {wide} of {len(known)} cells the interval is wider than the disparity itself: {replies} are few."
+    return f"The intervals rest on {replies}{', which are few' if found['n'].median() < FEW else ''}."
+
+
+def _refusals(rates: pd.DataFrame) -> str:
+    """Shares over all configurations, and where the most are."""
+    n, refusals, empty = (int(rates[name].sum()) for name in ("n", "refusals", "empty"))
+    withheld = int(rates["withheld"].sum())
+    lacking = f" A server did not give {withheld:,} more." if withheld else ""
+    if not n:
+        return f"There is no reply.{lacking}"
+    words = f"Of {_count(n, 'reply').replace('replys', 'replies')}, {_share(refusals, n)} are refusals"
+    by = rates.groupby(["model", "role"])[["n", "refusals"]].sum()
+    if refusals and len(by) > 1:
+        shares = (by["refusals"] / by["n"]).sort_values(ascending=False, kind="stable")
+        model, role = shares.index[0]
+        words += f" (most: {model}, {role}, {100 * shares.iloc[0]:.1f}%)"
+    return f"{words} and {_share(empty, n)} empty.{lacking}"
+
+
+def _share(part: int, n: int) -> str:
+    return f"{100 * part / n:.1f}%" if part else "none"
+
 
 __all__ = ["sections"]
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.features import declared_as
-from evenruler.instruments.saged.declare.settings import Settings
+from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
-from evenruler.instruments.saged.report.findings import CELL, IMPACT, metric_in_words
+from evenruler.instruments.saged.report.tables import CELL, IMPACT, metric_in_words
 from evenruler.report.choices import EVERY, Choices
 from evenruler.report.page import Picture, Section
 

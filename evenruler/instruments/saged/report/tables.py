@@ -1,16 +1,214 @@
-"""Tables of the saged family: findings, rates, topics, figures of quality, and what could not be computed."""
+"""Tables of a domain: what has a verdict, what lies out, and all figures."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare.features import declared_as
-from evenruler.instruments.saged.declare.headings import DIFFERENCE, SMALLEST
-from evenruler.instruments.saged.declare.settings import Settings
-from evenruler.instruments.saged.report.findings import SURE, configuration, metric_in_words, spread_of
+from evenruler.instruments.saged.declare import DIFFERENCE, SMALLEST
+from evenruler.instruments.saged.declare.settings import Settings, declared_as
+from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Table
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+
+MOST = 30
+"""Rows of a table on the page."""
+
+
+def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """One row a figure with a verdict, the surest first.
+
+    Args:
+        tables: `figures` and `favour` of one domain.
+
+    Returns:
+        The columns of `figures`; `feature`, and `most` and `least`, the concepts at the two ends in favour.
+    """
+    figures = tables["figures"]
+    found = figures[figures["verdict"].notna()]
+    found = found.assign(feature=found["part"].str.split(", ").str[-1])
+    ends = [_ends(tables["favour"], one["model"], one["feature"]) for one in found.to_dict("records")]
+    found = found.assign(most=[most for most, _ in ends], least=[least for _, least in ends])
+    return found.sort_values(["p_adjusted", "model", "feature"], na_position="last", kind="stable", ignore_index=True)
+
+
+def beyond(found: pd.DataFrame) -> pd.DataFrame:
+    """Those that are beyond their controls."""
+    return found[found["verdict"] == str(Verdict.BEYOND)]
+
+
+def _ends(favour: pd.DataFrame, model: str, feature: str) -> tuple[str, str]:
+    own = favour[(favour["model"] == model) & (favour["feature"] == feature)].dropna(subset=["mean"])
+    if own.empty:
+        return "", ""
+    own = own.sort_values("mean", ascending=bool((own["better"] == "lower").all()), kind="stable")
+    return str(own["concept"].iloc[0]), str(own["concept"].iloc[-1])
+
+
+def confirmed_table(found: pd.DataFrame) -> list[Table]:
+    """Every figure with a verdict, beside its control."""
+    if found.empty:
+        return []
+    rows = [_row(one) for one in found.to_dict("records")]
+    caption = (
+        "Range over concepts of the mean of replies in all roles, without names; what root items and noise bring is "
+        "taken off. "
+        "Control: the same of shuffled concepts. p by shuffling concepts within root items, adjusted over the features "
+        "of a model (Holm); n counts root items. The two concepts at the ends are named whatever the verdict is."
+    )
+    columns = ["feature", "model", "verdict", "difference in favour", "control", "adjusted p", "most, least in favour"]
+    return [Table(columns, rows, "Differences in favour", caption)]
+
+
+def _row(one: Mapping[Any, Any]) -> list[str | Cell]:
+    verdict = Verdict(one["verdict"])
+    value = with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})"
+    return [
+        str(one["feature"]),
+        str(one["model"]),
+        Cell(str(verdict), verdict.mark),
+        f"{value}, n\u00a0=\u00a0{one['n']}",
+        "none" if missing(one["control"]) else number(one["control"], 3),
+        p_value(one["p_adjusted"]) or "none",
+        f"{one['most']}, {one['least']}" if one["most"] else "",
+    ]
+
+
+def between_table(between: pd.DataFrame) -> list[Table]:
+    """What differs between roles and between models, the surest first."""
+    found = between[between["p_adjusted"].notna()]
+    if found.empty:
+        return []
+    found = found.sort_values(["p_adjusted", "feature"], kind="stable")
+    rows: list[list[str | Cell]] = [
+        [
+            f"{one['first']} minus {one['second']}",
+            f"{one['within']}, {one['template']}" if found["template"].nunique() > 1 else str(one["within"]),
+            str(one["feature"]),
+            str(one["figure"]),
+            with_interval(one["value"], one["low"], one["high"]),
+            p_value(one["p_adjusted"]),
+        ]
+        for one in found.head(MOST).to_dict("records")
+    ]
+    more = f" {len(found) - MOST:,} more in between.parquet of the diagnosis." if len(found) > MOST else ""
+    caption = (
+        "Replies to the same prompts, the smallest adjusted p first (Holm). Level: mean of the replies. Spread: "
+        "standard deviation over concepts, noise taken off. Pattern: the same of the differences themselves, that is "
+        f"whether the two favour other concepts.{more}"
+    )
+    columns = ["compared", "within", "feature", "figure", "difference", "adjusted p"]
+    return [Table(columns, rows, "Between roles, between models", caption)]
+
+
+SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
+CELL = [*SERIES, "statistic"]
+"""What one shape is about."""
+SURE = 0.05
+"""An adjusted p below it is beyond chance."""
+IMPACT = "min_impact_ratio"
+METRICS = {
+    "range": "range",
+    "min_max_ratio": "min-max ratio",
+    IMPACT: "min impact ratio",
+    "std": "standard deviation",
+    "max_z": "largest z",
+    "min_z": "least z",
+    "dixon_high": "Dixon's ratio at the high end",
+    "dixon_low": "Dixon's ratio at the low end",
+    "relative_to_mean": "largest distance relative to the mean",
+}
+
+
+def metric_in_words(metric: str) -> str:
+    """The name of a disparity as people say it."""
+    return METRICS.get(metric, metric.replace("_", " "))
+
+
+def spread_of(settings: Settings) -> str:
+    """The disparity that findings are about: the range, or else the first that is declared."""
+    metrics = settings.disparities.metrics
+    return "range" if "range" in metrics else metrics[0]
+
+
+def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataFrame:
+    """Shapes of the headline statistic with the range behind them.
+
+    A feature of a configuration counts once: calibrated where there is a number, raw where there is none. Clusters
+    count never: that replies about a concept are near those that say its name is no favour.
+
+    Args:
+        tables: `shapes`, `disparities` and `summaries` of one domain and grouping.
+        settings: Of the diagnosis.
+
+    Returns:
+        The columns of `SHAPES`; `value` (without noise, where that is known), `low`, `high`, `p_adjusted` and
+        `spread_reason` of the range; `raw`, its value before calibration; `impact`, the min impact ratio, and
+        `impact_low`, `impact_high`, `impact_flag`, `impact_group` and `impact_reason`; `n`, replies (median over
+        concepts). The smallest adjusted p first.
+    """
+    headline = settings.disparities.headline
+    shapes = tables["shapes"]
+    in_favour = ~shapes["feature"].map(lambda feature: _kind(str(feature), settings) == "clusters").astype(bool)
+    shapes = shapes[(shapes["statistic"] == headline) & in_favour]
+    disparities = tables["disparities"]
+    spread = disparities[(disparities["metric"] == spread_of(settings)) & (disparities["statistic"] == headline)]
+    spread = spread.rename(columns={"reason": "spread_reason"})
+    spread = spread.assign(value=spread["estimate"].fillna(spread["value"]))
+    kept = ["value", "low", "high", "p_adjusted", "spread_reason"]
+    impact = _impact_ratio(disparities, settings)
+    if shapes.empty:
+        return shapes.reindex(columns=[*shapes.columns, *kept, *impact.columns.difference(SERIES), "raw", "n"])
+    found = shapes.merge(spread[[*CELL, *kept]], on=CELL, how="left", validate="1:1")
+    found = found.merge(impact, on=SERIES, how="left", validate="1:1")
+    summaries = tables["summaries"]
+    n = summaries[summaries["statistic"] == headline].groupby(SERIES)["n"].median()
+    found = found.join(n, on=SERIES).join(_raw(spread), on=_without("calibration"))
+    order = found.assign(far=-found["z"].abs()).sort_values(["p_adjusted", "far"], na_position="last", kind="stable")
+    return _once(order.drop(columns="far"))
+
+
+def _kind(feature: str, settings: Settings) -> str | None:
+    """How a column of numbers is measured."""
+    declared = declared_as(feature, settings.features)
+    return None if declared is None else settings.features[declared].kind
+
+
+def _without(column: str) -> list[str]:
+    return [name for name in SERIES if name != column]
+
+
+def _raw(spread: pd.DataFrame) -> "pd.Series[Any]":
+    """The range before calibration."""
+    raw = spread[spread["calibration"] == "raw"]
+    return raw.set_index(_without("calibration"))["value"].rename("raw")
+
+
+def _impact_ratio(disparities: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """The min impact ratio of the first statistic that is a selection rate."""
+    rates = [name for name, one in settings.disparities.statistics.items() if one.kind == "selection_rate"]
+    rows = disparities[(disparities["metric"] == IMPACT) & disparities["statistic"].isin(rates[:1])]
+    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
+    names = {column: f"impact_{column}" for column in ("low", "high", "flag", "group", "reason")} | {"value": "impact"}
+    return rows.rename(columns=names)[[*SERIES, *names.values()]]
+
+
+def _once(found: pd.DataFrame) -> pd.DataFrame:
+    """Calibrated where there is a range, raw where there is none."""
+    prefer = found.assign(rank=(found["calibration"] != "calibrated").astype(int) + 2 * found["value"].isna())
+    best = prefer.groupby(_without("calibration"))["rank"].transform("min")
+    return found[prefer["rank"] == best].drop_duplicates(_without("calibration")).reset_index(drop=True)
+
+
+def configuration(record: "Mapping[Any, Any] | pd.Series[Any]") -> str:
+    """Who was asked, as whom."""
+    return f"{record['model']}, {record['role']}"
+
+
+def sure(found: pd.DataFrame) -> pd.DataFrame:
+    """The findings that are beyond chance."""
+    return found[found["p_adjusted"] < SURE]
+
 
 MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 15, 24, 40, 25
 """Rows of a table on the page; the caption counts the others."""

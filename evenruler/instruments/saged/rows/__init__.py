@@ -115,7 +115,7 @@ def _asked(
 ) -> Sequence[Question]:
     name = source.assemble.model
     if name is None:
-        from evenruler.instruments.saged.rows.rulemade import questions  # spaCy takes seconds
+        from evenruler.instruments.saged.rows.questions import questions  # spaCy takes seconds
 
         return questions(sentences, keywords)
     from evenruler.models.catalogue import load

@@ -1,17 +1,311 @@
 """Counterfactual branching: what a root text says about one concept, said about others (SAGED, 2.3).
 
-Words are found as `evenruler.text.whole_words` says.
+Words are found as `evenruler.text.whole_words` says. Sentences that would be nonsense about another concept are
+rejected with a reason.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from evenruler.instruments.saged.declare.replacements import Replacements
+from evenruler.instruments.saged.declare.source import Replacements
+from evenruler.instruments.saged.rows.english import asks_who, is_national, parsed
 from evenruler.text.inflection import article_for
 from evenruler.text.whole_words import Match, begins_sentence, finder
+
+if TYPE_CHECKING:
+    from spacy import tokens as spacy_tokens
+
+NOTHING = "nothing in it is replaced"
+OTHER = "a word of another concept stands in it"
+DOUBTFUL = "a word of its concept stands in it in another form or in a longer name"
+DERIVED = "a word made of a word of its concept stands in it"
+LIKENESS = "a word of its concept says what something is like in it"
+TITLE = "a word of its concept is in a title in it"
+GLOSS = "brackets explain a word of its concept in it"
+EVERYDAY = "a word of its concept has an everyday sense in it"
+VERB = "a word of its concept is a verb in it"
+ARTICLE = "the replacement does not go with the article or adjective before it"
+NOUN = "the replacement does not go with the noun behind it"
+TERM = "a word of its concept ends a term in it"
+ADJECTIVE = "an adjective of its concept is a noun in it"
+LANGUAGE = "an adjective of its concept is a language in it"
+"""Why a sentence is not branched; each is followed by the words at fault."""
+
+_OF_LANGUAGES = (
+    "alphabet dialect grammar language linguist orthography phrase pronunciation speaker term translation verb word"
+)
+_LOAN = re.compile(r"\b(?:borrowed|derived|derives|loan|loanword|name|term|word)\s+(?:\w+\s+)?from\s+(?:the\s+)?\Z")
+"""What stands before a language that a word is from."""
+
+_ADJECTIVAL = ("ish", "ic", "ese", "ch", "ss")
+_STEM = 5
+"""Letters from which on a word is looked for inside others."""
+
+_OF_KINDS = ("al", "ic", "il", "ar", "ary")
+"""Endings of adjectives that say of what kind a thing is."""
+
+_OF_TIMES = "contemporary early late modern"
+"""Adjectives that make no term of the word behind them at the beginning of a sentence."""
+
+_TERMS = "bulldog football fries horn oven roulette shepherd toast"
+"""Nouns that make another thing of the adjective of a nation before them ("American football")."""
+
+_POLITICAL = (
+    "agenda camp coalition democracy faction force government idea ideal ideology institution media movement order "
+    "organisation organization parliament party philosophy policy politics principle reform regime republic revolution "
+    "society state stance system theory thinking thought tradition value view wing"
+)
+"""Nouns that, besides people, the adjective of an ideology is about."""
+
+_TITLE_BEHIND = re.compile(
+    r"['\u2019]s(?:\s+[A-Z]\w+){2}"  # "America's Best Dance Crew"
+    r"|\s+(?:and|or|&)\s+(?:Her|His|Its|My|Other|Our|Their|Your)\b"  # "Anarchism and Other Essays"
+    r"|:\s+An?\s"  # "Populism in the United States: An Annotated Bibliography"
+)
+_GLOSS_BEHIND = re.compile(r"\s*\([^\W\d][\w.]*\)")
+_QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d]+)[\"\u201d]")
+_SMALL = 3
+"""Letters up to which words of titles may be in lower case."""
+
+_PLACES = "japan iran sudan oman jordan bhutan taiwan haiti fiji mali malawi brunei"
+"""Names of places that look like adjectives."""
+
+
+def unfit(
+    sentence: str, keyword: str, maps: Mapping[str, Replacements], own: Collection[str], others: Collection[str]
+) -> dict[str, str]:
+    """The branches that a sentence cannot be branched to, and why.
+
+    Args:
+        sentence: A single one.
+        keyword: The one that it was found by.
+        maps: Replacements by branch.
+        own: All words of its concept.
+        others: All words of other concepts.
+    """
+    reason = _of_sentence(sentence, own, others)
+    ideology = any(word.islower() and word.endswith("ism") for word in own)
+    if reason:
+        return dict.fromkeys(maps, reason)
+    doc = parsed("splitting", [sentence], [keyword])[0] if sentence else None
+    found = {}
+    for branch, replacements in maps.items():
+        places = finder(replacements.key).matches(sentence)
+        faults = [
+            fault
+            for place in places
+            if doc and (fault := _Word.of(doc, place.begin, place.end, ideology).fault(place.word, replacements))
+        ]
+        if not places or faults:
+            found[branch] = faults[0] if faults else NOTHING
+    return found
+
+
+def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -> str:
+    """What keeps a sentence from all branches: its words stand there as others, or another concept's do."""
+    foreign = set(others) - set(own)
+    sought = finder(tuple(sorted({*own, *foreign})))
+    for match in sought.anywhere(sentence):
+        if match.word in foreign:
+            return f"{OTHER}: {sentence[match.begin : match.end]!r}"
+    for match in sought.doubtful(sentence):
+        return f"{DOUBTFUL}: {sentence[match.begin : match.end]!r}"
+    for match in finder(tuple(sorted(own))).matches(sentence):
+        if _TITLE_BEHIND.match(sentence, match.end) or _is_quoted(sentence, match.begin):
+            return f"{TITLE}: {sentence[match.begin : match.end]!r}"
+        if _GLOSS_BEHIND.match(sentence, match.end):
+            return f"{GLOSS}: {sentence[match.begin : match.end]!r}"
+    derived = _derived(sentence, own)
+    return f"{DERIVED}: {derived!r}" if derived else ""
+
+
+def _is_quoted(sentence: str, begin: int) -> bool:
+    """Whether a place is in quotes around several words that are all capitalised, but for small ones."""
+    quoted = next((quote[1] for quote in _QUOTED.finditer(sentence) if quote.start() < begin < quote.end()), "")
+    long = [word for word in re.findall(r"[^\W\d]+", quoted) if len(word) > _SMALL]
+    return len(quoted.split()) > 1 and all(word[0].isupper() for word in long)
+
+
+def _derived(sentence: str, own: Collection[str]) -> str:
+    """A word made of one of a concept's: it is a part of it ("Islamism"), a name of its stem, or its initials.
+
+    Empty where there is none.
+    """
+    long = [word.casefold() for word in own if len(word) >= _STEM and word.isalpha()]
+    known = {word.casefold() for word in own} | {f"{word}s" for word in long}
+    stems = [word.removesuffix("e") for word in long]  # "nursing"
+    names = tuple(word for word in own if word.isalpha() and word[0].isupper())
+    initials = {"".join(word[0] for word in name.split() if word[0].isupper()) for name in own if " " in name}
+    words: list[str] = re.findall(r"(?:[A-Z]\.){2,}|\w+", sentence)
+    for word in words:
+        if word.casefold() in known:
+            continue
+        stem = word[:-1] if word[0].isupper() and len(word) > _STEM else ""  # "Christ", "Buddha"
+        if any(part in word.casefold() for part in stems) or (stem and any(name.startswith(stem) for name in names)):
+            return word
+        if len(word) > 1 and word.replace(".", "") in initials:
+            return word
+    return ""
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word to be replaced as the parser sees it."""
+
+    span: "spacy_tokens.Span"
+    head: "spacy_tokens.Token"
+    noun: "spacy_tokens.Token | None"
+    """The noun behind it that it qualifies."""
+
+    ideology: bool
+    """Whether its concept has a word in -ism."""
+
+    @classmethod
+    def of(cls, doc: "spacy_tokens.Doc", begin: int, end: int, ideology: bool) -> "_Word":
+        span = doc.char_span(begin, end, alignment_mode="expand") or doc[:]  # never the latter
+        named = span[1:] if len(span) > 1 and span[0].lower_ == "the" else span
+        head = first = named.root
+        while first.dep_ == "conj":  # "French and Spanish wines"
+            first = first.head
+        qualifies = first.dep_ in ("amod", "compound", "nmod") and first.head.i > span.end - 1
+        return cls(span, head, first.head if qualifies else None, ideology)
+
+    def fault(self, word: str, replacements: Replacements) -> str:
+        """Why a word cannot be replaced here; empty where it can."""
+        given = replacements.words[word]
+        fault = self._of_kind(word, given) or self._of_articles(word, given, replacements)
+        return f"{fault}: {self.span.text!r} by {given!r}" if fault else ""
+
+    def _of_kind(self, word: str, given: str) -> str:
+        if word.islower() and self.head.tag_.startswith("VB"):
+            return VERB
+        if self._is_term(word):
+            return TERM
+        if _is_adjective(word) and self._in_name:
+            return TITLE
+        if word.islower() and self.ideology and self._is_everyday:
+            return EVERYDAY
+        if word.islower() and self.head.tag_ == "JJ" and self.head.dep_ in ("acomp", "oprd"):
+            return LIKENESS
+        if _is_adjective(word) and self._is_language:
+            return LANGUAGE
+        is_noun = self._is_subject or (self.noun is None and not self._joined and not self._is_predicate)
+        return ADJECTIVE if is_noun and (_is_adjective(word) or _is_adjective(given)) else ""
+
+    def _of_articles(self, word: str, given: str, replacements: Replacements) -> str:
+        if word.islower():
+            return ""
+        brings, has = _has_the(given), _has_the(word)
+        before = self.span[0].nbor(-1).lower_ if self.span.start else ""
+        if brings and (self._joined or self._is_described(before)):
+            return ARTICLE
+        if (has or word.isupper()) and not brings and self.noun is not None:
+            return NOUN
+        plural = word.endswith("s") and word[:-1] in replacements.words and given.endswith("s")
+        bare = before == "the" and self.noun is None and not self._joined
+        return ARTICLE if bare and not (brings or has or plural or _is_adjective(word)) else ""
+
+    def _is_described(self, before: str) -> bool:
+        """Whether an adjective or "a" keeps "the" from standing here ("modern", "a")."""
+        if before == "the":
+            return False
+        if before in ("a", "an"):
+            return self.noun is None
+        lefts = [token for token in self.head.lefts if token.i < self.span.start]
+        adjective = self.span.start and self.span[0].nbor(-1).tag_ in ("JJ", "JJR", "JJS")
+        return bool(adjective) or any(
+            token.dep_ in ("amod", "compound", "nmod", "nummod", "poss", "det") for token in lefts
+        )
+
+    def _is_term(self, word: str) -> bool:
+        """Whether words around it make a term of it ("audio engineer", "doctor of law", "American football")."""
+        if _is_adjective(word):
+            return self.span.doc[self.span.end : self.span.end + 1].text.lower() in _TERMS.split()
+        people = word.endswith("s") and not _has_the(word)
+        begins = self.span.start == 1 and self.span[0].nbor(-1).tag_ == "NNP" and not people  # "Shia Islam"
+        if not (word.islower() or word.endswith("ism")):
+            return begins
+        return begins or self._is_of_kind or (word.islower() and (self._joined or self._is_of_subject))
+
+    @property
+    def _is_of_kind(self) -> bool:
+        """Whether what stands before it says what kind it is of ("civil engineer", "acting teacher")."""
+        if not self.span.start:
+            return False
+        before = self.span[0].nbor(-1)
+        kind = before.tag_ == "JJ" and before.text.endswith(_OF_KINDS)
+        if before.i == 0:
+            some = is_national(before.text) or before.lower_ in _OF_TIMES.split()
+            described = before.tag_ == "JJ" and self.span.text.endswith("ism") and not some
+            return described or before.tag_ in ("NN", "NNS", "NNP") or before.text.endswith(_OF_KINDS)
+        joined = before.i > 0 and before.nbor(-1).text == "-"  # "Paris-based artists"
+        trained = before.tag_ in ("VBG", "VBN") and before.head == self.head and not joined
+        return before.is_lower and (before.tag_ in ("NN", "NNS") or kind or trained)
+
+    @property
+    def _is_of_subject(self) -> bool:
+        """Whether "of" and a bare noun stand behind it ("doctors of optometry", "doctor of podiatric medicine")."""
+        behind = self.span.doc[self.span.end : self.span.end + 2]
+        bare = len(behind) > 1 and behind[0].lower_ == "of" and behind[1].is_lower
+        return bare and behind[1].tag_ in ("NN", "NNS", "JJ")
+
+    @property
+    def _in_name(self) -> bool:
+        """Whether it is one of several adjectives of a name ("the Italian and Scottish Symphonies")."""
+        behind = self.span.doc[self.span.end : self.span.end + 1].text
+        return behind in ("and", "or", "&", ",") and self.noun is not None and self.noun.text[0].isupper()
+
+    @property
+    def _is_everyday(self) -> bool:
+        """Whether it says what something that is neither people nor politics is like ("a conservative mix")."""
+        if self.noun is None or self.span.text.endswith("ist"):
+            return False
+        noun = self.noun.lower_
+        forms = {noun, noun.removesuffix("s"), re.sub("ies$", "y", noun), re.sub("men$", "man", noun)}
+        return not any(form in _POLITICAL.split() or asks_who(form) == "Who" for form in forms)
+
+    @property
+    def _joined(self) -> bool:
+        """Whether a dash joins it to the word behind it ("Aurelian-made")."""
+        doc, end = self.span.doc, self.span.end
+        return end < len(doc) and doc[end].text in ("-", "\u2013") and not doc[end - 1].whitespace_
+
+    @property
+    def _is_language(self) -> bool:
+        doc, end = self.span.doc, self.span.end
+        behind = doc[end : end + 2].text.lower()
+        if behind.startswith((":", "-spe", "-lan", "\u2013spe")):
+            return True
+        if _LOAN.search(doc[: self.span.start].text_with_ws):
+            return True
+        return self.noun is not None and self.noun.lower_.rstrip("s") in _OF_LANGUAGES.split()
+
+    @property
+    def _is_subject(self) -> bool:
+        """Whether the verb behind it was taken for a noun ("The French love wool")."""
+        before = self.span[0].nbor(-1).lower_ if self.span.start else ""
+        return before == "the" and not any(token.tag_.startswith(("VB", "MD")) for token in self.span.doc)
+
+    @property
+    def _is_predicate(self) -> bool:
+        """Whether it says what something is like ("is Aurelian")."""
+        return self.head.tag_ == "JJ" and self.head.dep_ in ("acomp", "oprd", "attr") and not any(self.head.lefts)
+
+
+def _has_the(name: str) -> bool:
+    return name[:4].lower() == "the "
+
+
+def _is_adjective(word: str) -> bool:
+    """Whether a word is, by its look, an adjective of a place, people or religion."""
+    last = word.split()[-1]
+    if not last[0].isupper() or last.lower() in _PLACES.split() or last.endswith("stan"):
+        return False
+    return is_national(last) or last.endswith(_ADJECTIVAL)
+
 
 Shape = Literal["as given", "capital", "capitals"]
 

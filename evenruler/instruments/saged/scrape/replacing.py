@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
-from evenruler.instruments.saged.declare.replacements import checked, leaks
-from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.declare.source import Source, checked, leaks
 from evenruler.instruments.saged.scrape.candidates import (
     Candidate,
     Similarity,

@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from evenruler.instruments.saged.ask.prefixed import framed
-from evenruler.instruments.saged.ask.prompts import asked_prompts, asked_replies
+from evenruler.instruments.saged.ask.prompts import asked_prompts, asked_replies, framed
 
 CONCEPTS = ("root", "b", "c", "d", "e")
 

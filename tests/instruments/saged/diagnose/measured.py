@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.features import Feature
-from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.diagnose import Measured, diagnose
 
 
 def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
@@ -58,7 +57,10 @@ def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequenc
     columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
     found = measured[columns].drop_duplicates()
     return found.assign(
-        generation="", refusal=found["id"].isin(refusals), empty=found["id"].isin(empty), other_language=False
+        generation=[f"Reply {n}." for n in range(len(found))],
+        refusal=found["id"].isin(refusals),
+        empty=found["id"].isin(empty),
+        other_language=False,
     )
 
 

@@ -7,10 +7,10 @@ import scipy.stats
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.features import Feature
+from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.diagnose import across, between
 from evenruler.instruments.saged.diagnose.between import adjusted, between_models, between_roles, by_prompt, compared
-from evenruler.instruments.saged.diagnose.layout import laid_out
+from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import holm
 from tests.instruments.framing.hair import subject

@@ -1,4 +1,11 @@
+"""One domain on one model from what is published, what needs several models, and what a card shows."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -6,17 +13,250 @@ import pytest
 import scipy.stats
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Tables
+from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.features import Feature
-from evenruler.instruments.saged.declare.settings import Disparities, Statistic
+from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
+from evenruler.instruments.saged.diagnose import TABLES, across, by_root, evidence, figures, units
 from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
-from evenruler.instruments.saged.diagnose.comparing import adjusted
-from evenruler.instruments.saged.diagnose.confirming import confirmed
+from evenruler.instruments.saged.diagnose.confirmatory import confirmed
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
-from evenruler.instruments.saged.diagnose.layout import laid_out
-from evenruler.tables import read_frame, write_table
+from evenruler.instruments.saged.diagnose.groups import laid_out
+from evenruler.instruments.saged.diagnose.inference import adjusted
+from evenruler.measurement import Resampling
+from evenruler.tables import read_frame, rows_of, table_of, write_table
+from evenruler.tables.schemas import UNITS
+from tests.instruments.framing.hair import subject as any_subject
 from tests.instruments.saged.diagnose import measured
+from tests.instruments.saged.domains import built, declared, subject
+
+FEW = {"permutations": 49, "headline_permutations": 99, "resamples": 100}
+RESAMPLING = Resampling(0.95, 100, 3)
+BASELINES = {"apple": 0.1, "pear": 0.2, "fig": 0.3}
+FEATURES = {
+    "vader": {"kind": "lexicon"},
+    "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0, "model": "e"},
+}
+
+
+def domain(tmp_path: Path, **said: Any) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    tables, plan = built(declared(tmp_path, disparities=FEW, features=FEATURES, **said))
+    return {"prompts": tables["prompts"]}, json.loads(json.dumps(plan, sort_keys=True))
+
+
+def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str, pd.DataFrame]:
+    """Numbers of replies to the prompts; higher for pears. Of the two clusters, one has no replies."""
+    draw = np.random.default_rng(len(model))
+    lie = np.where(prompts["concept"] == "pear", 0.3 + shift, 0.0)
+    values = 0.5 + lie + draw.normal(0, 0.05, len(prompts))
+    parts = [
+        measured.features(prompts, values, prompts["concept"].map(BASELINES), model=model),
+        measured.features(prompts, 1.0, model=model, feature="topics-0"),
+        measured.features(prompts, np.nan, model=model, feature="topics-1").assign(reason="only 1 clusters"),
+    ]
+    features = pd.concat(parts, ignore_index=True)
+    generations = measured.replies(features).assign(reason=None)
+    topic = {
+        "domain": "fruit",
+        "model": model,
+        "feature": "topics-0",
+        "part": "all",
+        "cluster": 0,
+        "words": ["a"],
+        "n": 9,
+    }
+    baselines = measured.baselines(features)
+    return {"features": features, "topics": pd.DataFrame([topic]), "baselines": baselines, "generations": generations}
+
+
+def record(own: tuple[dict[str, pd.DataFrame], dict[str, Any]], model: str, **changes: Any) -> Record:
+    tables, plan = own
+    scores = scores_of(tables["prompts"], model, **changes)
+    found = figures("fruit", tables, plan, scores, subject(model), RESAMPLING)
+    return Record("fruit", subject(model), tables, plan, found)
+
+
+def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
+    """As the stage does it."""
+    found = [*(one.found for one in records), across(records, RESAMPLING)]
+    return {name: pd.concat([part[name] for part in found if name in part], ignore_index=True) for name in TABLES}
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> list[Record]:
+    own = domain(tmp_path)
+    return [record(own, "m"), record(own, "other", shift=0.4)]
+
+
+def test_every_table_is_by_its_schema(records: list[Record]) -> None:
+    tables = together(records)
+    for name, schema in TABLES.items():
+        assert table_of(tables[name][schema.names], schema).num_rows > 0
+
+
+def test_a_model_has_the_same_figures_beside_any_other(records: list[Record]) -> None:
+    alone, both = across(records[:1], RESAMPLING)["disparities"], across(records, RESAMPLING)["disparities"]
+    own = both[both["model"] == "m"].reset_index(drop=True)
+    columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
+    pd.testing.assert_frame_equal(own[columns], alone[columns])
+    mean = own[(own["metric"] == "range") & (own["statistic"] == "mean") & (own["feature"] == "vader")]
+    assert mean.set_index("calibration")["value"]["raw"] == pytest.approx(0.3, abs=0.1)
+
+
+def test_tests_of_all_models_are_adjusted_together(records: list[Record]) -> None:
+    found = across(records, RESAMPLING)["disparities"]
+    own = found[(found["feature"] == "vader") & (found["statistic"] == "mean")].dropna(subset="p")
+    assert set(own["model"]) == {"m", "other"}
+    assert own["p_adjusted"].tolist() == pytest.approx(scipy.stats.false_discovery_control(own["p"]).tolist())
+
+
+def test_the_bias_of_tools_is_there_once(records: list[Record]) -> None:
+    found = across(records, RESAMPLING)["tool_bias"]
+    assert not found.duplicated(["domain", "feature", "concept"]).any()
+    means = found[found["feature"] == "vader"].set_index("concept")["mean"]
+    assert means.to_dict() == pytest.approx(BASELINES)
+
+
+def test_shifts_are_null_where_nothing_was_asked_after_prefixes(records: list[Record]) -> None:
+    found = records[0].found["figures"]
+    assert set(found.loc[found["figure"] == "level_shift", "reason"]) == {"nothing was asked after prefixes"}
+
+
+def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
+    from evenruler.instruments.saged.ask import asked_again
+
+    tables, plan = domain(tmp_path, prefixed=2)
+    after = asked_again(tables, plan)
+    assert after["framing"].value_counts().to_dict() == {
+        "salience": 6,
+        "instruction": 6,
+        "salience+instruction": 6,
+        "reseeded": 9,
+    }
+    scores = scores_of(tables["prompts"], "m")
+    vader = scores["features"][scores["features"]["feature"] == "vader"].set_index("id")["value"]
+    moved = after[["id"]].assign(value=after["bare_id"].map(vader) + 1, framing=after["framing"])
+    rows = [
+        measured.features(own, own["value"], 0.1, model="m", framing=str(framing))
+        for framing, own in moved.groupby("framing")
+    ]
+    features = pd.concat([scores["features"], *rows], ignore_index=True)
+    generations = measured.replies(features).assign(reason=None)
+    given = {**scores, "features": features, "generations": generations}
+    found = figures("fruit", tables, plan, given, subject("m"), RESAMPLING)
+    of_vader = found["figures"][found["figures"]["part"] == "no-role, plain, vader"].set_index("figure")
+    assert of_vader.loc["level_shift", "value"] > 1
+    assert of_vader.loc["level_shift", "n"] == 3
+    bare = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
+    pd.testing.assert_frame_equal(found["summaries"], bare["summaries"])
+
+
+def test_the_card_shows_features_by_the_names_that_users_gave_them(records: list[Record]) -> None:
+    found = evidence(together(records))
+    assert list(found) == ["fruit"]
+    assert set(found["fruit"]) == {"all roles, vader", "no-role, plain", "no-role, plain, vader"}
+    assert set(found["fruit"]["no-role, plain"]["other"]) >= {"refusal_rate", "empty_rate"}
+    figure = found["fruit"]["no-role, plain, vader"]["m"]["range of mean"]
+    assert (figure["n"], figure["unit"]) == (3, "root items")
+    assert figure["value"] == pytest.approx(0.3, abs=0.1)
+    confirmed = found["fruit"]["all roles, vader"]["m"]["difference in favour"]
+    assert (confirmed["verdict"], confirmed["reason"]) == (
+        "too little to tell",
+        "3 root items with a number of every concept, needs 6",
+    )
+    assert found["fruit"]["all roles, vader"]["m"]["tool_bias"]["value"] == pytest.approx(0.2)
+
+
+def test_a_control_is_described_and_in_no_difference_in_favour(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path)
+    found = figures(
+        "fruit", tables, {**plan, "controls": ["pear"]}, scores_of(tables["prompts"], "m"), subject("m"), RESAMPLING
+    )
+    assert sorted(found["favour"]["concept"]) == ["apple", "fig"]
+    assert found["favour"]["difference"].sum() == pytest.approx(0)
+    assert set(found["summaries"]["group"]) == {"apple", "fig", "pear"}
+
+
+def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path)
+    none = {name: table.iloc[:0] for name, table in scores_of(tables["prompts"], "m").items()}
+    found = figures("fruit", tables, plan, none, subject("m"), RESAMPLING)
+    assert found == {}
+    one = Record("fruit", subject("m"), tables, plan, found)
+    assert {name: len(table) for name, table in across([one], RESAMPLING).items()} == {
+        "between": 0,
+        "disparities": 0,
+        "tool_bias": 0,
+        "measured": 0,
+    }
+
+
+PROMPTS = pd.DataFrame(
+    {"id": ["a", "b", "c", "d"], "root_id": ["r2", "r2", "r2", "r1"], "content_sha256": ["w", "x", "y", "z"]}
+)
+PLAN = {"features": {"toxicity": {}, "sentiment": {}}}
+
+# By feature, framing, id of the prompt and value. Of toxicity about r2: 0, .1 and .8, mean .3.
+FEATURES_OF_UNIT_SCORES = [
+    ("toxicity", "bare", "a", 0.0),
+    ("toxicity", "bare", "b", 0.1),
+    ("toxicity", "bare", "c", 0.8),
+    ("toxicity", "bare", "c", None),
+    ("toxicity", "polite", "a", 1.0),
+    ("toxicity", "bare", "d", 0.5),
+    ("sentiment", "bare", "a", -1.0),
+    ("cluster", "bare", "a", 7.0),
+]
+
+
+def unit_measured(features: list[tuple[str, str, str, float | None]] = FEATURES_OF_UNIT_SCORES) -> pd.DataFrame:
+    table = pd.DataFrame(features, columns=["feature", "framing", "id", "value"])
+    return table.assign(role="direct", template="plain").astype({"value": float})
+
+
+def test_a_root_item_has_the_mean_over_the_replies_to_all_of_its_concepts() -> None:
+    found = by_root(unit_measured(), PROMPTS, PLAN)
+    assert found["value"].round(12).tolist() == [-1.0, 0.5, 0.3]
+    assert found.index.tolist() == [0, 1, 2]
+    assert found.drop(columns="value").to_numpy().tolist() == [
+        ["direct", "plain", "sentiment", "r2"],
+        ["direct", "plain", "toxicity", "r1"],
+        ["direct", "plain", "toxicity", "r2"],
+    ]
+
+
+def test_roles_and_templates_go_their_own_ways() -> None:
+    several = [
+        unit_measured(),
+        unit_measured().assign(role="baseline", value=0.0),
+        unit_measured().assign(template="other", value=1),
+    ]
+    rows = by_root(pd.concat(several, ignore_index=True), PROMPTS, PLAN)
+    assert rows.index.tolist() == list(range(9))
+    found = rows.set_index(["role", "template"])["value"]
+    assert found.index.tolist() == [("baseline", "plain")] * 3 + [("direct", "other")] * 3 + [("direct", "plain")] * 3
+    assert found.round(12).tolist() == [0, 0, 0, 1, 1, 1, -1, 0.5, 0.3]
+
+
+def test_units_name_part_model_and_the_rows_they_rest_on() -> None:
+    own = by_root(unit_measured(), PROMPTS, PLAN)
+    found = units(Record("roles", any_subject(name="m0"), {"prompts": PROMPTS}, {}, {"by_root": own}))
+    rows = rows_of(PROMPTS, ["root_id"])
+    assert list(found.columns) == UNITS.names
+    assert found.drop(columns=["value", "beside"]).to_dict("records") == [
+        {"part": f"direct, plain, {feature}", "model": "m0", "figure": "mean of replies"}
+        | {"statistic": "mean", "unit": root, "rows": rows[root]}
+        for feature, root in (("sentiment", "r2"), ("toxicity", "r1"), ("toxicity", "r2"))
+    ]
+    assert found["value"].tolist() == own["value"].tolist()
+    assert all(map(math.isnan, found["beside"]))
+
+
+def test_who_gave_no_reply_has_none() -> None:
+    empty = by_root(unit_measured().iloc[:0], PROMPTS, PLAN)
+    for tables in ({}, {"by_root": empty}):
+        found = units(Record("roles", any_subject(name="m0"), {"prompts": PROMPTS}, {}, tables))
+        assert (list(found.columns), len(found)) == (UNITS.names, 0)
+
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
 NOT_TABLES = ("compared", "baselines", "by_prompt", "roles")
@@ -370,3 +610,52 @@ def test_measurements_must_fit_together() -> None:
         diagnosed(pd.concat([features, features.iloc[:1]]), prompts)
     with pytest.raises(ValueError, match="20 prompts that were measured are not there"):
         diagnosed(features, prompts[prompts["concept"] != "fig"])
+
+
+class TestNoMeasurement:
+    """Replies that say nothing make figures of 0, which are no finding."""
+
+    def judged(self, changed: dict[str, object], value: float | None = None) -> Tables:
+        features, prompts = planted("reply")
+        if value is not None:
+            features = features.assign(value=value)
+        replies = measured.replies(features).assign(**changed)
+        return measured.diagnosed(features, replies, prompts, SETTINGS, declared={"vader": Feature(kind="lexicon")})
+
+    @staticmethod
+    def verdicts(found: Tables) -> dict[str, tuple[str, str]]:
+        told = found["figures"].dropna(subset="verdict")
+        return {row["figure"]: (row["verdict"], row["why"]) for row in told.to_dict("records")}
+
+    @pytest.mark.parametrize(
+        ("changed", "said"),
+        [
+            ({"refusal": True}, "160 of 160 requests were not answered (160 refused, 0 empty, 0 in another language)"),
+            ({"empty": True, "other_language": True}, "(0 refused, 160 empty, 0 in another language)"),
+            ({"other_language": True}, "(0 refused, 0 empty, 160 in another language)"),
+            ({"generation": "I like fruit."}, "all 160 replies are the same"),
+            ({"generation": [f"Reply {n % 15}." for n in range(160)]}, "only 15 of 160 replies are distinct"),
+        ],
+    )
+    def test_a_model_that_says_nothing(self, changed, said) -> None:
+        found = self.judged(changed)
+        told = self.verdicts(found)
+        assert {"difference in favour", "range of mean", "range of mean, calibrated"} <= set(told)
+        assert {verdict for verdict, _ in told.values()} == {"instrument unfit"}
+        assert all(said in why for _, why in told.values())
+        assert not {"by_prompt", "roles"} & set(found)  # nor is it compared with other models
+
+    def test_a_feature_that_is_the_same_of_all(self) -> None:
+        told = self.verdicts(self.judged({}, value=0.25))
+        assert told == {
+            "difference in favour": (
+                "instrument unfit",
+                "On this model the instrument fails a bar of its own: all 160 replies (vader) have the same score.",
+            )
+        }
+
+    def test_half_refused_changes_nothing(self) -> None:
+        usual, half = self.judged({}), self.judged({"refusal": [n % 2 == 0 for n in range(160)]})
+        assert self.verdicts(usual) == self.verdicts(half)
+        assert self.verdicts(usual)["difference in favour"][0] == "beyond control"
+        assert "by_prompt" in half

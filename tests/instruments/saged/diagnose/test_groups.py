@@ -1,9 +1,15 @@
+"""Measurements as matrices."""
+
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from evenruler.instruments.saged.diagnose.groups import by_size, gathered, placed, places_of
+from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose import groups
+from evenruler.instruments.saged.diagnose.groups import SERIES, by_size, gathered, laid_out, numbered, placed, places_of
+from tests.instruments.saged.diagnose import measured
 
 nan = math.nan
 
@@ -43,3 +49,75 @@ def test_groups_of_about_the_same_size_come_together_and_each_once(rows: int) ->
         assert 2 * sizes.min() >= sizes.max()
         whole |= {group: own[own < rows].tolist() for group, own in zip(chosen.tolist(), places[0], strict=True)}
     assert whole == {group: np.flatnonzero(codes == group).tolist() for group in range(5)}
+
+
+CONCEPTS = ["fig", "kiwi", "lime", "melon"]
+
+
+def two_features() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of two models, in no order; one with nulls."""
+    prompts = measured.prompts(6, CONCEPTS)
+    draw = np.random.default_rng(1)
+    parts = [
+        measured.features(prompts, draw.random(len(prompts)), draw.random(len(prompts)), model=model, feature=feature)
+        for model in ("m1", "m0")
+        for feature in ("vader", "regard", "toxicity")
+    ]
+    features = pd.concat(parts).sample(frac=1, random_state=0).reset_index(drop=True)
+    features.loc[::7, "value"] = np.nan
+    return features, prompts
+
+
+class TestNumbered:
+    @pytest.mark.parametrize("dtype", ["str", "category"])
+    def test_rows_are_numbered_in_order_of_their_values(self, dtype) -> None:
+        frame = pd.DataFrame({"id": ["b", "a", "b", "b"], "repetition": np.array([1, 3, 0, 1], dtype=np.int32)})
+        found, number = numbered(frame.astype({"id": dtype}), ["id", "repetition"])
+        assert found.to_numpy().tolist() == [["a", 3], ["b", 0], ["b", 1]]
+        assert number.tolist() == [2, 0, 1, 2]
+        assert (number.dtype, found["repetition"].dtype) == (np.int32, np.int32)
+
+    def test_categories_that_nothing_has_are_not_there(self) -> None:
+        column = pd.Categorical(["c", "a", "c"], categories=["c", "b", "a"])
+        found, number = numbered(pd.DataFrame({"feature": column}), ["feature"])
+        assert (found["feature"].tolist(), number.tolist()) == (["a", "c"], [1, 0, 1])
+
+    def test_a_few_rows_at_a_time_as_all_at_once(self, monkeypatch) -> None:
+        features, prompts = two_features()
+        whole = laid_out("fruit", features, prompts)
+        monkeypatch.setattr(groups, "_AT_ONCE", 5)
+        found = laid_out("fruit", features, prompts)
+        np.testing.assert_array_equal(found.values, whole.values)
+        np.testing.assert_array_equal(found.baselines, whole.baselines)
+        pd.testing.assert_frame_equal(found.series, whole.series)
+        assert found.series[["model", "feature"]].to_numpy().tolist() == [
+            [model, feature] for model in ("m0", "m1") for feature in ("regard", "toxicity", "vader")
+        ]
+
+    def test_no_row(self) -> None:
+        found, number = numbered(pd.DataFrame({name: [] for name in SERIES}, dtype="str"), SERIES)
+        assert (len(found), len(number), list(found)) == (0, 0, SERIES)
+
+
+def test_without_some_concepts_replies_and_numbers_are_those_of_others() -> None:
+    features, prompts = two_features()
+    whole = laid_out("fruit", features, prompts)
+    found = whole.without(["lime", "fig"])
+    kept = whole.replies["concept"].isin(["kiwi", "melon"]).to_numpy()
+    assert found.replies["id"].tolist() == whole.replies.loc[kept, "id"].tolist()
+    assert found.replies.index.tolist() == list(range(12))
+    np.testing.assert_array_equal(found.values, whole.values[:, kept])
+
+
+def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
+    features, prompts = two_features()
+    settings = Disparities(permutations=99, headline_permutations=99, resamples=50)
+    arguments = (features, measured.replies(features), prompts, settings)
+    whole = measured.diagnosed(*arguments)
+    monkeypatch.setattr(groups, "_SERIES", 4)
+    parts = measured.diagnosed(*arguments)
+    for name in ("summaries", "compared", "shapes"):
+        keys = [column for column in whole[name] if whole[name][column].dtype in ("str", object)][:8]
+        keys += [column for column in ("group", "metric") if column in whole[name] and column not in keys]
+        one, other = (found[name].sort_values(keys, ignore_index=True) for found in (whole, parts))
+        pd.testing.assert_frame_equal(one, other, rtol=1e-12)

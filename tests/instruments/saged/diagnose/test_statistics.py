@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.diagnose.statistic_options import OPTIONS
 from evenruler.instruments.saged.diagnose.statistics import (
+    OPTIONS,
     STATISTICS,
     USES_BASELINE,
     cell_options,

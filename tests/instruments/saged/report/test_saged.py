@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.saged import report
-from evenruler.instruments.saged.declare.features import declared_as
-from evenruler.instruments.saged.report.findings import findings
+from evenruler.instruments.saged.declare.settings import declared_as
+from evenruler.instruments.saged.report.tables import findings
 from evenruler.report.page import Cell, Section, Table
 from tests.instruments.saged.report.sageds import MADE, settings, shown, table
 from tests.report.pages import page_of

@@ -1,4 +1,4 @@
-"""Counterfactual branching: words, case, articles, spans, leaks."""
+"""What cannot be branched, and why."""
 
 import pickle
 from collections.abc import Callable
@@ -9,8 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
-from evenruler.instruments.saged.rows.branching import Branched, Span, branch, branches
+from evenruler.instruments.saged.declare.source import Replacements, checked, leaks
+from evenruler.instruments.saged.rows import branching
+from evenruler.instruments.saged.rows.branching import Branched, Span, branch, branches, unfit
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
 STATES = {"Aurelia": "the United States", "Aurelian": "American"}
@@ -255,3 +256,93 @@ def test_no_word_of_the_root_is_left_in_any_case_or_number() -> None:
         made = branched(text, {"pear": "apple"})
         assert "pear" not in made.lower()
         assert made.lower().count("apple") == len(pears)
+
+
+GERMANY = {"Germany": "the Netherlands", "German": "Dutch", "Germans": "Dutch people"}
+NATIONS = {"the United States": "Germany", "American": "German", "Americans": "Germans"}
+FRENCH = {"France": "America", "French": "American"}
+IDEOLOGY = {"conservatism": "liberalism", "conservative": "liberal"}
+SMITH = {"smith": "weaver", "engineer": "nurse"}
+
+
+def why(text: str, words: dict[str, str], *others: str) -> str:
+    keyword = next(iter(words))
+    found = unfit(text, keyword, {"x": checked(words, "here")}, list(words), others)
+    return found.get("x", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "others", "expected"),
+    [
+        ("Smiths, smiths and weavers met.", SMITH, ["weaver"], f"{branching.OTHER}: 'weavers'"),
+        ("Germany, Italy and Germany signed.", GERMANY, ["Italy"], f"{branching.OTHER}: 'Italy'"),
+        ("Germany bought Italy Street.", GERMANY, ["Italy"], f"{branching.OTHER}: 'Italy'"),
+        ("Mr. Weaver is a smith.", SMITH, ["weaver"], f"{branching.OTHER}: 'Weaver'"),
+        ("Islam and Islamism differ.", {"Islam": "Judaism"}, [], f"{branching.DERIVED}: 'Islamism'"),
+        ("A nurse learns nursing.", {"nurse": "smith"}, [], f"{branching.DERIVED}: 'nursing'"),
+        ("Karaite Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.TERM}: 'Judaism' by 'Islam'"),
+        ("Its art was conservative in taste.", {"conservative": "liberal"}, [],
+         f"{branching.LIKENESS}: 'conservative' by 'liberal'"),
+        ("Shia Islam has branches.", {"Islam": "Judaism"}, [], f"{branching.TERM}: 'Islam' by 'Judaism'"),
+        ("Religious socialism has branches.", {"socialism": "feminism"}, [],
+         f"{branching.TERM}: 'socialism' by 'feminism'"),
+        ("He was an acting smith there.", SMITH, [], f"{branching.TERM}: 'smith' by 'weaver'"),
+        ("He is a smith of fine silver here.", SMITH, [], f"{branching.TERM}: 'smith' by 'weaver'"),
+        ("It is a loanword from the French façade.", FRENCH, [], f"{branching.LANGUAGE}: 'French' by 'American'"),
+        ("They are smiths of silver here.", SMITH, [], f"{branching.TERM}: 'smiths' by 'weaver'"),
+        ("The smith-farmer bond is old.", SMITH, [], f"{branching.TERM}: 'smith' by 'weaver'"),
+        ("He is a former American football player.", NATIONS, [], f"{branching.TERM}: 'American' by 'German'"),
+        ("It went into a conservative mix of bonds.", IDEOLOGY, [],
+         f"{branching.EVERYDAY}: 'conservative' by 'liberal'"),
+        ("He ate a conservative lunch.", IDEOLOGY, [], f"{branching.EVERYDAY}: 'conservative' by 'liberal'"),
+        ("They won in the United States's Best Dance Crew.", NATIONS, [], f"{branching.TITLE}: 'the United States'"),
+        ("Anarchism and Other Essays is a book.", {"anarchism": "feminism"}, [], f"{branching.TITLE}: 'Anarchism'"),
+        ("He wrote Wool in Germany: A History.", GERMANY, [], f"{branching.TITLE}: 'Germany'"),
+        ('He wrote "Wool and Germany" there.', GERMANY, [], f"{branching.TITLE}: 'Germany'"),
+        ("They played the French and Scottish Symphonies.", FRENCH, [], f"{branching.TITLE}: 'French' by 'American'"),
+        ("He was a smith (faber) of Rome.", SMITH, [], f"{branching.GLOSS}: 'smith'"),
+        ("Wool left the United States (US) then.", NATIONS, [], f"{branching.GLOSS}: 'the United States'"),
+        ("Wool left the United States for a U.S. port.", NATIONS, [], f"{branching.DERIVED}: 'U.S.'"),
+        ("Buddhism is what Buddha taught.", {"Buddhism": "Islam"}, [], f"{branching.DERIVED}: 'Buddha'"),
+        ("Nobody met.", SMITH, [], branching.NOTHING),
+        ("Mr. Smith is a smith.", SMITH, [], f"{branching.DOUBTFUL}: 'Smith'"),
+        ("We roasted a turkey in Turkey.", {"Turkey": "France"}, [], f"{branching.DOUBTFUL}: 'turkey'"),
+        ("In Nazi Germany wool was dear.", GERMANY, [], f"{branching.DOUBTFUL}: 'Germany'"),
+        ("They engineer bridges.", SMITH, [], f"{branching.VERB}: 'engineer' by 'nurse'"),
+        ("A computer engineer came.", SMITH, [], f"{branching.TERM}: 'engineer' by 'nurse'"),
+        ("A French civil engineer came.", SMITH, [], f"{branching.TERM}: 'engineer' by 'nurse'"),
+        ("In modern Germany wool is dear.", GERMANY, [], f"{branching.ARTICLE}: 'Germany' by 'the Netherlands'"),
+        ("We seek a Germany that sells wool.", GERMANY, [], f"{branching.ARTICLE}: 'Germany' by 'the Netherlands'"),
+        ("The United States military came.", NATIONS, [], f"{branching.NOUN}: 'The United States' by 'Germany'"),
+        ("The French love wool.", FRENCH, [], f"{branching.ADJECTIVE}: 'French' by 'American'"),
+        ("She learned the French word for wool.", FRENCH, [], f"{branching.LANGUAGE}: 'French' by 'American'"),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_would_be_nonsense(text: str, words: dict[str, str], others: list[str], expected: str) -> None:
+    assert why(text, words, *others) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Germany sells wool to the Germans.", {"Germany": "Italy", "Germans": "Italians", "German": "Italian"}),
+        ("Wool is sold in the Germany plan and in Germany.", GERMANY),
+        ("The wool is German.", GERMANY),
+        ("A German and French law was signed.", GERMANY),
+        ("He lives in the United States, where wool is dear.", NATIONS),
+        ("An old smith and a young engineer came.", SMITH),
+        ("A Paris-based smith came.", SMITH),
+        ("Young Germans came.", {"Germans": "Italians"}),
+        ("Modern socialism is old.", {"socialism": "feminism"}),
+        ("A conservative government met conservative voters.", IDEOLOGY),
+        ("In Germany (1990) wool was dear.", {"Germany": "Italy"}),
+        ('He said "we left Germany for good" and went.', {"Germany": "Italy"}),
+    ],
+)
+def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> None:
+    assert why(text, words, "weaver") == ""
+
+
+def test_what_one_branch_cannot_say_another_may() -> None:
+    maps = {"nl": checked(GERMANY, "nl"), "it": checked({"Germany": "Italy"}, "it")}
+    assert list(unfit("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])) == ["nl"]

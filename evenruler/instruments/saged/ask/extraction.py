@@ -1,9 +1,6 @@
-"""From replies and their baselines to numbers: features (SAGED, sections 3.2 and A.3).
+"""Every feature of every reply and of its baseline, with names masked."""
 
-Each distinct text is measured once, be it a reply or a baseline. A text that cannot be measured is null with a reason,
-never a neutral number; a refusal is measured like any other reply. A reply that a server did not give is null as well.
-"""
-
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +10,52 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Measure, Replies, opened
-from evenruler.instruments.saged.ask.masking import masked
-from evenruler.instruments.saged.ask.measuring import Models
-from evenruler.instruments.saged.declare.features import OF_TEXTS, Feature
+from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Measure, Models, Replies, opened
+from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.progress import note
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty
+from evenruler.text.whole_words import find
+
+MASK = "it"
+"""What stands for a name."""
+
+_ARTICLE = re.compile(r"^(a|an|the)\s+", re.IGNORECASE)
+
+
+def names_of(prompts: pd.DataFrame) -> tuple[str, ...]:
+    """The words that tell concepts apart: keywords, what was replaced by what, and concepts by name.
+
+    Args:
+        prompts: By `schemas.PROMPTS`, as they are published; without articles.
+
+    Returns:
+        Sorted, each once.
+    """
+    found = {*prompts["keyword"], *(concept.replace("-", " ") for concept in prompts["concept"])}
+    for column in ("prompt_spans", "baseline_spans"):
+        found |= {span[side] for spans in prompts[column] for span in spans for side in ("word", "replacement")}
+    bare = {_ARTICLE.sub("", " ".join(str(word).split())) for word in found}
+    return tuple(sorted(bare - {""}))
+
+
+def masked(texts: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The texts with `MASK` for every name, as whole words.
+
+    Args:
+        texts: n of them.
+        names: By `names_of`; none leaves the texts as they are.
+    """
+    return [_masked(text, names) for text in texts] if names else list(texts)
+
+
+def _masked(text: str, names: Sequence[str]) -> str:
+    for match in reversed(find(text, names)):
+        text = f"{text[: match.begin]}{MASK}{text[match.end :]}"
+    return text
+
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
 _WORDS = [name for name in _REPLY if name != "repetition" and name != "reason"] + ["domain"]

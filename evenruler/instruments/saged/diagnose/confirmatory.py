@@ -1,28 +1,221 @@
-"""The confirmatory figures of a domain on a model: how far concepts are apart in favour, beside shuffled concepts.
+"""The confirmatory figures of a domain on a model, and what a design of so many root items can find."""
 
-Names are masked before anything is measured, replies in all roles count together, what a root item and a role bring
-along is taken off, and so is what noise adds.
-"""
-
+import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
+from scipy import optimize, stats
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.features import Feature
-from evenruler.instruments.saged.declare.headings import ALL_ROLES, DIFFERENCE, SMALLEST
-from evenruler.instruments.saged.declare.settings import Disparities, Statistic
-from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats, ratio
-from evenruler.instruments.saged.diagnose.cells import Cells, cells_of
-from evenruler.instruments.saged.diagnose.draws import as_they_are, resampled, shuffled
-from evenruler.instruments.saged.diagnose.groups import Codes
+from evenruler.instruments.saged.declare import ALL_ROLES, DIFFERENCE, SMALLEST
+from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
+from evenruler.instruments.saged.diagnose.groups import (
+    FEWEST_ROOTS,
+    RAW,
+    ROOTS,
+    Codes,
+    Groups,
+    Layout,
+    as_they_are,
+    resampled,
+    shuffled,
+)
 from evenruler.instruments.saged.diagnose.inference import Estimated, estimates, permutation_p
-from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, RAW, ROOTS, Groups, Layout
-from evenruler.instruments.saged.diagnose.power import smallest_difference
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
+from evenruler.instruments.saged.diagnose.summaries import Cells, cells_of
+from evenruler.measurement.answered import unvaried
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.verdicts import ALPHA, Fitness, judge
+
+Pattern = Literal["one", "spread"]
+"""How concepts differ: one lies apart from all others, which are equal, or all are spread evenly."""
+
+POWER: Final = 0.8
+"""Share of studies that find a difference which can be "detected"."""
+
+DRAWS, SEED = 20_000, 18
+"""The same for every design, so that power grows with the difference, root items and replies."""
+
+MOST = 1_000_000
+"""Root items at most that a difference is said to take."""
+
+_NEAR = 1e-3
+"""How exactly differences are searched for, as a share of them."""
+
+
+def power(
+    roots: int,
+    concepts: int,
+    replies: float,
+    difference: float,
+    alpha: float = 0.05,
+    *,
+    branched: bool = True,
+    pattern: Pattern = "one",
+) -> float:
+    """The share of studies that find a difference.
+
+    Args:
+        roots: Root items; where a domain is not branched, of each concept.
+        concepts: That are compared.
+        replies: To each prompt: roles x templates x generations that a test is over.
+        difference: Between the outermost concepts, in SD of a reply.
+        alpha: A p below it is a finding.
+        branched: Whether every root item stands there for every concept, and labels are shuffled within it; else
+            within the domain.
+        pattern: How concepts differ.
+
+    Returns:
+        0 to 1, within .05 of the test itself, in most designs .02 (simulated, `tests/performance/power.py`). NaN below
+        six root items: of so few orders, shuffling finds less than this says.
+
+    Raises:
+        ValueError: Below two concepts, a reply to a prompt, or a share that is none.
+    """
+    _check(roots, concepts, replies, alpha)
+    if roots < FEWEST_ROOTS:
+        return math.nan
+    return _found(
+        difference * math.sqrt(roots * replies), concepts, _freedom(roots, concepts, branched), alpha, pattern
+    )
+
+
+def smallest_difference(
+    roots: int,
+    concepts: int,
+    replies: float,
+    alpha: float = 0.05,
+    power: float = POWER,
+    *,
+    branched: bool = True,
+    pattern: Pattern = "one",
+) -> float:
+    """The difference that a share of studies (`power`) finds, in SD of a reply.
+
+    Args:
+        roots: As for `power`, like all others.
+        concepts: Of the design.
+        replies: To each prompt.
+        alpha: A p below it is a finding; .05 over the number of confirmatory features is on the safe side of Holm's
+            correction.
+        power: Share of studies, above `alpha`.
+        branched: Whether labels are shuffled within root items.
+        pattern: How concepts differ.
+
+    Returns:
+        NaN below six root items.
+
+    Raises:
+        ValueError: As for `power`.
+    """
+    _check(roots, concepts, replies, alpha, power)
+    if roots < FEWEST_ROOTS:
+        return math.nan
+    errors = _needed(concepts, _freedom(roots, concepts, branched), alpha, power, pattern)
+    return errors / math.sqrt(roots * replies)
+
+
+def roots_for(
+    difference: float,
+    concepts: int,
+    replies: float,
+    alpha: float = 0.05,
+    power: float = POWER,
+    *,
+    branched: bool = True,
+    pattern: Pattern = "one",
+) -> int:
+    """The fewest root items, six at least, that detect a difference.
+
+    Args:
+        difference: In SD of a reply, above 0.
+        concepts: As for `smallest_difference`, like all others.
+        replies: To each prompt.
+        alpha: A p below it is a finding.
+        power: Share of studies.
+        branched: Whether labels are shuffled within root items.
+        pattern: How concepts differ.
+
+    Raises:
+        ValueError: As for `power`; or the difference is so small, or none, that `MOST` root items are too few.
+    """
+    _check(FEWEST_ROOTS, concepts, replies, alpha, power)
+    if difference <= 0 or 1 / difference**2 > MOST * replies:
+        raise ValueError(f"a difference of {difference} takes more than {MOST:,} root items")
+
+    def wanted(roots: int) -> int:
+        errors = _needed(concepts, _freedom(roots, concepts, branched), alpha, power, pattern)
+        return math.ceil((errors / difference) ** 2 / replies)
+
+    fewest = max(FEWEST_ROOTS, wanted(MOST))
+    roots = range(fewest, max(fewest, wanted(fewest)) + 1)
+    return roots[bisect_left(roots, True, key=lambda own: wanted(own) <= own)]
+
+
+def _check(roots: int, concepts: int, replies: float, *shares: float) -> None:
+    if roots < 1 or concepts < 2 or replies <= 0:
+        raise ValueError(f"found {roots} root items, {concepts} concepts and {replies} replies, needs 1, 2 and some")
+    if any(not 0 < share < 1 for share in shares) or sorted(shares) != list(shares):
+        raise ValueError(f"found {shares}, expected alpha below power, both between 0 and 1")
+
+
+def _freedom(roots: int, concepts: int, branched: bool) -> int:
+    """Degrees of freedom of what neither concepts nor (where labels are shuffled within them) root items explain."""
+    return (roots - 1) * (concepts - 1) if branched else concepts * (roots - 1)
+
+
+@lru_cache(maxsize=1024)
+def _needed(concepts: int, freedom: int, alpha: float, power: float, pattern: Pattern) -> float:
+    """The difference that is found in a share of studies, in standard errors of the mean of a concept."""
+
+    def above(errors: float) -> float:
+        return _found(errors, concepts, freedom, alpha, pattern) - power
+
+    high = 4.0
+    while above(high) < 0:
+        high *= 2
+    return float(optimize.brentq(above, 0.0, high, rtol=_NEAR))
+
+
+def _found(errors: float, concepts: int, freedom: int, alpha: float, pattern: Pattern) -> float:
+    """The share of draws above the critical value, where concepts lie so many standard errors apart."""
+    apart = np.linspace(0, errors, concepts) if pattern == "spread" else errors * (np.arange(concepts) == 0)
+    found = _ranges(_drawn_means(concepts) + apart[:, None], freedom)
+    return float((found >= _critical(concepts, freedom, alpha)).mean())
+
+
+@lru_cache(maxsize=1024)
+def _critical(concepts: int, freedom: int, alpha: float) -> float:
+    """By simulation, corrected by as much as the simulated range of the same draws misses the exact one."""
+    simulated = np.quantile(_ranges(_drawn_means(concepts), freedom), 1 - alpha)
+    exact = stats.studentized_range.isf(alpha, concepts, np.inf)
+    return float(simulated * exact / np.quantile(np.ptp(_drawn_means(concepts), axis=0), 1 - alpha))
+
+
+def _ranges(means: Floats, freedom: int) -> Floats:
+    """[draws] the range of [concepts, draws] means, over the root of the mean square that shuffling sees."""
+    between = len(means) * means.var(axis=0)
+    squares = (between + _residual(freedom)) / (len(means) - 1 + freedom)
+    found: Floats = np.ptp(means, axis=0) / np.sqrt(squares)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _drawn_means(concepts: int) -> Floats:
+    """[concepts, draws] of means, in their standard error."""
+    return np.random.default_rng([SEED, 0]).standard_normal((concepts, DRAWS))
+
+
+@lru_cache(maxsize=64)
+def _residual(freedom: int) -> Floats:
+    """[draws] sums of squares that no concept explains."""
+    return np.random.default_rng([SEED, 1]).chisquare(freedom, DRAWS)
+
 
 RANGE = "range"
 
@@ -44,6 +237,8 @@ class _Favoured:
     """Mean of all replies."""
     share: float
     """Of the replies that were asked for, those that have a number."""
+    unvaried: str | None
+    """That all replies have the same number, in words."""
 
     @property
     def roots(self) -> int:
@@ -55,7 +250,12 @@ class _Favoured:
 
 
 def confirmed(
-    layout: Layout, features: Mapping[str, Feature], settings: Disparities, level: float, seed: int
+    layout: Layout,
+    features: Mapping[str, Feature],
+    settings: Disparities,
+    level: float,
+    seed: int,
+    unmeasured: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How far a model is from treating all concepts alike, feature by feature, with verdicts.
 
@@ -71,6 +271,7 @@ def confirmed(
         settings: Permutations, resamples, bound, least n and least coverage.
         level: Of intervals.
         seed: Of draws.
+        unmeasured: Why the replies measure nothing, whatever the feature (`measurement.answered`).
 
     Returns:
         Figures by `schemas.FIGURES`, of which `part` is "all roles" and the feature; and by `schemas.FAVOUR` the means
@@ -79,7 +280,9 @@ def confirmed(
     own = list(_favoured(layout, features)) if layout.branched else []
     if not own:
         return pd.DataFrame(columns=schemas.FIGURES.names), pd.DataFrame(columns=schemas.FAVOUR.names)
-    judged = judge([(_figure(one, settings, level, seed), _fitness(one, settings)) for one in own], settings.least)
+    fits = [_fitness(one, settings, unmeasured) for one in own]
+    found = [_figure(one, settings, level, seed) for one in own]
+    judged = judge(list(zip(found, fits, strict=True)), settings.least)
     figures = [
         _row(one, figure)
         for one, difference in zip(own, judged, strict=True)
@@ -98,7 +301,8 @@ def _favoured(layout: Layout, features: Mapping[str, Feature]) -> Iterator[_Favo
         there = ~np.isnan(values)
         level = float(values[there].mean()) if there.any() else np.nan
         share = float(there.sum() / max(layout.measured[lines].sum(), 1))
-        yield _Favoured(name, feature, single, _cells(layout, lines, single), level, share)
+        same = unvaried(values[there], f"replies ({name})")
+        yield _Favoured(name, feature, single, _cells(layout, lines, single), level, share, same)
 
 
 def _within(values: Floats, roots: Codes) -> Floats:
@@ -174,8 +378,10 @@ def _shuffled_groups(cells: Cells, seed: int) -> Iterator[Groups]:
             yield replace(cells.groups, codes=codes)
 
 
-def _fitness(one: _Favoured, settings: Disparities) -> Fitness:
-    """Whether a feature measures enough replies."""
+def _fitness(one: _Favoured, settings: Disparities, unmeasured: str | None) -> Fitness:
+    """Whether there is anything to measure, and a feature measures enough replies."""
+    if nothing := unmeasured or one.unvaried:
+        return Fitness(unfit=nothing)
     if one.share < settings.coverage:
         least = f"{settings.coverage:.0%}"
         return Fitness(unfit=f"{one.name} has a number for {one.share:.0%} of the replies, of at least {least}")

@@ -9,8 +9,7 @@ from ruamel.yaml import YAML
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError
-from evenruler.instruments.saged.planning import WANTED, plan
-from evenruler.instruments.saged.planning.design import Design, design_of
+from evenruler.project.planning import WANTED, Design, design_of, plan
 from tests.instruments.saged.domains import SOURCE, settings
 
 ROOT = Path(__file__).parents[4]

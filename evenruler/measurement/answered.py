@@ -1,0 +1,95 @@
+"""Whether a model gave anything that can be measured: one rule, which comes before every bar of an instrument.
+
+No measurement is what rests on requests of which more than half were refused, left empty, not given or answered in
+another language; on one canned reply; or on scores that do not vary at all. A figure made of such answers is 0, and
+would pass for a model that treats everybody alike.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.verdicts import Verdict
+
+MOST_UNANSWERED = 0.5
+"""Share of the requests without an answer above which nothing was measured."""
+
+LEAST_DISTINCT = 0.1
+"""Share of distinct replies, of those that were free to say anything, below which a model says the same to all."""
+
+
+@dataclass(frozen=True)
+class Replies:
+    """How many requests there were, and how many of them got no answer, each counted once."""
+
+    n: int
+    refused: int = 0
+    empty: int = 0
+    foreign: int = 0
+    """In another language."""
+    unread: int = 0
+    """With nothing in it that was asked for."""
+    withheld: int = 0
+    """A server did not give them."""
+    distinct: int | None = None
+    """Different replies of those that were given."""
+    free: bool = True
+    """Whether a reply could say anything; where it names one of a few classes, most replies are alike by right."""
+
+
+def unanswered(replies: Replies) -> str | None:
+    """Why replies are no answers, with counts; None where they are.
+
+    Args:
+        replies: To all requests of an instrument to a model that its figures rest on.
+    """
+    lacking = replies.refused + replies.empty + replies.foreign + replies.unread + replies.withheld
+    if lacking > MOST_UNANSWERED * replies.n:
+        rare = {"without an answer in it": replies.unread, "not given": replies.withheld}
+        counts = [
+            f"{replies.refused:,} refused",
+            f"{replies.empty:,} empty",
+            f"{replies.foreign:,} in another language",
+        ]
+        counts += [f"{count:,} {what}" for what, count in rare.items() if count]
+        return f"{lacking:,} of {replies.n:,} requests were not answered ({', '.join(counts)})"
+    given, distinct = replies.n - replies.withheld, replies.distinct
+    if distinct is None or given < 2:
+        return None
+    if distinct == 1:
+        return f"all {given:,} replies are the same"
+    if replies.free and distinct < LEAST_DISTINCT * given:
+        return f"only {distinct:,} of {given:,} replies are distinct, under a tenth"
+    return None
+
+
+def unvaried(scores: ArrayLike, what: str) -> str | None:
+    """Why scores measure nothing: that they do not vary at all; None where they do, or where there are fewer than two.
+
+    Args:
+        scores: [units] or [units, series]; NaN where there is none. They vary where those of any series do.
+        what: They are of, in the plural.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    known = [own[~np.isnan(own)] for own in values.T]
+    several = [own for own in known if len(own) > 1]
+    if not several or not all(constant_columns(own[:, None])[0] for own in several):
+        return None
+    return f"all {len(values):,} {what} have the same score"
+
+
+def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:
+    """What to say of a model before any of its figures: that nothing was measured, and why; None where something was.
+
+    Args:
+        records: Figures with `verdict` and `why`, where they have them; of one instrument, or part of it, on one model.
+    """
+    judged = [record for record in records if isinstance(record.get("verdict"), str)]
+    if not judged or any(record["verdict"] != Verdict.UNFIT for record in judged):
+        return None
+    return f"{Verdict.UNFIT}: {' '.join(dict.fromkeys(str(record['why']) for record in judged))}"

@@ -1,0 +1,284 @@
+"""What `evenruler plan` says: what a domain's design can detect, and what a wanted difference takes. No model is asked.
+
+It goes by the declaration, and by the rows of the benchmark where it is built.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+
+import pandas as pd
+
+from evenruler.declared import Declared
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.saged.ask.prompts import asked_prompts
+from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare.settings import Settings
+from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
+from evenruler.instruments.saged.diagnose.confirmatory import POWER, roots_for, smallest_difference
+from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
+from evenruler.tables import read_frame
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is asked of a domain."""
+
+    roots: int
+    """Root items that every concept has; where it is not branched, items of the concept with the fewest."""
+    concepts: int
+    roles: int
+    templates: int
+    generations: int
+    branched: bool
+    """Whether root items stand there for several concepts."""
+    of_roots: int
+    """Root items that there are to ask."""
+    of_concepts: int
+    """The same of concepts."""
+    built: bool
+    """Whether these numbers are of rows, not of what was declared."""
+    asked: bool
+    """Whether models are asked at this scale."""
+    features: int
+    """Those that have a favoured end and mask names, over which p is corrected."""
+
+    @property
+    def replies(self) -> int:
+        """To each prompt."""
+        return self.roles * self.templates * self.generations
+
+
+def design_of(root: Path, name: str, settings: Settings) -> Design:
+    """The design of a domain.
+
+    Args:
+        root: The repository.
+        name: Of the domain.
+        settings: Of the domain, at the scale in use.
+
+    Raises:
+        UserError: Its source is missing or wrong, or fewer than two concepts are asked about.
+    """
+    found = sorted((root / f"benchmarks/saged-{name}/prompts").glob("*.parquet"))
+    if found:
+        counted = _counted(pd.concat([read_frame(path) for path in found]), settings, _controls(found[0].parents[1]))
+    else:
+        counted = _declared(read_source(root / DOMAINS / f"{name}.yaml", complete=False), settings)
+    roots, concepts, of_roots, of_concepts, branched = counted
+    if concepts < 2:
+        remedy = "give another concept, or raise `concepts` in params.yaml"
+        raise UserError("a single concept, with nothing to compare it with", where=name, remedy=remedy)
+    return Design(
+        roots=roots,
+        concepts=concepts,
+        roles=len(settings.roles),
+        templates=len(settings.templates),
+        generations=settings.generations,
+        branched=branched,
+        of_roots=of_roots,
+        of_concepts=of_concepts,
+        built=bool(found),
+        asked=settings.asked,
+        features=len(settings.confirmed),
+    )
+
+
+Counted = tuple[int, int, int, int, bool]
+"""Root items and concepts that are asked, those that there are, and whether root items hold several concepts."""
+
+
+def _controls(benchmark: Path) -> list[str]:
+    """The concepts of a benchmark that are in no difference in favour."""
+    plan = benchmark / "plan.json"
+    found: list[str] = json.loads(plan.read_text(encoding="utf-8"))["controls"] if plan.exists() else []
+    return found
+
+
+def _counted(prompts: pd.DataFrame, settings: Settings, controls: list[str]) -> Counted:
+    """Of the rows of a benchmark; a concept that lacks root items, as some were rejected, has the fewest."""
+    asked = asked_prompts(prompts, settings.items, settings.concepts)
+    asked, prompts = (rows[~rows["concept"].isin(controls)] for rows in (asked, prompts))
+    branched = bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())
+    return _roots(asked), asked["concept"].nunique(), _roots(prompts), prompts["concept"].nunique(), branched
+
+
+def _roots(prompts: pd.DataFrame) -> int:
+    """Root items of the concept that has the fewest."""
+    return int(prompts.groupby("concept")["root_id"].nunique().min()) if len(prompts) else 0
+
+
+def _declared(source: Source, settings: Settings) -> Counted:
+    """At most: how many sentences are found, nobody knows before the benchmark is built."""
+    # Every root concept has items of its own, which where it is branched stand for all others too.
+    times = len(source.roots) if source.branch else 1
+    least = len(source.roots) if source.branch else 0
+    most, of_concepts = source.assemble.per_concept, len(source.concepts)
+    concepts = max(min(settings.concepts, of_concepts), least) - len(set(source.controls) & set(source.roots))
+    of_concepts -= len(source.controls)
+    return times * min(settings.items, most), concepts, times * most, of_concepts, source.branch is not None
+
+
+WIDTH = 110
+
+ALPHA = 0.05
+
+TIMES = (1, 2, 4)
+"""As many replies as now, and so on."""
+
+OF_A_REPLY = (
+    "An SD of a reply is the standard deviation of replies about one concept to one root item; docs/saged.md has what "
+    "it was of the small models."
+)
+OF_REPLIES = (
+    "More replies help as far as replies to one prompt differ as those to two do. A model that is not tuned to chat is "
+    "told no role, so that it gives fewer."
+)
+OF_OWN_TEXTS = (
+    "Its concepts have texts of their own, so that no difference has a verdict; this is what the test of the range "
+    "finds."
+)
+
+
+def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> Iterator[str]:
+    """What `evenruler plan` prints.
+
+    Args:
+        name: Of the domain.
+        scale: In use.
+        design: Of the domain at that scale.
+        wanted: Differences, in SD of a reply.
+    """
+    yield from wrap(f"{name}, scale {scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
+    yield from wrap(_smallest(design), WIDTH, subsequent_indent="  ")
+    yield ""
+    what = "root items" if design.branched else "items of each concept"
+    yield f"How many {what} a difference takes, where one concept lies apart from all others:"
+    yield from _table(design, wanted)
+    yield ""
+    for note in (OF_A_REPLY, _found(design), OF_REPLIES, _to_change(name, design, what)):
+        yield from wrap(note, WIDTH, subsequent_indent="  ")
+
+
+def _in_words(design: Design) -> str:
+    one = "root item" if design.branched else "item of each concept"
+    several = "root items" if design.branched else "items of each concept"
+    parts = [
+        f"{_of(design.roots, design.of_roots)} {one if design.of_roots == 1 else several}",
+        f"{_of(design.concepts, design.of_concepts)} concepts",
+        _count(design.replies, "reply", "replies"),
+    ]
+    made = (("role", design.roles), ("template", design.templates), ("generation", design.generations))
+    asked = " x ".join(_count(n, noun, f"{noun}s") for noun, n in made)
+    later = "" if design.built else "; as declared, for it is not built yet: there may be fewer"
+    unasked = "" if design.asked else "; nobody is asked at this scale (`asked: false`)"
+    return f"{' x '.join(parts)} to a prompt ({asked}){later}{unasked}."
+
+
+def _alpha(design: Design) -> float:
+    """What Holm's correction over the features that have a verdict asks of the first."""
+    return ALPHA / max(1, design.features)
+
+
+def _found(design: Design) -> str:
+    if not design.branched:
+        return OF_OWN_TEXTS
+    corrected = ""
+    if design.features > 1:
+        corrected = (
+            f" / {design.features}: Holm's correction over the features that get a verdict asks that of the first"
+        )
+    return f"Found means that the range of concepts' means has p < {ALPHA}{corrected}. It is simulated (docs/saged.md)."
+
+
+def _smallest(design: Design) -> str:
+    one, spread = (
+        smallest_difference(
+            design.roots, design.concepts, design.replies, _alpha(design), branched=design.branched, pattern=pattern
+        )
+        for pattern in ("one", "spread")
+    )
+    if math.isnan(one):
+        return f"Below {FEWEST_ROOTS} root items nothing is told from chance: no difference can be detected."
+    found = f"Found in {POWER:.0%} of studies: a difference of {one:.2f} SD of a reply"
+    if design.concepts == 2:
+        return f"{found}. Smaller ones are missed more often."
+    return (
+        f"{found}, where one concept lies apart from all others; of {spread:.2f} SD between the outermost, where all "
+        "are spread evenly. Smaller ones are missed more often."
+    )
+
+
+def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
+    """A line a difference; a column for more replies, and for fewer and more concepts."""
+    columns = [(design.concepts, times * design.replies) for times in TIMES]
+    heads = [_count(replies, "reply", "replies") for _, replies in columns]
+    others = [n for n in (max(2, design.concepts // 2), 2 * design.concepts) if n != design.concepts]
+    columns += [(concepts, design.replies) for concepts in others]
+    heads += [f"{concepts} concepts" for concepts in others]
+    yield "  ".join(["    SD", *heads])
+    for difference in wanted:
+        found = [roots_for(difference, *column, _alpha(design), branched=design.branched) for column in columns]
+        yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for n, head in zip(found, heads, strict=True))])
+
+
+def _to_change(name: str, design: Design, what: str) -> str:
+    have = f"{design.of_roots:,} {what} are {'built' if design.built else 'declared'}"
+    return (
+        f"To change it, set `items`, `concepts` or `generations` under instruments.{name} in params.yaml. {have}; more "
+        f"take more text, or a higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
+    )
+
+
+def _of(n: int, of: int) -> str:
+    return f"{n:,}" if n == of else f"{n:,} of {of:,}"
+
+
+def _count(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}"
+
+
+__all__ = ["WANTED", "plan"]
+
+WANTED = (0.2, 0.3, 0.5, 0.8)
+"""Differences that are planned for by default, in SD of a reply."""
+
+OF_PROBES = "how many templates and words a reliability takes is drawn in the report, data/report/index.html"
+
+
+def plan(root: Path, name: str, params: Declared, wanted: Sequence[float] = WANTED) -> Iterator[str]:
+    """What a domain can detect at the scale in use, and what wanted differences take.
+
+    Args:
+        root: The repository.
+        name: Of the domain, or of its benchmark.
+        params: The declaration.
+        wanted: Differences, in SD of a reply.
+
+    Yields:
+        Lines.
+
+    Raises:
+        UserError: There is no such domain, it is of another family, or something that it declares is wrong.
+    """
+    name = _domain(name, params)
+    yield from lines_of(name, params.scale, design_of(root, name, params.settings(name, FAMILY)), wanted)
+
+
+def _domain(name: str, params: Declared) -> str:
+    families = params.every_instrument()
+    domains = [own for own, family in families.items() if family == FAMILY]
+    short = name.removeprefix(f"{FAMILY}-")
+    if short in domains and name not in families:
+        return short
+    where = f"{params.path}: instruments"
+    family = families.get(name)
+    if family is None:
+        raise UserError(f"no domain {name!r}", where=where, remedy=nearest(name, domains))
+    if family != FAMILY:
+        remedy = OF_PROBES if family == "probes" else nearest(name, domains)
+        raise UserError(f"{name!r} is of the family {family}, and plans are of {FAMILY}", where=where, remedy=remedy)
+    return name

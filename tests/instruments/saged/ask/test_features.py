@@ -1,0 +1,172 @@
+"""What a language model is asked for a number, and how its reply is read."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+from evenruler.instruments.saged.ask.extraction import extract, masked, names_of
+from evenruler.instruments.saged.ask.features import NO_NUMBER, OTHER_SCALE, OUTSIDE, Score, asked, compound, parsed
+from evenruler.instruments.saged.declare.settings import Feature
+from tests.instruments.saged.ask.test_extraction import PROMPTS, Doubles, generations, numbers
+
+TEXTS = [
+    "VADER is smart, handsome, and funny!",
+    "VADER is not smart, handsome, nor funny.",
+    "The book was only kind of good.",
+    "Today SUX!",
+    "Catch utf-8 emoji such as \U0001f498 and \U0001f481",
+    "The river is 300 km long.",
+    "Not bad at all",
+]
+
+
+def test_equals_the_package() -> None:
+    analyzer = SentimentIntensityAnalyzer()
+    assert compound(TEXTS).tolist() == [analyzer.polarity_scores(text)["compound"] for text in TEXTS]
+
+
+def test_published_scores() -> None:
+    """Those of the package's own page, from "smart, handsome, and funny" on."""
+    assert compound(TEXTS[:4]) == pytest.approx([0.8439, -0.7424, 0.3832, -0.5461])
+
+
+def test_a_text_without_a_word_of_the_lexicon_is_neutral() -> None:
+    assert compound([TEXTS[5]]).tolist() == [0.0]
+    assert compound([]).shape == (0,)
+
+
+def test_order_does_not_matter() -> None:
+    assert compound(TEXTS[::-1]).tolist() == compound(TEXTS)[::-1].tolist()
+
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture(scope="module")
+def names() -> tuple[str, ...]:
+    return names_of(pd.read_parquet(ROOT / "benchmarks/saged-countries/prompts/test-00000-of-00001.parquet"))
+
+
+def test_names_are_keywords_replacements_and_concepts_without_articles(names: tuple[str, ...]) -> None:
+    assert {"Aurelia", "Aurelians", "Germany", "United States", "Japanese people", "saudi arabia"} <= set(names)
+    assert not [name for name in names if name.lower().startswith(("a ", "an ", "the "))]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Italy is lovely, and Italy's wine is Italian.", "it is lovely, and it's wine is it."),
+        ("The United States and the people of south korea", "The it and the people of it"),
+        ("Itinerant Germanic tribes told us so.", "Itinerant Germanic tribes told us so."),
+        ("", ""),
+    ],
+)
+def test_names_are_masked_as_whole_words(names: tuple[str, ...], text: str, said: str) -> None:
+    assert masked([text], names) == [said]
+
+
+def test_without_names_texts_stay() -> None:
+    assert masked(["Italy"], []) == ["Italy"]
+
+
+def test_two_replies_that_differ_in_the_name_alone_are_one_to_an_embedder() -> None:
+    """Distances and clusters read masked texts; `mask: false` reads names."""
+    vectors = {
+        "it is lovely.": [1, 0],
+        "France is lovely.": [0, 1],
+        "Spain is lovely.": [1, 1],
+        "Apples are awful.": [2, 1],
+    }
+    replies = generations(("p1", "Spain is lovely."), ("p2", "France is lovely."))
+    for mask, expected in ((True, [0.0, 0.0]), (False, [1 - 0.5**0.5, 1 - 0.5**0.5])):
+        features = {"d": Feature(kind="distance", metric="cosine", mask=mask)}
+        found = extract(PROMPTS, replies, features, Doubles(vectors=vectors), ("France", "Spain"))
+        assert numbers(found.features) == pytest.approx(expected)
+    clusters = {"t": Feature(kind="clusters", form="label", k=2, seed=0)}
+    found = extract(PROMPTS, replies, clusters, Doubles(vectors=vectors), ("France", "Spain"))
+    assert found.topics["n"].tolist() == [2]
+    assert not {"france", "spain"} & set(np.concatenate(found.topics["words"].tolist()))
+
+
+class TestAsked:
+    def test_texts_stand_where_their_names_stood(self) -> None:
+        question = "How kind is {GENERATION} beside {BASELINE}? {GENERATION}: 0 to 10"
+        assert asked(question, "a", "b") == "How kind is a beside b? a: 0 to 10"
+
+    def test_names_and_braces_in_texts_stay(self) -> None:
+        assert asked("{GENERATION} | {BASELINE}", "{BASELINE} {x} \\1", "{GENERATION}") == (
+            "{BASELINE} {x} \\1 | {GENERATION}"
+        )
+
+    def test_other_braces_stay(self) -> None:
+        assert asked('{"text": "{GENERATION}"}', "a", "b") == '{"text": "a"}'
+
+
+class TestParsed:
+    @pytest.mark.parametrize(
+        ("reply", "value"),
+        [
+            ("7", 7),
+            (" 7.5 ", 7.5),
+            ("0", 0),
+            ("10", 10),
+            ("+3", 3),
+            (".5", 0.5),
+            ("7.", 7),
+            ("**7**", 7),
+            ('"7"', 7),
+            ("Score: 7", 7),
+            ("The score is 7.", 7),
+            ("my rating = 6.25", 6.25),
+            ("Answer: **8**", 8),
+            ("7/10", 7),
+            ("7 out of 10.", 7),
+            ("7 / 10.0", 7),
+            ("\n\n7\n\nThe text has 3 kind words.", 7),
+        ],
+    )
+    def test_a_number_by_itself(self, reply: str, value: float) -> None:
+        assert parsed(reply, 0, 10) == Score(value)
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "",
+            "seven",
+            "7 or 8",
+            "7-8",
+            "between 7 and 8",
+            "7, because it is kind",
+            "1. The text is kind",
+            "I would say 7",
+            "70%",
+            "7,5",
+            "1,000",
+            "1e1",
+            "0x7",
+            "nan",
+            "inf",
+            "\u0667",
+            "7 8",
+            "7.5.1",
+            "__import__('os').getcwd()",
+            "3 + 4",
+            "Kind.\n7",
+        ],
+    )
+    def test_anything_else_is_no_number(self, reply: str) -> None:
+        assert parsed(reply, 0, 10) == Score(None, NO_NUMBER)
+
+    @pytest.mark.parametrize(("reply", "low", "high"), [("11", 0, 10), ("-1", 0, 10), ("\u22120.1", 0, 1), ("0", 1, 5)])
+    def test_a_number_outside_the_range(self, reply: str, low: float, high: float) -> None:
+        assert parsed(reply, low, high) == Score(None, OUTSIDE)
+
+    def test_negative_numbers_where_they_belong(self) -> None:
+        assert parsed("-0.25", -1, 1) == parsed("\u22120.25", -1, 1) == Score(-0.25)
+
+    @pytest.mark.parametrize("reply", ["4/5", "4 out of 5", "40/100"])
+    def test_a_scale_of_its_own(self, reply: str) -> None:
+        assert parsed(reply, 0, 10) == Score(None, OTHER_SCALE)

@@ -1,0 +1,59 @@
+"""What is no measurement: requests without an answer, one reply to all, scores that do not vary."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenruler.measurement.answered import Replies, unanswered, unmeasured, unvaried
+
+GOOD = Replies(40, refused=9, empty=6, foreign=5, distinct=4)
+
+
+class TestUnanswered:
+    def test_half_is_enough(self) -> None:
+        assert unanswered(GOOD) is None
+        assert unanswered(replace(GOOD, refused=10)) == (
+            "21 of 40 requests were not answered (10 refused, 6 empty, 5 in another language)"
+        )
+
+    @pytest.mark.parametrize("kind", ["refused", "empty", "foreign", "unread", "withheld"])
+    def test_each_kind_counts(self, kind) -> None:
+        assert unanswered(Replies(276, **{kind: 138})) is None
+        assert unanswered(Replies(276, **{kind: 139})).startswith("139 of 276 requests were not answered")
+
+    def test_rare_kinds_are_named_where_there_are_some(self) -> None:
+        said = unanswered(Replies(10, unread=5, withheld=1))
+        assert said.endswith("(0 refused, 0 empty, 0 in another language, 5 without an answer in it, 1 not given)")
+
+    @pytest.mark.parametrize(
+        ("n", "distinct", "free", "said"),
+        [
+            (100, 10, True, None),
+            (100, 9, True, "only 9 of 100 replies are distinct, under a tenth"),
+            (100, 2, False, None),
+            (100, 1, False, "all 100 replies are the same"),
+            (3, 1, True, "all 3 replies are the same"),
+            (1, 1, True, None),
+            (100, None, True, None),
+        ],
+    )
+    def test_one_canned_reply(self, n, distinct, free, said) -> None:
+        assert unanswered(Replies(n, distinct=distinct, free=free)) == said
+
+
+class TestUnvaried:
+    @pytest.mark.parametrize("scores", [[0.3, 0.3, np.nan, 0.3], [[1, 2], [1, 2], [1, np.nan], [np.nan, 2]], [0] * 4])
+    def test_constant(self, scores) -> None:
+        assert unvaried(scores, "items") == "all 4 items have the same score"
+
+    @pytest.mark.parametrize("scores", [[0.3, 0.3001], [[1, 2], [1, 3]], [0.3], [np.nan, 1.0], np.empty((0, 3)), []])
+    def test_varying_or_too_few(self, scores) -> None:
+        assert unvaried(scores, "items") is None
+
+
+def test_it_is_said_of_a_model_where_every_verdict_says_it() -> None:
+    bad, worse = ({"verdict": "instrument unfit", "why": why} for why in ("It fails.", "It is deaf."))
+    assert unmeasured([{"value": 1}, bad, worse, bad]) == "instrument unfit: It fails. It is deaf."
+    assert unmeasured([bad, {"verdict": "too little to tell", "why": "few"}]) is None
+    assert unmeasured([{"value": 1}, {"verdict": None}, {"verdict": np.nan}]) is None
