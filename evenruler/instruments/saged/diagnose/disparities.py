@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, count, deviations, extremes, means, ratio
+from evenruler.instruments.saged.diagnose.statistics import (
+    ROUNDING,
+    Floats,
+    at_places,
+    count,
+    extremes,
+    mean,
+    ratio,
+    std,
+)
 from evenruler.instruments.saged.diagnose.summaries import OWN, Cells
 
 End = Literal["high", "low"]
@@ -60,15 +70,13 @@ def dixon_ratios(values: Floats, end: End) -> Floats:
     n = count(ordered).astype(np.intp)
     fits = (n >= FEWEST) & (n <= MOST)
     after, far = 1 + (n > 10), n - 1 - (n > 7) - (n > 13)
-    suspect, neighbour, farthest = (_at(ordered, np.where(fits, place, 0)) for place in (np.zeros_like(n), after, far))
+    suspect, neighbour, farthest = (
+        at_places(ordered, np.where(fits, place, 0)) for place in (np.zeros_like(n), after, far)
+    )
     gap, spread = neighbour - suspect, farthest - suspect
     distinct = fits & (spread > ROUNDING * np.maximum(np.abs(suspect), np.abs(farthest)))
     ratios = np.divide(gap, spread, out=np.zeros_like(gap), where=distinct)
     return np.where(fits, ratios, np.nan)
-
-
-def _at(ordered: Floats, place: NDArray[np.intp]) -> Floats:
-    return np.take_along_axis(ordered, place[..., None], axis=-1)[..., 0]
 
 
 FOUR_FIFTHS = 0.8
@@ -118,40 +126,14 @@ def min_impact_ratio(summaries: Floats) -> Floats:
     return np.where(extremes(summaries)[1] <= 1 + ROUNDING, min_max_ratio(summaries), np.nan)
 
 
-def std(summaries: Floats) -> Floats:
-    """Standard deviation of the summaries (ddof 1), in their unit; 0: no disparity."""
-    n, _, squares = deviations(summaries)
-    return np.sqrt(ratio(squares, n - 1))
+def _z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
+    """How many standard deviations the summary at an end is above the mean, so negative at the low end.
 
-
-def max_z(summaries: Floats) -> Floats:
-    """Of the highest summary, how many standard deviations (ddof 1) it is above the mean; high: concentrated on it."""
-    return _z(summaries, extremes(summaries)[1])
-
-
-def min_z(summaries: Floats) -> Floats:
-    """Of the lowest summary, how many standard deviations (ddof 1) it is from the mean, so negative."""
-    return _z(summaries, extremes(summaries)[0])
-
-
-def max_z_population(summaries: Floats) -> Floats:
-    """`max_z` by the standard deviation with ddof 0, as the authors' code computes it and table 1 prints it."""
-    return _of_population(max_z(summaries), summaries)
-
-
-def min_z_population(summaries: Floats) -> Floats:
-    """`min_z` by the standard deviation with ddof 0."""
-    return _of_population(min_z(summaries), summaries)
-
-
-def dixon_high(summaries: Floats) -> Floats:
-    """Dixon's ratio of the highest summary, 0 to 1 (`dixon`)."""
-    return dixon_ratios(summaries, "high")
-
-
-def dixon_low(summaries: Floats) -> Floats:
-    """Dixon's ratio of the lowest summary, 0 to 1 (`dixon`)."""
-    return dixon_ratios(summaries, "low")
+    ddof 0 is what the authors' code computes, and table 1 prints.
+    """
+    outermost, n = extremes(summaries)[0 if end == "low" else 1], count(summaries)
+    z = ratio(outermost - mean(summaries), std(summaries))
+    return z if ddof else z * np.sqrt(ratio(n, n - 1))
 
 
 def relative_to_mean(summaries: Floats) -> Floats:
@@ -159,8 +141,8 @@ def relative_to_mean(summaries: Floats) -> Floats:
 
     Undefined where the mean is 0 but for rounding.
     """
-    mean, size = means(summaries), extremes(np.abs(summaries))[1]
-    usable = np.where(np.abs(mean) > ROUNDING * size, mean, np.nan)
+    middle, size = mean(summaries), extremes(np.abs(summaries))[1]
+    usable = np.where(np.abs(middle) > ROUNDING * size, middle, np.nan)
     return extremes(np.abs(summaries / usable[..., None] - 1))[1]
 
 
@@ -169,15 +151,19 @@ METRICS: Mapping[str, Callable[[Floats], Floats]] = {
     "min_max_ratio": min_max_ratio,
     "min_impact_ratio": min_impact_ratio,
     "std": std,
-    "max_z": max_z,
-    "min_z": min_z,
-    "max_z_population": max_z_population,
-    "min_z_population": min_z_population,
-    "dixon_high": dixon_high,
-    "dixon_low": dixon_low,
+    "max_z": partial(_z, end="high"),
+    "min_z": partial(_z, end="low"),
+    "max_z_population": partial(_z, end="high", ddof=0),
+    "min_z_population": partial(_z, end="low", ddof=0),
+    "dixon_high": partial(dixon_ratios, end="high"),
+    "dixon_low": partial(dixon_ratios, end="low"),
     "relative_to_mean": relative_to_mean,
 }
-"""By the name that users write: float64[..., groups] -> float64[...]."""
+"""By the name that users write: float64[..., groups] -> float64[...].
+
+The standard deviation is in the unit of the summaries, 0: no disparity; a z-score is in standard deviations (ddof 1),
+and high where a disparity is concentrated on one group; Dixon's ratios are from 0 to 1.
+"""
 
 _Z = ("max_z", "min_z", "max_z_population", "min_z_population")
 _FEWEST = dict.fromkeys([*_Z, "dixon_high", "dixon_low"], 3)
@@ -271,21 +257,11 @@ def _require_rates(metric: str, kinds: pd.Series) -> None:
         raise UserError(what, remedy="ask min_max_ratio, or summarise by selection_rate")
 
 
-def _z(summaries: Floats, outermost: Floats) -> Floats:
-    return ratio(outermost - means(summaries), std(summaries))
-
-
-def _of_population(z: Floats, summaries: Floats) -> Floats:
-    """A z-score with the standard deviation of ddof 0 in place of ddof 1."""
-    n = count(summaries)
-    return z * np.sqrt(ratio(n, n - 1))
-
-
 def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high", "low"] | None]:
     """The place of the group that a metric names, and the end at which it lies."""
     if metric == "relative_to_mean":
-        place = int(np.nanargmax(np.abs(numbers - means(numbers))))
-        return place, "high" if numbers[place] >= means(numbers) else "low"
+        place = int(np.nanargmax(np.abs(numbers - mean(numbers))))
+        return place, "high" if numbers[place] >= mean(numbers) else "low"
     end = END_OF.get(metric)
     if end is None:
         return None, None
@@ -357,7 +333,7 @@ def shapes(cells: Cells, p: Floats) -> pd.DataFrame:
     """
     values = cells.values
     n = count(values).astype(np.intp)
-    z = ratio(values - means(values)[:, None], std(values)[:, None])
+    z = ratio(values - mean(values)[:, None], std(values)[:, None])
     defined = np.asarray(~np.isnan(z).all(axis=1))
     place = np.argmax(np.nan_to_num(np.abs(z), nan=-1.0), axis=1)
     farthest = np.take_along_axis(z, place[:, None], axis=1)[:, 0]

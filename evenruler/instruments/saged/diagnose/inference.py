@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of, metric_values
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, Places, as_they_are, resampled, shuffled, too_few
-from evenruler.instruments.saged.diagnose.statistics import Floats, ratio
+from evenruler.instruments.saged.diagnose.statistics import Floats, count, quantiles, ratio
 from evenruler.instruments.saged.diagnose.summaries import Cells, Summary, in_parts
 from evenruler.measurement.checks import check_level
 
@@ -273,19 +274,8 @@ def percentiles(resampled: Floats, level: float) -> tuple[Floats, Floats]:
 
 def _at_shares(resampled: Floats, *shares: float) -> list[Floats]:
     """Quantiles of the defined values of [..., resamples]; NaN where most are undefined."""
-    ordered = np.sort(resampled, axis=-1)
-    n = (~np.isnan(ordered)).sum(axis=-1)
-    found = []
-    for share in shares:
-        last = np.maximum(n - 1, 0)
-        below = np.floor(last * share).astype(np.intp)
-        lower, upper = (
-            np.take_along_axis(ordered, np.minimum(place, last)[..., None], axis=-1)[..., 0]
-            for place in (below, below + 1)
-        )
-        between = lower + (upper - lower) * (last * share - below)
-        found.append(np.where(2 * n < ordered.shape[-1], np.nan, between))
-    return found
+    few = 2 * count(resampled) < resampled.shape[-1]
+    return [np.where(few, np.nan, found) for found in quantiles(resampled, *shares)]
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
@@ -296,12 +286,9 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
     Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """
-    p = np.asarray(p, dtype=np.float64)
-    adjusted = np.full(p.shape, np.nan)
-    tests = np.flatnonzero(~np.isnan(p))
-    falling = tests[np.argsort(-p[tests], kind="stable")]
-    scaled = p[falling] * len(tests) / np.arange(len(tests), 0, -1)
-    adjusted[falling] = np.minimum(np.minimum.accumulate(scaled), 1.0)
+    adjusted = np.asarray(p, dtype=np.float64).copy()
+    tests = ~np.isnan(adjusted)
+    adjusted[tests] = stats.false_discovery_control(adjusted[tests])
     return adjusted
 
 

@@ -27,7 +27,7 @@ from evenruler.instruments.saged.diagnose.groups import (
     too_few,
 )
 from evenruler.instruments.saged.diagnose.inference import percentiles
-from evenruler.instruments.saged.diagnose.statistics import Floats, means, ratio
+from evenruler.instruments.saged.diagnose.statistics import Floats, mean, ratio
 from evenruler.instruments.saged.diagnose.summaries import Summary, in_parts
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.answered import Replies, unanswered
@@ -342,7 +342,7 @@ def tool_bias(layout: Layout, said: pd.DataFrame, level: float, resamples: int, 
             "mean": found.ravel(),
             "low": low.ravel(),
             "high": high.ravel(),
-            "difference": (found - means(found)[:, None]).ravel(),
+            "difference": (found - mean(found)[:, None]).ravel(),
             "n": n,
             "reason": [None if count else NO_BASELINE for count in n],
         }

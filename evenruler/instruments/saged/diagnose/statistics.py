@@ -55,20 +55,15 @@ def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
     return np.where(missing, np.nan, values), np.where(missing, np.nan, baseline)
 
 
-def means(values: Floats) -> Floats:
-    """Arithmetic means; NaN where there is no value."""
-    return ratio(np.asarray(np.nansum(values, axis=-1)), count(values))
-
-
 def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
     """How many values, what each deviates from their mean (0 where missing), and the sum of squares of that.
 
     The sum is exactly 0 where all values are equal but for rounding.
     """
-    n, mean = count(values), means(values)
-    off = np.nan_to_num(values - mean[..., None], copy=False)
+    n, middle = count(values), mean(values)
+    off = np.nan_to_num(values - middle[..., None], copy=False)
     squares = np.einsum("...i,...i->...", off, off)
-    constant = squares <= n * (ROUNDING * mean) ** 2
+    constant = squares <= n * (ROUNDING * middle) ** 2
     return n, off, np.where(constant, 0, squares)
 
 
@@ -80,19 +75,9 @@ def quantiles(values: Floats, *shares: float) -> list[Floats]:
     for share in shares:
         position = np.maximum(last, 0) * share
         below = np.floor(position)
-        low, high = (_at(ordered, np.minimum(place, np.maximum(last, 0))) for place in (below, below + 1))
+        low, high = (at_places(ordered, np.minimum(place, np.maximum(last, 0))) for place in (below, below + 1))
         found.append(low + (high - low) * (position - below))
     return found
-
-
-def modes(values: Floats, width: float) -> Floats:
-    """The multiple of `width` that most values are nearest to, the lowest of several; NaN where there is no value."""
-    multiples = _ordered(np.round(values / width))
-    place = np.arange(multiples.shape[-1])
-    begins = np.ones(multiples.shape, dtype=bool)
-    begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never makes a run
-    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
-    return _at(multiples, run.argmax(axis=-1)) * width
 
 
 def extremes(values: Floats) -> tuple[Floats, Floats]:
@@ -130,7 +115,8 @@ def _ordered(values: Floats) -> Floats:
     return np.sort(values, axis=-1)
 
 
-def _at(ordered: Floats, place: NDArray[np.generic]) -> Floats:
+def at_places(ordered: Floats, place: NDArray[np.generic]) -> Floats:
+    """[...] the numbers of [..., n] that stand at these places."""
     return np.take_along_axis(ordered, place.astype(np.intp)[..., None], axis=-1)[..., 0]
 
 
@@ -275,7 +261,7 @@ _BOUND = 1 + 1e-9
 
 def mean(values: Floats, baseline: Floats | None = None) -> Floats:
     """Arithmetic mean, in the unit of the values."""
-    return means(values)
+    return ratio(np.asarray(np.nansum(values, axis=-1)), count(values))
 
 
 def median(values: Floats, baseline: Floats | None = None) -> Floats:
@@ -285,7 +271,12 @@ def median(values: Floats, baseline: Floats | None = None) -> Floats:
 
 def mode(values: Floats, baseline: Floats | None = None, *, width: float = 0.1) -> Floats:
     """Middle of the fullest bin, the lowest of several; bins are `width` wide, around its multiples."""
-    return modes(values, width)
+    multiples = _ordered(np.round(values / width))
+    place = np.arange(multiples.shape[-1])
+    begins = np.ones(multiples.shape, dtype=bool)
+    begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never makes a run
+    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
+    return at_places(multiples, run.argmax(axis=-1)) * width
 
 
 def variance(values: Floats, baseline: Floats | None = None) -> Floats:
@@ -432,7 +423,7 @@ def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float
     """
     if kind == "quantile":
         return quantiles(values, q)[0]
-    return modes(values, width) if kind == "mode" else {"mean": mean, "median": median}[kind](values)
+    return mode(values, width=width) if kind == "mode" else {"mean": mean, "median": median}[kind](values)
 
 
 def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:

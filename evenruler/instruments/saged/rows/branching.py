@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evenruler.instruments.saged.declare.source import Replacements
-from evenruler.instruments.saged.rows.english import asks_who, is_national, parsed
+from evenruler.instruments.saged.rows.english import WORDS, asks_who, is_national, parsed
 from evenruler.text.inflection import article_for
 from evenruler.text.whole_words import Match, begins_sentence, finder
 
@@ -34,9 +34,6 @@ ADJECTIVE = "an adjective of its concept is a noun in it"
 LANGUAGE = "an adjective of its concept is a language in it"
 """Why a sentence is not branched; each is followed by the words at fault."""
 
-_OF_LANGUAGES = (
-    "alphabet dialect grammar language linguist orthography phrase pronunciation speaker term translation verb word"
-)
 _LOAN = re.compile(r"\b(?:borrowed|derived|derives|loan|loanword|name|term|word)\s+(?:\w+\s+)?from\s+(?:the\s+)?\Z")
 """What stands before a language that a word is from."""
 
@@ -47,18 +44,6 @@ _STEM = 5
 _OF_KINDS = ("al", "ic", "il", "ar", "ary")
 """Endings of adjectives that say of what kind a thing is."""
 
-_OF_TIMES = "contemporary early late modern"
-"""Adjectives that make no term of the word behind them at the beginning of a sentence."""
-
-_TERMS = "bulldog football fries horn oven roulette shepherd toast"
-"""Nouns that make another thing of the adjective of a nation before them ("American football")."""
-
-_POLITICAL = (
-    "agenda camp coalition democracy faction force government idea ideal ideology institution media movement order "
-    "organisation organization parliament party philosophy policy politics principle reform regime republic revolution "
-    "society state stance system theory thinking thought tradition value view wing"
-)
-"""Nouns that, besides people, the adjective of an ideology is about."""
 
 _TITLE_BEHIND = re.compile(
     r"['\u2019]s(?:\s+[A-Z]\w+){2}"  # "America's Best Dance Crew"
@@ -69,9 +54,6 @@ _GLOSS_BEHIND = re.compile(r"\s*\([^\W\d][\w.]*\)")
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d]+)[\"\u201d]")
 _SMALL = 3
 """Letters up to which words of titles may be in lower case."""
-
-_PLACES = "japan iran sudan oman jordan bhutan taiwan haiti fiji mali malawi brunei"
-"""Names of places that look like adjectives."""
 
 
 def unfit(
@@ -223,7 +205,7 @@ class _Word:
     def _is_term(self, word: str) -> bool:
         """Whether words around it make a term of it ("audio engineer", "doctor of law", "American football")."""
         if _is_adjective(word):
-            return self.span.doc[self.span.end : self.span.end + 1].text.lower() in _TERMS.split()
+            return self.span.doc[self.span.end : self.span.end + 1].text.lower() in WORDS["terms"]
         people = word.endswith("s") and not _has_the(word)
         begins = self.span.start == 1 and self.span[0].nbor(-1).tag_ == "NNP" and not people  # "Shia Islam"
         if not (word.islower() or word.endswith("ism")):
@@ -238,7 +220,7 @@ class _Word:
         before = self.span[0].nbor(-1)
         kind = before.tag_ == "JJ" and before.text.endswith(_OF_KINDS)
         if before.i == 0:
-            some = is_national(before.text) or before.lower_ in _OF_TIMES.split()
+            some = is_national(before.text) or before.lower_ in WORDS["of_times"]
             described = before.tag_ == "JJ" and self.span.text.endswith("ism") and not some
             return described or before.tag_ in ("NN", "NNS", "NNP") or before.text.endswith(_OF_KINDS)
         joined = before.i > 0 and before.nbor(-1).text == "-"  # "Paris-based artists"
@@ -265,7 +247,7 @@ class _Word:
             return False
         noun = self.noun.lower_
         forms = {noun, noun.removesuffix("s"), re.sub("ies$", "y", noun), re.sub("men$", "man", noun)}
-        return not any(form in _POLITICAL.split() or asks_who(form) == "Who" for form in forms)
+        return not any(form in WORDS["political"] or asks_who(form) == "Who" for form in forms)
 
     @property
     def _joined(self) -> bool:
@@ -281,7 +263,7 @@ class _Word:
             return True
         if _LOAN.search(doc[: self.span.start].text_with_ws):
             return True
-        return self.noun is not None and self.noun.lower_.rstrip("s") in _OF_LANGUAGES.split()
+        return self.noun is not None and self.noun.lower_.rstrip("s") in WORDS["of_languages"]
 
     @property
     def _is_subject(self) -> bool:
@@ -302,7 +284,7 @@ def _has_the(name: str) -> bool:
 def _is_adjective(word: str) -> bool:
     """Whether a word is, by its look, an adjective of a place, people or religion."""
     last = word.split()[-1]
-    if not last[0].isupper() or last.lower() in _PLACES.split() or last.endswith("stan"):
+    if not last[0].isupper() or last.lower() in WORDS["places"] or last.endswith("stan"):
         return False
     return is_national(last) or last.endswith(_ADJECTIVAL)
 

@@ -5,8 +5,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenruler.instruments.saged.rows import english
-from evenruler.instruments.saged.rows.english import Clause, is_particle, main_clause, parsed
+from evenruler.instruments.saged.rows.english import (
+    LIGHT,
+    WORDS,
+    Clause,
+    asks_who,
+    asks_whom,
+    is_particle,
+    main_clause,
+    parsed,
+    says_when,
+)
 from evenruler.models.records import Reply
 from evenruler.text.whole_words import begins_sentence, find
 
@@ -263,7 +272,7 @@ def _drafts(clause: Clause) -> Iterator[_Drafted]:
     for token in after if not objects else []:
         is_name = token.tag_ == "NNP"
         if (token.dep_ == "attr" or (token.dep_ == "acomp" and is_name)) and not clause.negated:
-            word = english.asks_who(clause.subject.lemma_ if is_name else token.lemma_)
+            word = asks_who(clause.subject.lemma_ if is_name else token.lemma_)
             yield _Drafted(clause.asked(word), "what is", token.text)
         if token.dep_ == "prep":
             yield from _about_preposition(clause, token)
@@ -274,15 +283,20 @@ def _about_object(clause: Clause, token: "Token", alone: bool) -> Iterator[_Draf
     verb = clause.root
     if token.dep_ == "xcomp" and verb.nbor().tag_ == "TO" and not {"be", "have"} & {verb.lemma_, token.lemma_}:
         yield _Drafted(clause.asked("What", "to do"), "what to do", token.text)
-    if token.dep_ != "dobj" or verb.lemma_ in english.NO_OBJECT or token.lemma_ in english.VAGUE or token.tag_ == "PRP":
+    if (
+        token.dep_ != "dobj"
+        or verb.lemma_ in WORDS["no_object"]
+        or token.lemma_ in WORDS["vague"]
+        or token.tag_ == "PRP"
+    ):
         return
     following = token.nbor() if token.i + 1 < len(token.doc) else token
     noun = _noun(following)
-    if (token.lower_, following.lower_) in english.LIGHT:
+    if (token.lower_, following.lower_) in LIGHT:
         yield _Drafted(
             clause.asked("What", f"{token.lower_} {following.lower_}"), "what for", noun.text if noun else ""
         )
-    elif clause.particle or not (verb.lemma_ in english.INCOMPLETE or (verb.lemma_ in english.TELLING and not alone)):
+    elif clause.particle or not (verb.lemma_ in WORDS["incomplete"] or (verb.lemma_ in WORDS["telling"] and not alone)):
         yield _Drafted(clause.asked("What" if verb.lemma_ in _GIVING else _whom(token)), "what", token.text)
 
 
@@ -290,7 +304,7 @@ def _about_preposition(clause: Clause, preposition: "Token") -> Iterator[_Drafte
     """Questions that end in a preposition, where it is next to its verb and says neither when nor how."""
     word, verb, noun = preposition.lower_, clause.root, _noun(preposition)
     between = verb.doc[verb.i + 1 : preposition.i]
-    if noun is None or word not in _STRANDED or verb.lemma_ in english.SOMEWHERE or english.says_when(noun.lemma_):
+    if noun is None or word not in _STRANDED or verb.lemma_ in WORDS["somewhere"] or says_when(noun.lemma_):
         return
     if all(is_particle(token) for token in between):
         yield _Drafted(clause.asked("What" if word == "as" else _whom(noun), word), "what for", noun.text)
@@ -298,7 +312,7 @@ def _about_preposition(clause: Clause, preposition: "Token") -> Iterator[_Drafte
 
 def _whom(token: "Token") -> str:
     counted = next((_noun(inner) for inner in token.rights if inner.lower_ == "of"), None)
-    return english.asks_whom(
+    return asks_whom(
         [other.lemma_.lower() for other in (token, *token.conjuncts)], counted.lemma_.lower() if counted else ""
     )
 
