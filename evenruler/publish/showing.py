@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any
 
 from evenruler.publish.difference import ConfigDifference, Difference, FigureDifference
-from evenruler.publish.reading import printable
 from evenruler.text.numbers import figure_in_words
 
 ITEMS = " / items / "
@@ -23,7 +22,7 @@ def as_json(difference: Difference) -> dict[str, Any]:
 def as_markdown(difference: Difference) -> str:
     """For people: what is needed and why, rows, columns, figures side by side."""
     head = f"# {difference.name}: {difference.before} to {difference.after}"
-    return printable("\n\n".join([head, _verdict(difference), *_rows(difference), *_figures(difference)]) + "\n")
+    return "\n\n".join([head, _verdict(difference), *_rows(difference), *_figures(difference)]) + "\n"
 
 
 def _verdict(difference: Difference) -> str:

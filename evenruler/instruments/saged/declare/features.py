@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from evenruler.errors import UserError
 from evenruler.models.operations import Operation
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Seed, Slug, Strict, Text
 
 SCORED = ("{GENERATION}", "{BASELINE}")
 """What the prompt of a scorer may ask about."""
@@ -34,7 +34,7 @@ class Feature(Strict):
     """Of `clusters`: replies are clustered within these; within the domain and the model in any case."""
     k: int | None = Field(default=None, ge=2)
     """Of `clusters`: how many."""
-    seed: int | None = Field(default=None, ge=0)
+    seed: Seed | None = None
     """Of `clusters`."""
     mask: bool = True
     """Whether names and replacement words are left out of texts before they are measured; `false` is the paper's way,

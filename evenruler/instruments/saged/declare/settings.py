@@ -10,7 +10,7 @@ from evenruler.instruments.saged.declare.features import EMBEDDED, OPERATION_OF,
 from evenruler.instruments.saged.declare.finding import FOUND
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, material_of
 from evenruler.instruments.scaled import Scaled, at_scale
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Seed, Slug, Strict, Text
 
 Number = Annotated[int, Field(ge=1)]
 
@@ -93,7 +93,7 @@ class Settings(BaseSettings):
     """Replies to a prompt."""
     new_tokens: Scaled[Number] = Field(default={"quick": 24, "paper": 256}, validate_default=True)
     """At most so many in a reply."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """Root items at most that are also asked after prefixes, where the source has some."""
     reseeded: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)

@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.saged.declare.finding import FOUND, Finding, Found, FoundFile, Replacements
 from evenruler.instruments.saged.declare.material import Around, Material
-from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
 
 ALL: Literal["all"] = "all"
 
@@ -44,7 +44,7 @@ class Assembling(Strict):
     method: Literal["split", "question"]
     per_concept: int = Field(ge=1)
     """Items of a concept at most, evenly over its keywords."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     model: Slug | None = None
     """Of the catalogue, any that can `generate`, which writes the questions; rules do by default, for plain statements
     alone."""
