@@ -15,6 +15,7 @@ from evenruler.evaluate.command import measure
 from evenruler.instruments.registry import FAMILIES
 from evenruler.ratings_command import ratings
 from evenruler.results.command import results
+from evenruler.terminal import say
 
 PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
 
@@ -32,7 +33,7 @@ app.command()(measure)
 
 def _say_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"evenruler {metadata.version('evenruler')}")
+        say(f"evenruler {metadata.version('evenruler')}")
         raise typer.Exit
 
 
@@ -52,7 +53,7 @@ def check() -> None:
 
     repository.enter()
     for line in bring_in_step(Path()):
-        typer.echo(line)
+        say(line)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -104,7 +105,7 @@ def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
 
     repository.enter()
     for line in set_scale(Path(), name):
-        typer.echo(line)
+        say(line)
 
 
 @app.command()
@@ -117,7 +118,7 @@ def new(
 
     repository.enter()
     for line in start(Path(), family, name):
-        typer.echo(line)
+        say(line)
 
 
 @app.command("draft-items")
@@ -157,7 +158,7 @@ def draft_items(
     out = here / f"{path.stem}.draft.yaml"
     replace(out, drafting.as_yaml(drafts, name))
     passed = sum(found.item is not None for found in drafts.values())
-    typer.echo(f"{out.name}: {passed} of {len(drafts)} questions have an item that passes the linter; read every word")
+    say(f"{out.name}: {passed} of {len(drafts)} questions have an item that passes the linter; read every word")
 
 
 @app.command()
@@ -172,7 +173,7 @@ def finetune(
     repository.enter()
     record = fit(name, load_params(), again=again)
     place = "below" if record.below_bar else "not below"
-    typer.echo(
+    say(
         f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} the bar of "
         f"{record.recipe['bar']:.2f}; data/adapters/{name}"
     )
@@ -188,7 +189,7 @@ def refresh(
 
     repository.enter()
     for line in fetch(Path(), domain, Declared().settings(domain, "saged")):
-        typer.echo(line)
+        say(line)
 
 
 @app.command()
@@ -202,7 +203,7 @@ def find(
     repository.enter()
     declared = Declared()
     for line in look(Path(), domain, declared.settings(domain, "saged"), declared.catalogue):
-        typer.echo(line)
+        say(line)
 
 
 @app.command()
@@ -219,7 +220,7 @@ def plan(
 
     repository.enter()
     for line in planning.plan(Path(), domain, Declared(), difference or planning.WANTED):
-        typer.echo(line)
+        say(line)
 
 
 @app.command()
@@ -237,7 +238,7 @@ def evolve(
     choose(engine)
     repository.enter()
     for line in ask(Path(), name, Declared()):
-        typer.echo(line)
+        say(line)
 
 
 @app.command()
@@ -252,7 +253,7 @@ def publish(
 
     repository.enter()
     for line in publish_folder(_built(name), to, private=private, dry_run=dry_run):
-        typer.echo(line)
+        say(line)
 
 
 @app.command("list")
@@ -265,9 +266,9 @@ def list_shipped(
 
     found = listing.listed(shipped.benchmarks())
     if output == "json":
-        typer.echo(json.dumps([asdict(own) for own in found], indent=2, ensure_ascii=False))
+        say(json.dumps([asdict(own) for own in found], indent=2, ensure_ascii=False))
     else:
-        typer.echo(listing.as_table(found), nl=False)
+        say(listing.as_table(found), end="")
 
 
 @app.command()
@@ -281,8 +282,8 @@ def verify(
     with opened(place, repository.root() or Path()) as folder:
         found = problems(folder)
     for line in found:
-        typer.echo(line)
-    typer.echo(f"{place}: {f'{len(found)} problems' if found else 'as its manifest says'}")
+        say(line)
+    say(f"{place}: {f'{len(found)} problems' if found else 'as its manifest says'}")
     if found:
         raise typer.Exit(1)
 
@@ -303,9 +304,9 @@ def diff(
     with opened(old, root) as before, opened(new, root) as after:
         difference = compare(before, after, tolerance)
     if output == "json":
-        typer.echo(json.dumps(showing.as_json(difference), indent=2, ensure_ascii=False))
+        say(json.dumps(showing.as_json(difference), indent=2, ensure_ascii=False))
     else:
-        typer.echo(showing.as_markdown(difference), nl=False)
+        say(showing.as_markdown(difference), end="")
 
 
 @app.command()
@@ -316,10 +317,10 @@ def rebuilt() -> None:
     repository.enter()
     differing = []
     for one in beside_head(Path()):
-        typer.echo(f"{one.name}: {one.said}")
+        say(f"{one.name}: {one.said}")
         differing += [one.name] if one.differs else []
     if differing:
-        typer.echo(f"other than in git's HEAD: {', '.join(differing)}", err=True)
+        say(f"other than in git's HEAD: {', '.join(differing)}", err=True)
         raise typer.Exit(1)
 
 
@@ -337,12 +338,12 @@ def release(
     repository.enter()
     if dry_run:
         made = releasing.plan(Path(), name, message or ())
-        typer.echo(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")
+        say(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")
         for change in made.changes:
-            typer.echo(f"  - {change}")
+            say(f"  - {change}")
         return
     for line in releasing.release(Path(), name, datetime.date.today(), message or ()):
-        typer.echo(line)
+        say(line)
 
 
 def _built(name: str) -> Path:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterable
 from importlib import metadata
 
+from evenruler.terminal import say
+
 DISTRIBUTIONS = {
     "markdown_it": "markdown-it-py",
     "sklearn": "scikit-learn",
@@ -100,5 +102,5 @@ def as_program(main: Callable[[], object]) -> None:
         line = f"this needs the package {distribution_of(error.name or '')}; run `pip install 'evenruler[{extra}]'`"
     else:
         return
-    print(f"error: {line}", file=sys.stderr)
+    say(f"error: {line}", err=True)
     sys.exit(2)

@@ -10,6 +10,7 @@ import typer
 
 from evenruler import repository
 from evenruler.errors import UserError, nearest
+from evenruler.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +76,8 @@ def sheet(
     # Spreadsheets take a CSV without a byte order mark for something other than UTF-8.
     replace(folder / "raters/sheet.csv", "\ufeff" + as_sheet(blinded.rows))
     replace(folder / "raters/sheet.html", as_page(blinded.rows, distinct))
-    typer.echo(f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: {folder / 'raters'}")
-    typer.echo(f"not for raters: {path}")
+    say(f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: {folder / 'raters'}")
+    say(f"not for raters: {path}")
 
 
 @ratings.command()
@@ -104,7 +105,7 @@ def read(
     folder = out or key.parent
     replace(folder / "ratings.csv", rated.to_csv(index=False, lineterminator="\n"))
     replace(folder / "statistics.csv", found.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
-    typer.echo(as_markdown(found, rated, sources), nl=False)
+    say(as_markdown(found, rated, sources), end="")
 
 
 def _construct(domain: str) -> "Construct":

@@ -8,7 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
@@ -29,6 +29,9 @@ DEEPEST, MOST_VALUES = 50, 1_000_000
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Text of at least one character."""
+
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+"""Of draws: what every library takes, from 0 to 4,294,967,295."""
 
 HIDDEN_FROM_DVC = frozenset({"size", "nfiles"})
 """DVC leaves parameters of these names out of its hash: a change would silently do nothing."""

@@ -189,6 +189,21 @@ class TestOtherParts:
         assert declared().resampling == Resampling(0.9, 2000, 5)
         assert declared(("diagnosis: {level: 0.9, seed: 5}\n", "")).resampling == Resampling(0.95, 2000, 20)
 
+    @pytest.mark.parametrize(
+        ("wrong", "bound"),
+        [
+            ("resamples: 1000000000", "less than or equal to 100000"),
+            ("resamples: 99", "greater than or equal to 100"),
+            ("seed: -1", "greater than or equal to 0"),
+            ("seed: 4294967296", "less than 4294967296"),
+        ],
+    )
+    def test_intervals_that_nobody_can_wait_for_or_draw(self, declared, error_of, wrong, bound) -> None:
+        found = declared(("seed: 5", wrong))
+        key, _, value = wrong.partition(": ")
+        line = f"{found.path}: diagnosis.{key}: found {value}: input should be {bound}; mend it"
+        assert error_of(lambda: found.resampling) == line
+
     def test_a_section_with_a_mistake_hinders_only_who_reads_it(self, declared, error_of) -> None:
         found = declared(("level: 0.9", "level: 9"))
         assert found.settings("ours").seed == 3

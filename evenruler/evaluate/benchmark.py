@@ -16,7 +16,7 @@ from evenruler.instruments.registry import FAMILIES, room
 from evenruler.publish.contents import data_file
 from evenruler.publish.manifest import PLAN, Manifest, read_manifest
 from evenruler.publish.places import opened
-from evenruler.publish.reading import AGAIN, json_of, printable, schema_of, table_in
+from evenruler.publish.reading import AGAIN, json_of, schema_of, table_in
 from evenruler.publish.verifying import front_matter, require_identity, require_unaltered
 
 
@@ -120,7 +120,7 @@ def _plan(path: Path) -> Plan:
 
 
 def _title(folder: Path) -> str:
-    return printable(str((front_matter(folder) or {}).get("pretty_name") or folder.name))
+    return str((front_matter(folder) or {}).get("pretty_name") or folder.name)
 
 
 def _origin(folder: Path, place: str) -> str:

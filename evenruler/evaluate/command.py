@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from evenruler.terminal import say
+
 RESULTS = Path("results")
 """Where results go by default."""
 
@@ -61,4 +63,4 @@ def measure(
         start=start,
         max_requests=max_requests,
     ):
-        typer.echo(line)
+        say(line)

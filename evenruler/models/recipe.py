@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Seed, Slug, Strict, Text
 
 NLI_LABELS = ("entailment", "neutral", "contradiction")
 
@@ -64,6 +64,6 @@ class Finetune(Strict):
     epochs: int = Field(default=3, ge=1)
     learning_rate: float = Field(default=5e-5, gt=0, allow_inf_nan=False)
     batch: int = Field(default=32, ge=1)
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     bar: float = Field(default=0.7, ge=0, le=1)
     """Accuracy below which its card marks the model."""

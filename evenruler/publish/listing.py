@@ -6,7 +6,6 @@ from pathlib import Path
 
 from evenruler.errors import UserError
 from evenruler.publish import manifest
-from evenruler.publish.reading import printable
 from evenruler.publish.verifying import front_matter
 
 
@@ -35,7 +34,7 @@ def _one(folder: Path) -> Listed:
     if not front or not front.get("pretty_name"):
         where = str(folder / "README.md")
         raise UserError("no `pretty_name` in its front matter", where=where, remedy="get the file again")
-    title = printable(str(front["pretty_name"]))
+    title = str(front["pretty_name"])
     return Listed(declared.name, declared.version, sum(declared.rows.values()), title)
 
 

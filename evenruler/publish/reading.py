@@ -115,13 +115,6 @@ def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
             yield batch
 
 
-def printable(text: str) -> str:
-    """A text of others on a terminal: what would steer that, or cannot be printed, is written as Python writes it."""
-    return "".join(
-        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text
-    )
-
-
 def _require_sound(metadata: pq.FileMetaData, schema: pa.Schema) -> None:
     if metadata.num_rows > MOST_ROWS or metadata.num_columns > MOST_COLUMNS:
         raise ValueError(f"{metadata.num_rows:,} rows of {metadata.num_columns:,} columns, more than are read")

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any
 
 from evenruler.publish.difference import ConfigDifference, Difference, FigureDifference
-from evenruler.publish.reading import printable
 from evenruler.text.numbers import figure_in_words
 
 ITEMS = " / items / "
@@ -25,7 +24,7 @@ def as_markdown(difference: Difference) -> str:
     head = f"# {difference.name}: {difference.before} to {difference.after}"
     altered = [f"{folder} is not what its manifest says: see `evenruler verify`." for folder in difference.altered]
     parts = [head, *altered, _verdict(difference), *_rows(difference), *_figures(difference)]
-    return printable("\n\n".join(parts) + "\n")
+    return "\n\n".join(parts) + "\n"
 
 
 def _verdict(difference: Difference) -> str:

@@ -44,12 +44,11 @@ def problems(folder: Path) -> list[str]:
     """
     declared = manifest.read_manifest(folder)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if reading.is_file(path)}
-    found = [
+    return [
         *_file_problems(folder, declared, there),
         *_row_problems(folder, declared),
         *_card_problems(folder, declared, there),
     ]
-    return [reading.printable(line) for line in found]
 
 
 def require_unaltered(folder: Path, declared: Manifest) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from evenruler.terminal import say
+
 results = typer.Typer(rich_markup_mode=None)
 
 Places = Annotated[
@@ -33,16 +35,16 @@ def compare(
     for one in found:
         name = one.result.benchmark.name
         if name not in compared:
-            typer.echo(f"{name}: only {one.result.model.name} has a result, nothing to compare it with", err=True)
+            say(f"{name}: only {one.result.model.name} has a result, nothing to compare it with", err=True)
     if page is not None:
         replace(page, render(found, comparisons))
-        typer.echo(f"page: {page}", err=True)
+        say(f"page: {page}", err=True)
     if output == "markdown":
-        typer.echo(showing.as_markdown(found, comparisons), nl=False)
+        say(showing.as_markdown(found, comparisons), end="")
     elif output == "json":
-        typer.echo(showing.as_json(load_results(*places), comparisons), nl=False)
+        say(showing.as_json(load_results(*places), comparisons), end="")
     else:
-        typer.echo(showing.as_csv(comparisons), nl=False)
+        say(showing.as_csv(comparisons), end="")
 
 
 @results.command()
@@ -75,6 +77,6 @@ def export(
         ids[name] = identity
     day = date.date() if date else None
     for one in every_eval_ever.export(read_all(*places), to, ids=ids, date=day, relationship=relationship):
-        typer.echo(f"{one.path}: {one.figures} figures")
+        say(f"{one.path}: {one.figures} figures")
         for line in one.left_out:
-            typer.echo(f"  not exported: {line}")
+            say(f"  not exported: {line}")

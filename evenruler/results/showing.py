@@ -7,7 +7,6 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.measurement.answered import unmeasured
-from evenruler.publish.reading import printable
 from evenruler.results.comparing import comparable, names
 from evenruler.results.headlines import headlines, number
 from evenruler.results.store import Stored, figures_of
@@ -125,7 +124,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     """A text inside a table of Markdown, where no `<` of it begins an element."""
-    return printable(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;")
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:

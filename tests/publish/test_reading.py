@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.publish import reading
-from evenruler.publish.reading import is_file, json_of, printable, schema_of, table_in
+from evenruler.publish.reading import is_file, json_of, schema_of, table_in
 
 
 @pytest.fixture
@@ -85,7 +85,3 @@ def test_only_files_that_end_are_files(tmp_path) -> None:
 def test_no_json(tmp_path, error_of, text) -> None:
     (tmp_path / "x.json").write_text(text)
     assert error_of(json_of, tmp_path / "x.json").startswith(f"{tmp_path / 'x.json'}: not JSON (")
-
-
-def test_what_steers_a_terminal_is_shown_and_not_done() -> None:
-    assert printable("a\x1b[2J\tb\u202e\ud800ü\n") == "a\\x1b[2J\\tb\\u202e\\ud800ü\n"

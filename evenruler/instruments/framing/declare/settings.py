@@ -6,7 +6,7 @@ from pydantic import Field
 
 from evenruler.instruments.instrument import BaseSettings
 from evenruler.instruments.scaled import Scaled
-from evenruler.strict import Slug
+from evenruler.strict import Seed, Slug
 
 Mass = Literal["words", "forms", "first_token"]
 """`words`: all tokens of a form, where no letter follows; `forms`: whatever follows, as in lm-evaluation-harness;
@@ -60,4 +60,4 @@ class Settings(BaseSettings):
     """So many standard deviations over stimuli make no difference to placebos."""
     least: int = Field(default=10, ge=2)
     """Stimuli below which nothing is said."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0

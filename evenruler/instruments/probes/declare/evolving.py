@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.instruments.scaled import Scaled
-from evenruler.strict import Slug, Strict
+from evenruler.strict import Seed, Slug, Strict
 
 _FromOne = Annotated[int, Field(ge=1)]
 
@@ -70,7 +70,7 @@ class Evolve(Strict):
     demonstration."""
     ablation: Scaled[bool] = Field(default={"quick": False, "paper": True}, validate_default=True)
     """Whether a second run, which replaces random words instead of hotspots, shows what guidance brings."""
-    seed: int = Field(default=7, ge=0)
+    seed: Seed = 7
 
     @field_validator("guided")
     @classmethod

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Seed, Slug, Strict, Text
 
 ARTICLES = "articles"
 """The folder beside the domains' files that text of ours is read from."""
@@ -117,7 +117,7 @@ class FindingReplacements(Strict):
     """Words of a root at most, beside its keywords."""
     times: int = Field(default=3, ge=1)
     """How often it is asked a question at most, each time with another seed, until its reply will do."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
 
 class Finding(Strict):
@@ -132,7 +132,7 @@ class Finding(Strict):
     """Of the catalogue: which is asked."""
     times: int = Field(default=3, ge=1)
     """How often it is asked each question, each time with another seed."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     entities: bool = False
     """Whether only names (of people, places, organisations ...) are kept of words and titles from pages."""
     replacements: FindingReplacements | None = None

@@ -12,7 +12,7 @@ from evenruler.instruments.saged.declare.finding import FOUND
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, material_of
 from evenruler.instruments.scaled import Scaled, at_scale
 from evenruler.models.operations import Operation
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Seed, Slug, Strict, Text
 
 SCORED = ("{GENERATION}", "{BASELINE}")
 """What the prompt of a scorer may ask about."""
@@ -39,7 +39,7 @@ class Feature(Strict):
     """Of `clusters`: replies are clustered within these; within the domain and the model in any case."""
     k: int | None = Field(default=None, ge=2)
     """Of `clusters`: how many."""
-    seed: int | None = Field(default=None, ge=0)
+    seed: Seed | None = None
     """Of `clusters`."""
     mask: bool = True
     """Whether names and replacement words are left out of texts before they are measured; `false` is the paper's way,
@@ -232,7 +232,7 @@ class Settings(BaseSettings):
     """Replies to a prompt."""
     new_tokens: Scaled[Number] = Field(default={"quick": 24, "paper": 256}, validate_default=True)
     """At most so many in a reply."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """Root items at most that are also asked after prefixes, where the source has some."""
     reseeded: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)

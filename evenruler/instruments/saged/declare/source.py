@@ -12,7 +12,7 @@ from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.saged.declare.finding import FOUND, Around, ByRoot, Finding, Found, FoundFile, Material
-from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
 from evenruler.text.inflection import plural_of
 from evenruler.text.whole_words import finder, spaced
 
@@ -118,7 +118,7 @@ class Assembling(Strict):
     method: Literal["split", "question"]
     per_concept: int = Field(ge=1)
     """Items of a concept at most, evenly over its keywords."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     model: Slug | None = None
     """Of the catalogue, any that can `generate`, which writes the questions; rules do by default, for plain statements
     alone."""

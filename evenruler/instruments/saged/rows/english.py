@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-import yaml
+from ruamel.yaml import YAML
 
 from evenruler.text.pipeline import BATCH, Purpose, pipeline
 from evenruler.text.whole_words import find
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 WORDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
-    for name, words in yaml.safe_load(files(__package__).joinpath("words.yaml").read_text(encoding="utf-8")).items()
+    for name, words in YAML(typ="safe")
+    .load(files(__package__).joinpath("words.yaml").read_text(encoding="utf-8"))
+    .items()
 }
 """Lists of words by name; the file says what each is for."""
 

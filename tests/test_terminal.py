@@ -1,0 +1,66 @@
+"""Nothing that others wrote steers a terminal: all that commands print goes through one door."""
+
+import ast
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import evenruler
+from evenruler.cli import main
+from evenruler.errors import UserError, as_program
+from evenruler.progress import note
+from evenruler.terminal import printable, say
+
+HOUSE = Path(evenruler.__file__).parent
+STEERS = "a\x1b[2J\x9b31m\x07\u202e\t\U000e0001b"
+
+
+def test_what_steers_a_terminal_is_shown_and_not_done() -> None:
+    assert printable("a\x1b[2J\tb\u202e\ud800ü\n") == "a\\u001b[2J\\tb\\u202e\\ud800ü\n"
+
+
+def test_json_stays_what_it_was() -> None:
+    said = {"part": STEERS, "ü": "東京\u00a0"}
+    shown = printable(json.dumps(said, indent=2, ensure_ascii=False))
+    assert json.loads(shown) == said
+    assert shown.replace("\n", "").isprintable()
+    assert '"ü": "東京' in shown
+
+
+def test_all_that_is_said_is_printable(capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse() -> None:
+        say(STEERS, end="")
+        say(STEERS, err=True)
+        note(STEERS)
+        raise UserError(STEERS)
+
+    with pytest.raises(SystemExit):
+        as_program(refuse)
+    out, err = capsys.readouterr()
+    assert out == printable(STEERS)
+    assert err.splitlines() == [printable(STEERS)] * 2 + [f"error: {printable(' '.join(STEERS.split()))}"]
+
+
+def test_what_a_measurement_is_of_is_printable(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenruler.evaluate.measure.measure_each", lambda *_, **__: iter([f"  part {STEERS}"]))
+    monkeypatch.setattr(sys, "argv", ["evenruler", "measure", "endpoint:big", "--with", "it"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"  part {printable(STEERS)}\n")
+
+
+def _doors() -> Iterator[str]:
+    for path in sorted(HOUSE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "typer.echo", "click.echo"):
+                yield path.relative_to(HOUSE).as_posix()
+
+
+def test_there_is_one_door() -> None:
+    """What `project` prints is our own: names of stages and models, and what its processes said."""
+    assert {door for door in _doors() if not door.startswith("project/")} == {"terminal.py"}
