@@ -73,7 +73,7 @@ class Browser:
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(120)
         os.close(self._in)
         os.close(self._out)
         self._folder.cleanup()

@@ -103,10 +103,8 @@ from pathlib import Path
 from stages.running import run
 
 def main():
-    for number in range(20):
-        with open("asked", "a") as file:
-            file.write("asked\\n")
-        time.sleep(0.1)
+    while not Path("enough").exists():
+        time.sleep(0.05)
     Path("answers").touch()
 
 run(main)
@@ -131,10 +129,9 @@ def _dvc_killed_as_its_stage_begins(tmp: Path) -> Seen:
     _wait(begins, dvc, tmp / "log")
     os.kill(dvc.pid, signal.SIGKILL)
     dvc.wait()
-    _, alive = psutil.wait_procs(begun, timeout=10)
+    _, alive = psutil.wait_procs(begun, timeout=120)
     assert not alive, "the stage outlived dvc"
-    asked = root / "asked"
-    assert len(asked.read_text().splitlines() if asked.exists() else []) < 20, "it was not ended, but ended by itself"
+    (root / "enough").touch()
     assert not (root / "answers").exists()
     return program(*DVC, folder=root, env=ENV)
 

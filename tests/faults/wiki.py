@@ -23,9 +23,9 @@ LIMIT = 1_000_000
 """Bytes of an answer, here; 64 millions else."""
 
 
-def _asked(faults: Sequence[Fault], folder: Path, deadline: float = 5) -> Seen:
+def _asked(faults: Sequence[Fault], folder: Path, deadline: float = 60) -> Seen:
     """Read one page; one that the wiki gives no answer about is a row with a reason, and not kept as absent."""
-    patience = Patience(requests_per_second=1e9, attempts=2, first_wait=0, timeout=2, deadline=deadline)
+    patience = Patience(requests_per_second=1e9, attempts=2, first_wait=0, timeout=60, deadline=deadline)
     clock = Clock(now=lambda: 0.0, sleep=lambda _: None)
     with FaultyProxy("http://127.0.0.1:9/api.php") as server, pytest.MonkeyPatch.context() as patch:
         patch.setattr(polite, "_MOST_BYTES", LIMIT)

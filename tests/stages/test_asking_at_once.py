@@ -70,8 +70,8 @@ def kill(clone: Clone, cache: Path) -> None:
     below = psutil.Process(command.pid).children(recursive=True)
     assert below, "nobody was being asked"
     command.send_signal(signal.SIGKILL)
-    command.wait(timeout=30)
-    assert psutil.wait_procs(below, timeout=10)[1] == []
+    command.wait(timeout=120)
+    assert psutil.wait_procs(below, timeout=120)[1] == []
 
 
 @pytest.mark.slow

@@ -170,8 +170,8 @@ def _kill_once(broken: Clone, command: tuple[str, ...], victim: str, started: Ca
             time.sleep(0.05)
         target = dvc.pid if victim == "dvc" else max(process.pid for process in stages_of(broken))
         os.kill(target, signal.SIGKILL)
-        dvc.wait(timeout=30)
-        deadline = time.monotonic() + 10
+        dvc.wait(timeout=120)
+        deadline = time.monotonic() + 120
         while list(stages_of(broken)):
             assert time.monotonic() < deadline, "the stage outlived dvc"
             time.sleep(0.1)

@@ -16,7 +16,7 @@ from stages import running
 ROOT = Path(__file__).parents[2]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a signal")
 
-SLOW_IMPORT = "import stages, time; open({mark!r}, 'w').close(); time.sleep(60)"
+SLOW_IMPORT = "import stages, time; open({mark!r}, 'w').close(); time.sleep(600)"
 """A stage that comes no further than its imports: nothing watches yet."""
 
 STAGE = "from stages.running import run; run(lambda: print('asked'))"
@@ -39,7 +39,7 @@ def test_killed_during_its_imports_nothing_is_left(tmp_path: Path) -> None:
     (stage,) = psutil.Process(parent.pid).children()
     parent.kill()
     parent.wait()
-    stage.wait(timeout=5)
+    stage.wait(timeout=120)
 
 
 def run_under(name: str, stage: str | None, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
@@ -91,7 +91,7 @@ def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch: pytest.Monk
 def test_dvc_gone_while_a_shell_stands_between(tmp_path: Path) -> None:
     """The shell lives on; the stage that it started ends."""
     mark = tmp_path / "running"
-    code = f"from stages.running import run; import time; run(lambda: (open({str(mark)!r}, 'w'), time.sleep(60)))"
+    code = f"from stages.running import run; import time; run(lambda: (open({str(mark)!r}, 'w'), time.sleep(600)))"
     program = tmp_path / "dvc"
     command = ["sh", "-c", f'"{sys.executable}" -c "$CODE"; exit $?']
     program.write_text(f"import subprocess\nsubprocess.call({command!r})\n")
@@ -104,5 +104,5 @@ def test_dvc_gone_while_a_shell_stands_between(tmp_path: Path) -> None:
     below = psutil.Process(dvc.pid).children(recursive=True)
     os.kill(dvc.pid, signal.SIGKILL)
     dvc.wait()
-    psutil.wait_procs(below, timeout=10)
+    psutil.wait_procs(below, timeout=120)
     assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in below)

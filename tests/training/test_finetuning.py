@@ -598,7 +598,7 @@ class TestCommand:
             assert process.poll() is None, "it was over before it could be killed"
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         assert not (broken / "data").exists()
 
         done = subprocess.run(command, cwd=broken, check=True, capture_output=True, text=True)

@@ -36,13 +36,16 @@ def waits() -> list[float]:
     return []
 
 
+def wiki_of(faulty: FaultyProxy, waits: list[float], deadline: float) -> Wiki:
+    patience = Patience(requests_per_second=1e9, attempts=2, first_wait=1, timeout=60, deadline=deadline)
+    clock = Clock(now=lambda: sum(waits), sleep=waits.append)
+    settings = WikiSettings("tests@example.org", api=faulty.api, licence="cc0-1.0", patience=patience)
+    return Wiki(settings, clock=clock)
+
+
 @pytest.fixture
 def wiki(faulty: FaultyProxy, waits: list[float]) -> Iterator[Wiki]:
-    patience = Patience(requests_per_second=1e9, attempts=2, first_wait=1, timeout=2, deadline=0.5)
-    clock = Clock(now=lambda: sum(waits), sleep=waits.append)
-    with Wiki(
-        WikiSettings("tests@example.org", api=faulty.api, licence="cc0-1.0", patience=patience), clock=clock
-    ) as w:
+    with wiki_of(faulty, waits, 60) as w:
         yield w
 
 
@@ -214,11 +217,12 @@ def test_a_retry_after_of_years_is_not_waited(
 
 
 @pytest.mark.parametrize("head", [True, False], ids=["of headers", "of the body"])
-def test_an_answer_that_drips_ends(wiki: Wiki, faulty: FaultyProxy, head: bool) -> None:
+def test_an_answer_that_drips_ends(faulty: FaultyProxy, waits: list[float], head: bool) -> None:
     released = threading.Event()
     faulty.plan("Tol", *[dripping(released, head=head)] * 2)
     reason = "the wiki does not answer (no whole answer within 0.5 s, 2 attempts)"
-    assert wiki.read_page("Tol") == Missing("Tol", reason, unanswered=True)
+    with wiki_of(faulty, waits, 0.5) as wiki:
+        assert wiki.read_page("Tol") == Missing("Tol", reason, unanswered=True)
     released.set()
 
 

@@ -192,7 +192,7 @@ def test_retry_after_may_be_a_date(wiki: Wiki, proxy: FaultyProxy, waits: Waits)
 def test_a_slow_answer_is_tried_again(proxy: FaultyProxy, clock: Clock, waits: Waits) -> None:
     released = threading.Event()
     proxy.plan("Tol", slow(released))
-    with Wiki(settings(proxy.api, timeout=0.8, attempts=9), clock=clock) as wiki:
+    with Wiki(settings(proxy.api, timeout=2, attempts=9), clock=clock) as wiki:
         assert page(wiki, "Tol").title == "Tol"
     released.set()
     assert waits[0] == 1.0
