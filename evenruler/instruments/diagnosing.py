@@ -1,12 +1,13 @@
 """The diagnosis of records: what is of each, and what is of all of them, as the tables of their family."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.measurement.figures import Resampling
+from evenruler.tables import stacked
 
 
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
@@ -21,15 +22,5 @@ def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> d
         By the door's `TABLES`.
     """
     across: Tables = door.across(records, resampling)
-    return {name: _together(own[name] for own in (*_found(records), across) if name in own) for name in door.TABLES}
-
-
-def _found(records: Iterable[Record]) -> list[Tables]:
-    return [record.found for record in records]
-
-
-def _together(found: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other; an empty one brings its columns only where all are empty."""
-    found = list(found)
-    filled = [frame for frame in found if len(frame)] or found[:1]
-    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
+    found: list[Tables] = [*(record.found for record in records), across]
+    return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}

@@ -7,7 +7,7 @@ import pandas as pd
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.strict import Strict, Text
-from evenruler.tables.units import evenly_spread
+from evenruler.tables.frames import evenly_spread
 
 SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"

@@ -1,15 +1,16 @@
 """Statistics that the families share: resampling, reliability, dimensionality, validity, diversity, shifts."""
 
-from evenruler.measurement.dimensionality import first_component_share, parallel_analysis
 from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
 from evenruler.measurement.figures import Figure, Resampling, as_metrics, records
 from evenruler.measurement.reliability import (
     ItemStatistics,
     cronbach_alpha,
     feldt_interval,
+    first_component_share,
     item_statistics,
     mean_inter_item_correlation,
     omega_total,
+    parallel_analysis,
     spearman_brown,
 )
 from evenruler.measurement.resampling import Interval, bootstrap

@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.jackknife import FEWEST_UNITS, Scale, jackknife
-from evenruler.measurement.resampling import bootstrap
+from evenruler.measurement.resampling import FEWEST_UNITS, Scale, bootstrap, jackknife
 from evenruler.measurement.validity import Correlation
 
 FEWEST_PAIRS = 4

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.measurement.checks import Floats, check_level
-from evenruler.measurement.jackknife import FEWEST_UNITS, of_left_out
-from evenruler.measurement.resampling import Interval
+from evenruler.measurement.resampling import FEWEST_UNITS, Interval, of_left_out
 
 MOST = 10_000
 """Regroupings that are counted one by one; of more, so many are drawn."""

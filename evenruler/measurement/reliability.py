@@ -1,7 +1,7 @@
-"""How well the items of an instrument agree: alpha, omega, inter-item correlation, item statistics.
+"""How well the items of an instrument agree, or several raters, and how many things items measure.
 
-Everywhere `x` is a matrix of observations x items (probes: attributes x templates), keyed so that more means
-more on every item.
+Everywhere `x` is a matrix of observations x items (probes: attributes x templates; ratings: targets x raters), keyed so
+that more means more on every item.
 """
 
 import math
@@ -176,3 +176,151 @@ def _rest_correlation(item: Floats, others: Floats) -> float:
     if constant_total(item) or constant_total(others):
         return math.nan
     return float(np.corrcoef(item[:, 0], others.sum(axis=1))[0, 1])
+
+
+def first_component_share(x: ArrayLike) -> float:
+    """Share of variance of the first principal component of the item correlation matrix.
+
+    Between 1/k (items uncorrelated) and 1 (one thing measured k times); NaN where an item is constant.
+
+    Args:
+        x: Observations x items.
+
+    Raises:
+        ValueError: Fewer than two items or two observations, or values that are not finite.
+    """
+    matrix = as_items(x)
+    if constant_columns(matrix).any():
+        return float("nan")
+    return float(_eigenvalues(matrix)[0] / matrix.shape[1])
+
+
+def parallel_analysis(x: ArrayLike, *, seed: int, resamples: int = 500, quantile: float = 0.95) -> int:
+    """Horn's count of factors: leading eigenvalues that exceed those of noise of the same shape.
+
+    Eigenvalues of the item correlation matrix are compared in order with the `quantile` of those of
+    independent normal data; the count stops at the first that is not above, so 0 means no factor at all.
+
+    Args:
+        x: Observations x items.
+        seed: Seed of the random data; the same arguments give the same count.
+        resamples: Number of random data sets.
+        quantile: How sure the comparison is to be, strictly between 0 and 1; Horn used the mean.
+
+    Raises:
+        ValueError: Fewer than two items or three observations, values that are not finite, a constant item,
+            or `resamples` or `quantile` out of range.
+
+    Source: Horn (1965), A rationale and test for the number of factors; Glorfeld (1995) for the quantile.
+    """
+    matrix = as_items(x, observations=3)
+    if constant_columns(matrix).any():
+        raise ValueError("an item is constant: its correlations are undefined")
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, got {resamples}")
+    if not 0 < quantile < 1:
+        raise ValueError(f"quantile must be strictly between 0 and 1, got {quantile}")
+    rng = np.random.default_rng(seed)
+    noise = [_eigenvalues(rng.standard_normal(matrix.shape)) for _ in range(resamples)]
+    above = _eigenvalues(matrix) > np.quantile(noise, quantile, axis=0)
+    return int(np.logical_and.accumulate(above).sum())
+
+
+def _eigenvalues(x: Floats) -> Floats:
+    """Eigenvalues of the correlation matrix of the columns, largest first."""
+    return np.asarray(np.linalg.eigvalsh(correlation_matrix(x))[::-1], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Squares:
+    """Mean squares of n targets x k raters."""
+
+    targets: float
+    raters: float
+    rest: float
+    n: int
+    k: int
+
+
+def _squares(x: ArrayLike) -> _Squares:
+    matrix = as_items(x)
+    n, k = matrix.shape
+    of_targets, of_raters = matrix.mean(axis=1), matrix.mean(axis=0)
+    rest = matrix - of_targets[:, None] - of_raters + matrix.mean()
+    return _Squares(
+        float(of_targets.var(ddof=1) * k),
+        float(of_raters.var(ddof=1) * n),
+        float((rest**2).sum() / ((n - 1) * (k - 1))),
+        n,
+        k,
+    )
+
+
+def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
+    """ICC(2,1): how far one rater's values are what another's would be, level and all; raters are drawn.
+
+    Args:
+        x: [targets, raters].
+        level: Of the interval.
+
+    Returns:
+        At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN where the
+        values do not differ, the ends also where raters agree wholly.
+
+    Raises:
+        ValueError: Fewer than two targets or raters, or values that are not finite.
+
+    Source: Shrout and Fleiss (1979), Intraclass correlations, with their interval (Satterthwaite's degrees of freedom).
+    """
+    check_level(level)
+    if constant_total(np.asarray(x, dtype=np.float64).reshape(-1, 1)):
+        return Interval(math.nan, math.nan, math.nan)
+    squares = _squares(x)
+    between, raters, rest, n, k = squares.targets, squares.raters, squares.rest, squares.n, squares.k
+    value = (between - rest) / (between + (k - 1) * rest + k * (raters - rest) / n)
+    if rest <= 0:
+        return Interval(value, math.nan, math.nan)
+    ratio, common = raters / rest, n * (1 + (k - 1) * value) - k * value
+    freedom = (k - 1) * (n - 1) * (k * value * ratio + common) ** 2
+    freedom /= (n - 1) * (k * value * ratio) ** 2 + common**2
+    upper, lower = (stats.f.ppf(0.5 + level / 2, *of) for of in ((n - 1, freedom), (freedom, n - 1)))
+    others = k * raters + (k * n - k - n) * rest
+    low = n * (between - upper * rest) / (upper * others + n * between)
+    high = n * (lower * between - rest) / (others + n * lower * between)
+    return Interval(float(value), float(low), float(high))
+
+
+def icc_of_mean(x: ArrayLike, level: float = 0.95) -> Interval:
+    """ICC(3,k): how well the mean over these k raters orders the targets; what all targets share does not count.
+
+    The same as Cronbach's alpha of targets x raters. Arguments, result and errors as of `icc_agreement`.
+
+    Source: Shrout and Fleiss (1979), Intraclass correlations; the interval is exact for normal data.
+    """
+    check_level(level)
+    squares = _squares(x)
+    if constant_total(np.asarray(x, dtype=np.float64)):
+        return Interval(math.nan, math.nan, math.nan)
+    value = (squares.targets - squares.rest) / squares.targets
+    if squares.rest <= 0:
+        return Interval(value, math.nan, math.nan)
+    freedom = squares.n - 1, (squares.n - 1) * (squares.k - 1)
+    ratio = squares.targets / squares.rest
+    low = 1 - stats.f.ppf(0.5 + level / 2, *freedom) / ratio
+    high = 1 - 1 / (ratio * stats.f.ppf(0.5 + level / 2, *reversed(freedom)))
+    return Interval(float(value), float(low), float(high))
+
+
+def mean_spearman(x: ArrayLike) -> float:
+    """Mean Spearman correlation over all pairs of raters; NaN where the values of one are all equal.
+
+    It has no interval: pairs share raters.
+
+    Args:
+        x: [targets, raters].
+    """
+    ranks = np.apply_along_axis(stats.rankdata, 0, as_items(x))
+    if (np.ptp(ranks, axis=0) == 0).any():
+        return math.nan
+    found = np.corrcoef(ranks, rowvar=False)
+    return float(found[np.triu_indices(len(found), k=1)].mean())

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.errors import UserError
-from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.verdicts import ALPHA, Verdict, holm
 from evenruler.publish.versions import version_key
 from evenruler.results.statistics import STATISTICS, of_units, used

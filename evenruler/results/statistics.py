@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.jackknife import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale
+from evenruler.measurement.resampling import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale
 
 POINTS: Final = 10
 """Of what stands beside (percentage points) that a slope is for."""

@@ -1,9 +1,9 @@
 """Tables: ids, schemas, rounding, reading and writing Parquet."""
 
+from evenruler.tables.frames import asked_units, evenly_spread, rows_of, stacked
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.parquet import read_frame, read_table, table_of, write_table, write_whole
 from evenruler.tables.rounding import rounded, without_last_bits
-from evenruler.tables.units import asked_units, evenly_spread, rows_of
 
 __all__ = [
     "asked_units",
@@ -14,6 +14,7 @@ __all__ = [
     "rounded",
     "row_id",
     "rows_of",
+    "stacked",
     "table_of",
     "without_last_bits",
     "write_table",

@@ -97,5 +97,5 @@ def figures_of(part: str) -> pa.Schema:
 UNITS = columns("part model figure statistic unit rows: str; value: float; beside: float?")
 """What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` (`mean`,
 `sd`, `correlation`, `slope`) of `value` over the units of its part, of the last two with `beside`. `rows` is a hash of
-the published rows that a unit rests on (`evenruler.tables.units.rows_of`): units of two results are the same where it
+the published rows that a unit rests on (`evenruler.tables.frames.rows_of`): units of two results are the same where it
 is."""

@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from evenruler.text.articles import article_for
+from evenruler.text.inflection import article_for
 
 ATTRIBUTE, TARGET = "{ATTRIBUTE}", "{TARGET}"
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from evenruler.text.plurals import regular_plural
+from evenruler.text.inflection import regular_plural
 
 _TOKEN = re.compile(r"\s+|\w[\w\u0300-\u036f]*|[^\w\s]")
 _JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # the Connor of O'Connor

@@ -9,7 +9,7 @@ import pytest
 
 from evenruler.measurement import Figure, Resampling, as_metrics, bootstrap, cronbach_alpha, pearson
 from evenruler.measurement.figures import bootstrapped, correlated, jackknifed, records
-from evenruler.measurement.jackknife import BELOW_ONE, FEWEST_UNITS, POSITIVE, jackknife
+from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, POSITIVE, jackknife
 
 CONFIRMED = Figure(
     "r",

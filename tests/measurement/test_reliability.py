@@ -13,11 +13,15 @@ from statsmodels.multivariate.factor import Factor
 from evenruler.measurement import (
     cronbach_alpha,
     feldt_interval,
+    first_component_share,
     item_statistics,
     mean_inter_item_correlation,
     omega_total,
+    parallel_analysis,
+    spearman,
     spearman_brown,
 )
+from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
 
 # Four observations x three items. Variances (ddof 1): item 1 is 1, 2, 3, 4 (mean 2.5, squares
 # 2.25 + .25 + .25 + 2.25 = 5): 5/3. Item 2 is 2, 1, 4, 3: 5/3. Item 3 is 1, 1, 3, 3 (mean 2, squares 4): 4/3.
@@ -300,3 +304,186 @@ class TestItemStatistics:
         assert items.item_rest_correlation[2] == pytest.approx(-1, abs=1e-12)
         assert items.alpha_if_removed[2] == pytest.approx(3 / 4, abs=1e-12)
         assert items.alpha_if_removed[2] > cronbach_alpha(SMALL * [1, 1, -1])
+
+
+def planted(factors: int, seed: int, observations: int = 200, items_each: int = 4) -> np.ndarray:
+    """Items that load .7 on one of some uncorrelated factors each."""
+    rng = np.random.default_rng(seed)
+    common = np.repeat(rng.normal(size=(observations, factors)), items_each, axis=1)
+    return 0.7 * common + np.sqrt(1 - 0.49) * rng.normal(size=common.shape)
+
+
+class TestFirstComponentShare:
+    def test_equal_correlations(self, sample_with):
+        # The first eigenvalue of k items with correlation r is 1 + (k - 1) r: (1 + 3 * .4) / 4 = .55. Scales
+        # do not matter.
+        x = sample_with(np.full((4, 4), 0.4) + 0.6 * np.eye(4)) * [1, 10, 100, 1000]
+        assert first_component_share(x) == pytest.approx(0.55, abs=1e-9)
+
+    def test_two_items_that_oppose(self, sample_with):
+        # Eigenvalues 1 + .6 and 1 - .6: 1.6 / 2.
+        x = sample_with(np.array([[1, -0.6], [-0.6, 1]]))
+        assert first_component_share(x) == pytest.approx(0.8, abs=1e-9)
+
+    def test_two_blocks(self, sample_with):
+        # Blocks of 3 with correlation .5 and of 2 with .2: the first eigenvalue is 1 + 2 * .5 = 2, of 5.
+        correlations = np.eye(5)
+        correlations[:3, :3] += 0.5 * (1 - np.eye(3))
+        correlations[3:, 3:] += 0.2 * (1 - np.eye(2))
+        assert first_component_share(sample_with(correlations)) == pytest.approx(2 / 5, abs=1e-9)
+
+    def test_bounds(self, sample_with):
+        assert first_component_share(sample_with(np.eye(5))) == pytest.approx(1 / 5, abs=1e-9)
+        assert first_component_share([[1, 2, -3], [2, 4, -6], [4, 8, -12]]) == pytest.approx(1, abs=1e-9)
+
+    def test_nan_with_a_constant_item(self):
+        assert math.isnan(first_component_share([[1, 0.1], [2, 0.1], [5, 0.1]]))
+
+    @pytest.mark.parametrize(
+        ("x", "message"),
+        [([1, 2], "matrix"), ([[1], [2]], "2 items"), ([[1, 2]], "2 obs"), ([[1, 2], [2, np.inf]], "finite")],
+    )
+    def test_refuses(self, x, message):
+        with pytest.raises(ValueError, match=message):
+            first_component_share(x)
+
+
+class TestParallelAnalysis:
+    @pytest.mark.parametrize("factors", [1, 2, 3])
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_finds_the_planted_factors(self, factors, seed):
+        x = planted(factors, seed)
+        assert parallel_analysis(x, seed=seed, resamples=200) == factors
+        assert parallel_analysis(x * np.arange(1, x.shape[1] + 1) + 5, seed=seed, resamples=200) == factors
+
+    def test_noise_has_a_factor_as_seldom_as_the_quantile_says(self):
+        rng = np.random.default_rng(0)
+        found = [parallel_analysis(rng.normal(size=(30, 4)), seed=i, resamples=100) > 0 for i in range(200)]
+        strict = [
+            parallel_analysis(rng.normal(size=(30, 4)), seed=i, resamples=100, quantile=0.5) > 0 for i in range(200)
+        ]
+        # Expected .05 and .5; standard errors over 200 are .015 and .035.
+        assert 0.01 <= np.mean(found) <= 0.11
+        assert 0.39 <= np.mean(strict) <= 0.61
+
+    def test_counting_stops_at_the_first_that_is_not_above(self, sample_with):
+        # Correlations of -.5 have eigenvalues 3/2, 3/2, 0. In noise of 12 x 3 the first is above 3/2 more
+        # often than one time in twenty, the second hardly ever: the second counts only if the first does.
+        x = sample_with(1.5 * np.eye(3) - 0.5, observations=12)
+        noise = [
+            np.linalg.eigvalsh(np.corrcoef(np.random.default_rng(i).normal(size=(12, 3)), rowvar=False))[::-1]
+            for i in range(300)
+        ]
+        first, second, _ = np.quantile(noise, 0.95, axis=0)
+        assert second < 1.45 < 1.55 < first
+        assert parallel_analysis(x, seed=0) == 0
+
+    def test_each_is_compared_with_those_of_its_own_place(self, sample_with):
+        # Pairs of items with correlations .9 and .4: eigenvalues 1.9 and 1.4. The second is above the second of noise,
+        # and below what one in twenty of all eigenvalues of noise exceeds.
+        correlations = np.eye(4)
+        correlations[[0, 1], [1, 0]] = 0.9
+        correlations[[2, 3], [3, 2]] = 0.4
+        noise = [
+            np.linalg.eigvalsh(np.corrcoef(np.random.default_rng(i).normal(size=(30, 4)), rowvar=False))[::-1]
+            for i in range(300)
+        ]
+        first, second = np.quantile(noise, 0.95, axis=0)[:2]
+        assert second < 1.35 < 1.45 < np.quantile(noise, 0.95)
+        assert first < 1.85
+        assert parallel_analysis(sample_with(correlations), seed=0) == 2
+
+    def test_one_data_set_of_noise_is_enough(self):
+        assert parallel_analysis(planted(1, 0), seed=0, resamples=1) == 1
+
+    def test_same_seed_same_count(self):
+        # An eigenvalue near its threshold: the count depends on the noise that was drawn.
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(30, 4)) + 0.4 * rng.normal(size=(30, 1))
+        counts = [parallel_analysis(x, seed=i, resamples=3) for i in range(20)]
+        assert counts == [parallel_analysis(x, seed=i, resamples=3) for i in range(20)]
+        assert set(counts) == {0, 1}
+
+    @pytest.mark.parametrize(
+        ("x", "options", "message"),
+        [
+            ([[1, 2], [3, 5]], {}, "at least 3 observations"),
+            ([[1], [3], [4]], {}, "at least 2 items"),
+            ([[1, 2], [3, 2], [4, 2]], {}, "constant"),
+            ([[1, 2], [3, np.nan], [4, 2]], {}, "finite"),
+            ([[1, 2], [3, 5], [4, 2]], {"resamples": 0}, "resamples"),
+            ([[1, 2], [3, 5], [4, 2]], {"quantile": 1.0}, "quantile"),
+            ([[1, 2], [3, 5], [4, 2]], {"quantile": 0.0}, "quantile"),
+        ],
+    )
+    def test_refuses(self, x, options, message):
+        with pytest.raises(ValueError, match=message):
+            parallel_analysis(x, seed=0, **options)
+
+
+JUDGES = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+"""Six targets by four judges: table 2 of Shrout and Fleiss (1979)."""
+
+
+def by_pingouin(x: np.ndarray) -> pd.DataFrame:
+    long = pd.DataFrame(x).reset_index().melt(id_vars="index")
+    found = pingouin.intraclass_corr(long, targets="index", raters="variable", ratings="value")
+    return found.set_index("Type")
+
+
+class TestIntraclass:
+    def test_of_the_paper(self) -> None:
+        # Table 4: ICC(2,1) .29, ICC(3,4) .91; its interval of ICC(2,1) is .02 to .76.
+        found = icc_agreement(JUDGES)
+        assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == (0.29, 0.02, 0.76)
+        assert round(icc_of_mean(JUDGES).value, 2) == 0.91
+
+    @pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # pingouin's own
+    @pytest.mark.parametrize("shape", [(7, 3), (13, 3), (9, 2)])
+    def test_is_that_of_pingouin(self, shape) -> None:
+        rng = np.random.default_rng(shape[0])
+        x = rng.normal(size=(shape[0], 1)) + rng.normal(size=(1, shape[1])) / 2 + rng.normal(size=shape)
+        expected = by_pingouin(x)
+        for found, name in ((icc_agreement(x), "ICC(A,1)"), (icc_of_mean(x), "ICC(C,k)")):
+            assert found.value == pytest.approx(expected.loc[name, "ICC"], abs=1e-12)
+            assert [round(found.low, 2), round(found.high, 2)] == list(expected.loc[name, "CI95"])
+
+    def test_the_mean_is_cronbachs_alpha(self) -> None:
+        assert icc_of_mean(JUDGES).value == pytest.approx(cronbach_alpha(JUDGES), abs=1e-12)
+
+    def test_a_rater_that_is_higher_throughout_agrees_less_but_orders_alike(self) -> None:
+        higher = JUDGES + np.array([5.0, 0.0, 0.0, 0.0])
+        assert icc_agreement(higher).value < icc_agreement(JUDGES).value - 0.05
+        assert icc_of_mean(higher).value == pytest.approx(icc_of_mean(JUDGES).value, abs=1e-12)
+
+    def test_raters_that_agree_wholly_have_no_interval(self) -> None:
+        same = np.repeat(JUDGES[:, :1], 3, axis=1)
+        for found in (icc_agreement(same), icc_of_mean(same)):
+            assert found.value == pytest.approx(1, abs=1e-12)
+            assert math.isnan(found.low)
+            assert math.isnan(found.high)
+
+    def test_nan_where_nothing_differs(self) -> None:
+        for found in (icc_agreement(np.ones((6, 3))), icc_of_mean(np.ones((6, 3)))):
+            assert all(map(math.isnan, (found.value, found.low, found.high)))
+
+    @pytest.mark.parametrize("targets", [6, 7, 9, 13])
+    def test_intervals_cover(self, targets) -> None:
+        """Of 600 draws of three raters, 92 to 98 of 100 hold the true value, but for the error of simulation."""
+        rng = np.random.default_rng(targets)
+        level, held = {"one": 0.5, "mean": 1 - 0.4 / (3 * 0.5 + 0.4)}, {"one": 0, "mean": 0}
+        for _ in range(600):
+            noise = rng.normal(size=(targets, 3)) * math.sqrt(0.4)
+            x = rng.normal(size=(targets, 1)) * math.sqrt(0.5) + rng.normal(size=(1, 3)) * math.sqrt(0.1) + noise
+            for name, found in (("one", icc_agreement(x)), ("mean", icc_of_mean(x))):
+                held[name] += found.low <= level[name] <= found.high
+        assert all(0.91 < n / 600 < 0.985 for n in held.values())
+
+
+class TestMeanSpearman:
+    def test_is_the_mean_over_pairs(self) -> None:
+        pairs = [spearman(JUDGES[:, i], JUDGES[:, j]).value for i in range(4) for j in range(i)]
+        assert mean_spearman(JUDGES) == pytest.approx(float(np.mean(pairs)), abs=1e-12)
+
+    def test_nan_where_a_rater_gives_all_the_same(self) -> None:
+        assert math.isnan(mean_spearman(np.column_stack([JUDGES[:, 0], np.ones(6)])))

@@ -22,10 +22,9 @@ from evenruler.instruments.probes.diagnose.confirming import OF_CRITERION, OF_SP
 from evenruler.instruments.probes.diagnose.figuring import RELIABILITY, alpha_at_common_length, mean_interval
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.jackknife import PLAIN, SHARE, jackknife, within
-from evenruler.measurement.placebos import cue_minus_placebos
 from evenruler.measurement.regrouping import beyond_regroupings, halves
-from evenruler.measurement.shifts import of_placebos
+from evenruler.measurement.resampling import PLAIN, SHARE, jackknife, within
+from evenruler.measurement.shifts import cue_minus_placebos, of_placebos
 
 Floats = NDArray[np.float64]
 

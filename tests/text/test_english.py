@@ -1,6 +1,15 @@
 import pytest
 
-from evenruler.text.english import FOREIGN_WORDS, FUNCTION_WORDS, LEAST_SHARE, is_english, negations, tokens, use_of
+from evenruler.text.english import (
+    FOREIGN_WORDS,
+    FUNCTION_WORDS,
+    LEAST_SHARE,
+    in_another,
+    is_english,
+    negations,
+    tokens,
+    use_of,
+)
 
 
 def test_words_in_order_with_repeats_without_slots():
@@ -82,3 +91,34 @@ def test_negations(text, n):
 )
 def test_what_a_slot_stands_for(text, use):
     assert use_of("{ATTRIBUTE}", text) == use
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Les baux de la Lumière, les baux de la Lumière, les baux de la L",
+        "Brasil, así! Brasil, así! Uno de los pobres de la Europa,",
+        "Il sforza di migra...Il sforza di migra...Il sforza di migra...",
+    ],
+)
+def test_replies_in_another_language_are_found(text: str) -> None:
+    assert in_another([text], "en").tolist() == [True]
+    assert in_another(["The food of the region is known for its fresh vegetables."], "fr").tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it engineers have made incredible advancements in various fields",
+        "  * <strong>Aerojet</strong> * <strong>Batic</strong> * <strong>Bic</strong> *",
+        "Pasta.",
+        "42",
+        "",
+    ],
+)
+def test_english_and_what_is_hardly_a_text_are_left(text: str) -> None:
+    assert in_another([text], "en").tolist() == [False]
+
+
+def test_of_a_language_that_is_not_known_nothing_is_said() -> None:
+    assert in_another(["Guten Tag", "Good day"], "tlh").tolist() == [False, False]

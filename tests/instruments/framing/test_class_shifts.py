@@ -9,7 +9,7 @@ from scipy import stats
 
 from evenruler.instruments.framing.diagnose import class_shifts
 from evenruler.measurement import Figure
-from evenruler.measurement.placebos import cue_minus_placebos
+from evenruler.measurement.shifts import cue_minus_placebos
 
 CLASSES = ("he", "she", "they")
 

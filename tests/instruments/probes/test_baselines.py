@@ -15,7 +15,7 @@ from evenruler.instruments.probes.diagnose.figuring import alpha_at_common_lengt
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.schemas import BEST_START, COMPARISONS, HELD_OUT, UNREVERSED
 from evenruler.measurement import Resampling
-from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.resampling import jackknife
 from evenruler.tables import table_of
 from tests.instruments.probes.whole import EVOLVED, TRADES, Whole, records, subject, whole
 

@@ -12,8 +12,8 @@ from scipy import stats
 from evenruler.instruments.probes.diagnose.confirming import alpha_of_regroupings, confirmatory
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement import Figure
-from evenruler.measurement.jackknife import CORRELATION, PLAIN, POSITIVE, jackknife
 from evenruler.measurement.regrouping import beyond_regroupings
+from evenruler.measurement.resampling import CORRELATION, PLAIN, POSITIVE, jackknife
 from evenruler.measurement.verdicts import Fitness, judge
 from tests.instruments.probes.known import cube_of
 

@@ -14,7 +14,7 @@ from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.diagnose.evolved import by_generation, comparisons, guidance, rewordings
 from evenruler.instruments.probes.schemas import COMPARISONS, GENERATIONS, OUTDONE, REWORDINGS
 from evenruler.measurement import Resampling
-from evenruler.measurement.jackknife import BELOW_ONE, SHARE, jackknife
+from evenruler.measurement.resampling import BELOW_ONE, SHARE, jackknife
 from evenruler.tables import write_table
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)

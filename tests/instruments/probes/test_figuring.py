@@ -11,7 +11,7 @@ from scipy import stats
 from evenruler import measurement
 from evenruler.instruments.probes.diagnose.figuring import further_validity, mean_interval, of_sets, reliability
 from evenruler.measurement import Figure
-from evenruler.measurement.jackknife import BELOW_ONE, CORRELATION, jackknife
+from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, jackknife
 from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, RESAMPLING
 
 ATTRIBUTES = pd.DataFrame({"criterion": CRITERION.values, "match": CRITERION.matches})

@@ -10,7 +10,7 @@ from scipy import stats
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.itemizing import items_of
-from evenruler.measurement.jackknife import CORRELATION, jackknife
+from evenruler.measurement.resampling import CORRELATION, jackknife
 from tests.instruments.probes.known import BIAS
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.questionnaires.diagnose.fits import over_fits
-from evenruler.measurement.agreement import icc_agreement, icc_of_mean, mean_spearman
-from evenruler.measurement.multitrait import shared_changes
+from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
+from evenruler.measurement.validity import shared_changes
 from tests.instruments.questionnaires.doors import subject
 
 ITEMS = {"fear": 7, "joy": 6}

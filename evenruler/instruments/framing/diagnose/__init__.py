@@ -21,6 +21,7 @@ from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, eff
 from evenruler.instruments.framing.diagnose.unit_scores import units
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
+from evenruler.tables import stacked
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
@@ -63,9 +64,11 @@ def figures(
     options = options_by_prompt(prompts, stimuli, asked)
     read = choices.read(scores["replies"], prompts, asked.words, options, asked.left_out)
     content_free = tables["content-free"] if asked.calibrated else None
-    distributions = _joined(
-        token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass),
-        choices.distributions(read, asked.forms),
+    distributions = stacked(
+        [
+            token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass),
+            choices.distributions(read, asked.forms),
+        ]
     )
     excluded = exclusions(distributions, asked.least_coverage)
     counted = without_excluded(distributions, excluded, [choices.METRIC])
@@ -97,11 +100,11 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
-        shifted = _joined(*(_of_cues(record) for record in records if record.instrument == instrument))
+        shifted = stacked(_of_cues(record) for record in records if record.instrument == instrument)
         # One order of rows whatever that of the records: sums hang on it in their last bits.
         ordered = shifted.sort_values([column for column in schemas.SHIFTS.names if column != "shift"])
         found.append(comparisons(ordered, resampling))
-    return {"comparisons": _joined(*found)}
+    return {"comparisons": stacked(found)}
 
 
 def _of_cues(record: Record) -> pd.DataFrame:
@@ -142,8 +145,3 @@ def _replicated(
     in_order = {group: stimuli.loc[stimuli["group"] == group, "stimulus"] for group in asked.groups}
     groups = {stimulus: group for group, own in in_order.items() for stimulus in own}
     return replications(counted, read, asked.forms, groups, asked.replicates, level)
-
-
-def _joined(*frames: pd.DataFrame) -> pd.DataFrame:
-    """One below the other; an empty one brings its columns only where all are empty."""
-    return pd.concat([frame for frame in frames if len(frame)] or [frames[0]], ignore_index=True)

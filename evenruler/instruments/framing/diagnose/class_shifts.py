@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from evenruler.instruments.framing.diagnose.effects import UNIT, with_control
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import jackknifed
-from evenruler.measurement.jackknife import PLAIN
-from evenruler.measurement.placebos import Units, cue_minus_placebos
+from evenruler.measurement.resampling import PLAIN
+from evenruler.measurement.shifts import Units, cue_minus_placebos
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 from evenruler.instruments.framing import schemas
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import jackknifed
-from evenruler.measurement.jackknife import PLAIN
+from evenruler.measurement.resampling import PLAIN
 
 FEWEST_LINEAGES = 5
 """Lineages of models from which on models count as drawn from a population: a random intercept each."""

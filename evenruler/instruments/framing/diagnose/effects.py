@@ -13,9 +13,8 @@ from evenruler.instruments.framing.diagnose import choices
 from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import finite, jackknifed
-from evenruler.measurement.jackknife import PLAIN
-from evenruler.measurement.placebos import Difference, Units, cue_minus_placebos
-from evenruler.measurement.shifts import FEWEST_PLACEBOS
+from evenruler.measurement.resampling import PLAIN
+from evenruler.measurement.shifts import FEWEST_PLACEBOS, Difference, Units, cue_minus_placebos
 from evenruler.measurement.verdicts import Fitness
 
 Floats = NDArray[np.float64]

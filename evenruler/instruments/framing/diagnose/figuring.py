@@ -17,8 +17,8 @@ from evenruler.instruments.framing.diagnose.studies import AS, MEANS
 from evenruler.instruments.instrument import Subject
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import jackknifed
-from evenruler.measurement.jackknife import FEWEST_UNITS
-from evenruler.measurement.jackknife import PLAIN as PLAIN_SCALE
+from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import Fitness, judge
 
 COVERAGE = "coverage"

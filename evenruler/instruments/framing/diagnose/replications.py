@@ -11,8 +11,8 @@ from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.source import Study
 from evenruler.instruments.framing.diagnose.studies import AS, MEANS, Answers, Measure, Stimuli, measures
 from evenruler.measurement.figures import finite
-from evenruler.measurement.jackknife import jackknife, within
-from evenruler.measurement.placebos import cue_minus_placebos
+from evenruler.measurement.resampling import jackknife, within
+from evenruler.measurement.shifts import cue_minus_placebos
 from evenruler.tables.schemas import BARE
 
 Row = dict[str, object]

@@ -16,9 +16,10 @@ from evenruler.instruments.framing.report.drawing import (
     of_mean,
     rows,
 )
-from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.style import GROUND, INK, ONE_HUE, PALE_HUE, QUIET
+from evenruler.tables import stacked
 
 GOLDEN = 0.618034
 """Its multiples, less their whole part, spread evenly over 0 to 1, however many they are."""
@@ -106,13 +107,13 @@ def _cues_and_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> pd.DataFra
         single.assign(kind=STIMULUS),
         drawn.assign(kind=[SURE if verdict == str(Verdict.BEYOND) else CUE for verdict in drawn["verdict"]], what=CUE),
     ]
-    found = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    found = stacked(parts)
     # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
     names = [in_order(effects[name]) for name in ("factor", "task")]
     every = pd.MultiIndex.from_product(names, names=["factor", "task"]).to_frame(index=False)
     empty = every.merge(found[["factor", "task"]].drop_duplicates(), how="left", indicator=True)
     empty = empty.loc[empty["_merge"] == "left_only", ["factor", "task"]].assign(model=found["model"].iloc[0])
-    found = pd.concat([found, empty], ignore_index=True) if len(empty) else found
+    found = stacked([found, empty])
     return found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"])
 
 

@@ -17,6 +17,7 @@ from evenruler.instruments.framing.report.drawing import (
     rows,
 )
 from evenruler.report.style import INK, ONE_HUE, QUIET
+from evenruler.tables import stacked
 
 MOMENTS: Final = ["before", "after"]
 ROUNDED = 5 * 10**-DIGITS
@@ -72,9 +73,8 @@ def _bars_and_dots(shifts: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
     by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_DRAWN
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
-    parts = [part for part in (bars, by_stimulus[~enough]) if len(part)]
     columns = [*bar, "stimulus", "value", "low", "high", "control"]
-    return pd.concat(parts, ignore_index=True).reindex(columns=columns)
+    return stacked([bars, by_stimulus[~enough]]).reindex(columns=columns)
 
 
 def replications(replications: pd.DataFrame) -> alt.FacetChart:

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from evenruler.measurement.jackknife import FEWEST_UNITS
+from evenruler.measurement.resampling import FEWEST_UNITS
 
 DIGITS = 4
 """Decimals that a page keeps; values that agree in them are one value."""

@@ -5,7 +5,7 @@ import pandas as pd
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.probes.ask.diversities import diversities, texts_of
 from evenruler.instruments.probes.ask.prefixing import after_prefixes
-from evenruler.tables import evenly_spread
+from evenruler.tables import evenly_spread, stacked
 from evenruler.tables.schemas import columns
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "after_prefixes", "diversities", "limited", "requests", "scores"]
@@ -57,7 +57,7 @@ def _sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every sentence as it is, and for some attributes also after prefixes; `before` is what it stands after."""
     columns = ["id", "framing", "text", "before"]
     bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
-    return pd.concat([bare[columns], prefixed[columns]] if len(prefixed) else [bare[columns]], ignore_index=True)
+    return stacked([bare[columns], prefixed[columns]])
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:

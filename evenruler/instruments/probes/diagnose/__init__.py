@@ -14,6 +14,7 @@ from evenruler.instruments.probes.diagnose.diagnosing import diagnose
 from evenruler.instruments.probes.diagnose.metrics import with_items
 from evenruler.instruments.probes.diagnose.unit_scores import units
 from evenruler.measurement import Resampling, as_metrics
+from evenruler.tables import stacked
 
 __all__ = ["TABLES", "across", "evidence", "figures", "plots", "units"]
 
@@ -90,11 +91,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> Found:
     for name in sorted(firsts):
         for table, rows in _of_instrument(firsts[name], firsts, records, resampling):
             found.setdefault(table, []).append(rows)
-    return {table: pd.concat(filled, ignore_index=True) for table, rows in found.items() if (filled := _filled(rows))}
-
-
-def _filled(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    return [frame for frame in frames if len(frame)]
+    return {table: stacked(rows) for table, rows in found.items() if any(map(len, rows))}
 
 
 def _of_instrument(

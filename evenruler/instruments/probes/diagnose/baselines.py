@@ -34,7 +34,7 @@ from evenruler.instruments.probes.schemas import (
 )
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import FEWEST_PAIRS, finite
-from evenruler.measurement.jackknife import jackknife
+from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 
 Matrix = NDArray[np.float64]

@@ -12,7 +12,7 @@ from evenruler.instruments.probes.diagnose import figuring
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import correlation_matrix
 from evenruler.measurement.figures import FEWEST_PAIRS, finite
-from evenruler.measurement.jackknife import FEWEST_UNITS, jackknife
+from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 
 Matrix = NDArray[np.float64]
 AT_COMMON_LENGTH = f"alpha_at_{figuring.COMMON_LENGTH}"

@@ -15,8 +15,8 @@ from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.figuring import UNIT
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import FEWEST_PAIRS, Figure, finite
-from evenruler.measurement.jackknife import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale, jackknife
 from evenruler.measurement.regrouping import beyond_regroupings, regrouped, regroupings
+from evenruler.measurement.resampling import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale, jackknife
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.probes.diagnose.confirming import SLOPE, SPREAD, R
-from evenruler.tables import rows_of
+from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS
 
 
@@ -32,5 +32,5 @@ def units(record: Record) -> pd.DataFrame:
         known.assign(figure=R, statistic="correlation"),
         known.assign(figure=SLOPE, statistic="slope"),
     ]
-    joined: pd.DataFrame = pd.concat([own for own in several if len(own)], ignore_index=True)[UNITS.names]
+    joined: pd.DataFrame = stacked(several)[UNITS.names]
     return joined

@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from evenruler.text.articles import article_for
+from evenruler.text.inflection import article_for
 
 _RUN = re.compile(r"(?:\w|\{[^{}]*\})+(?:['\u2019-](?:\w|\{[^{}]*\})+)*")
 """A word, a number or a slot with whatever is written together with it."""

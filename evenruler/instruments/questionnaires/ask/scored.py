@@ -20,6 +20,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
 from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
 from evenruler.instruments.questionnaires.ask.twins import apart
 from evenruler.models.entry import VERBALISER
+from evenruler.tables import stacked
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 
 KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"}
@@ -78,7 +79,7 @@ def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
     state = ["id", "configuration", *STAGE]
     found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
     found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
-    rows = pd.concat([frame for frame in found if len(frame)] or found[:1], ignore_index=True)
+    rows = stacked(found)
     kind = rows["configuration"].map(KINDS)
     return rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
 

@@ -25,6 +25,7 @@ from evenruler.instruments.questionnaires.diagnose.unit_scores import units
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models.entry import named
+from evenruler.tables import stacked
 from evenruler.tables.schemas import WHOLE
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
@@ -111,12 +112,12 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     firsts: dict[str, Record] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
-    content = _all([record.found["content_of_any"] for record in firsts.values()])
-    items, beside = (_all([record.found[table] for record in records]) for table in ("items", "twins"))
+    content = stacked([record.found["content_of_any"] for record in firsts.values()])
+    items, beside = (stacked([record.found[table] for record in records]) for table in ("items", "twins"))
     agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
-        "accuracy": _all([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
+        "accuracy": stacked([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
         "population": known,
         "scales": scales,
         "content": content,
@@ -128,9 +129,9 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
                 agreed,
             ]
         ),
-        "course": _all([record.found["course_of_any"] for record in records]).drop_duplicates(),
+        "course": stacked([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
-    judged = _all([quality, *(record.found["quality"] for record in records)])
+    judged = stacked([quality, *(record.found["quality"] for record in records)])
     counted = judged[judged["model"].isna() | judged["model"].isin(members)]
     refuse_poor(counted, [name for name, record in firsts.items() if record.plan["stop_below"]])
     return found
@@ -170,10 +171,5 @@ def _moved(
 
 def _of_lineages(records: Sequence[Record], known: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """What interventions do over lineages of models that count."""
-    own = _all([record.found["figures"] for record in records])
+    own = stacked([record.found["figures"] for record in records])
     return pd.DataFrame(intervening.of_lineages(own, known, resampling.level))
-
-
-def _all(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other; one without rows only where all are."""
-    return pd.concat([frame for frame in frames if len(frame)] or list(frames[:1]), ignore_index=True)

@@ -16,7 +16,7 @@ from evenruler.instruments.questionnaires.diagnose.twins import by_figure, contr
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite, jackknifed
-from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
+from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.verdicts import Fitness, marked
 from evenruler.models.entry import named
 from evenruler.tables.schemas import WHOLE

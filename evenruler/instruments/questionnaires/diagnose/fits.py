@@ -8,10 +8,10 @@ import pandas as pd
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.questionnaires.declare.headings import FIT_AGREEMENT, FIT_CHANGES, FIT_MEAN, FIT_RANKS
 from evenruler.measurement import Figure, Interval
-from evenruler.measurement.agreement import icc_agreement, icc_of_mean, mean_spearman
 from evenruler.measurement.figures import finite
-from evenruler.measurement.jackknife import FEWEST_UNITS
-from evenruler.measurement.multitrait import FEWEST_OCCASIONS, shared_changes
+from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
+from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.validity import FEWEST_OCCASIONS, shared_changes
 from evenruler.tables.ids import canonical
 from evenruler.tables.schemas import WHOLE
 

@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINE
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.figures import jackknifed
-from evenruler.measurement.jackknife import FEWEST_UNITS, PLAIN
+from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.entry import LIKELIHOODS
 from evenruler.models.records import LABELS

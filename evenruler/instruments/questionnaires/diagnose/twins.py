@@ -15,7 +15,7 @@ from evenruler.instruments.questionnaires.diagnose.population import OF_MODEL
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import jackknifed
-from evenruler.measurement.jackknife import PLAIN
+from evenruler.measurement.resampling import PLAIN
 from evenruler.measurement.verdicts import Fitness, marked
 from evenruler.models.entry import named
 from evenruler.tables.schemas import WHOLE

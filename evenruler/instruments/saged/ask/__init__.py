@@ -13,7 +13,7 @@ from evenruler.instruments.saged.ask.masking import names_of
 from evenruler.instruments.saged.ask.measuring import NEW_TOKENS, Answered
 from evenruler.instruments.saged.ask.prompts import RESEEDED, asked_again, asked_of
 from evenruler.instruments.saged.declare.features import OPERATION_OF, Feature
-from evenruler.text.language import in_another
+from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "RESEEDED", "asked_again", "features_of", "limited", "requests", "scores"]

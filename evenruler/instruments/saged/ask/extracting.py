@@ -20,7 +20,7 @@ from evenruler.instruments.saged.declare.features import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.progress import note
 from evenruler.tables.schemas import BARE
-from evenruler.text.language import in_another
+from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]

@@ -16,6 +16,7 @@ from evenruler.instruments.saged.diagnose.comparing import adjusted
 from evenruler.instruments.saged.diagnose.diagnosis import Measured, diagnose
 from evenruler.instruments.saged.diagnose.unit_scores import by_root, units
 from evenruler.measurement import Resampling, as_metrics
+from evenruler.tables import stacked
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
@@ -126,9 +127,8 @@ def _between(records: Sequence[Record], seed: int) -> pd.DataFrame:
 
 
 def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:
-    found = [record.found[name] for record in records if name in record.found]
-    filled = [frame for frame in found if len(frame)]
-    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=schema.names)
+    none = pd.DataFrame(columns=schema.names)
+    return stacked([none, *(record.found[name] for record in records if name in record.found)])
 
 
 def _measured(records: Sequence[Record]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from evenruler.instruments.saged.declare.features import Feature
 from evenruler.instruments.saged.diagnose.blocks import ROUNDING, Floats
 from evenruler.instruments.saged.diagnose.layout import FEWEST_ROOTS, Layout
 from evenruler.measurement.verdicts import holm
+from evenruler.tables import stacked
 
 LEVEL, SPREAD, PATTERN = "level", "spread", "pattern"
 
@@ -106,8 +107,7 @@ def adjusted(found: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
     Of roles also within the model, so that another model changes nothing.
     """
-    rows = pd.concat([each for each in found if len(each)] or [pd.DataFrame(columns=schemas.BETWEEN.names)])
-    rows = rows.reset_index(drop=True)
+    rows = stacked([pd.DataFrame(columns=schemas.BETWEEN.names), *found])
     model = rows["within"].where(rows["compared"] == "role", "")
     for _, own in rows[rows["p"].notna()].groupby([*_ADJUSTED_TOGETHER, model], sort=False):
         rows.loc[own.index, "p_adjusted"] = holm(own["p"].tolist())

@@ -1,6 +1,6 @@
 """Where disparities are, and how sure that is (SAGED, section 4, appendices A.4 and C)."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -23,6 +23,7 @@ from evenruler.instruments.saged.diagnose.layout import Layout, laid_out
 from evenruler.instruments.saged.diagnose.rates import rates
 from evenruler.instruments.saged.diagnose.shapes import shapes
 from evenruler.measurement import Resampling
+from evenruler.tables import stacked
 from evenruler.tables.schemas import BARE
 
 OMNIBUS = "range"
@@ -127,9 +128,9 @@ def _disparities(
         disparities.append(found)
         shaped += [shapes(each, _omnibus(each, found)) for each in cells if each.statistic == settings.headline]
     return (
-        _joined(summaries)[schemas.SUMMARIES.names],
-        _joined(disparities),
-        _joined(shaped)[schemas.SHAPES.names],
+        stacked(summaries)[schemas.SUMMARIES.names],
+        stacked(disparities),
+        stacked(shaped)[schemas.SHAPES.names],
     )
 
 
@@ -139,9 +140,3 @@ def _omnibus(cells: Cells, compared: pd.DataFrame) -> Floats:
     tests = compared[compared["metric"] == OMNIBUS].set_index(list(names.columns))["p"]
     found: Floats = tests.reindex(pd.MultiIndex.from_frame(names)).to_numpy(dtype=np.float64)
     return found
-
-
-def _joined(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other; an empty one brings its columns only where all are empty."""
-    frames = list(frames)
-    return pd.concat([frame for frame in frames if len(frame)] or [frames[0]], ignore_index=True)

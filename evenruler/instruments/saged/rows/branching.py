@@ -10,7 +10,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from evenruler.instruments.saged.declare.replacements import Replacements
-from evenruler.text.articles import article_for
+from evenruler.text.inflection import article_for
 from evenruler.text.whole_words import Match, begins_sentence, finder
 
 Shape = Literal["as given", "capital", "capitals"]

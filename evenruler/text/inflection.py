@@ -1,10 +1,19 @@
-"""Plurals of nouns and names."""
+"""The indefinite article that a word asks for, and plurals of nouns and names."""
 
 import re
 from functools import cache
 from typing import Any
 
 _PEOPLE = re.compile(r"(?:sh|ch|ss|ese)\Z")  # the British, French, Swiss and Japanese are many without an s
+
+
+@cache
+def article_for(word: str) -> str:
+    """Either "a" or "an", by the sound of the word (an hour, a university, an MRI)."""
+    if re.match(r"(8|11\b|18\b)", word):  # eight, eleven, eighteen: inflect takes digits for consonants
+        return "an"
+    article: str = _engine().a(word).split(" ", 1)[0]
+    return article
 
 
 @cache
@@ -51,4 +60,6 @@ def _plural(word: str) -> str:
 def _engine() -> Any:
     import inflect  # takes more than a second, which everything else need not wait for
 
-    return inflect.engine()
+    engine = inflect.engine()
+    engine.defan("usher")  # taken for "user" otherwise
+    return engine

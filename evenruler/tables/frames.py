@@ -1,10 +1,20 @@
-"""Which units of a list are asked about where not all are."""
+"""Frames of rows: one below the other, and by the units that rows are of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from evenruler.tables.ids import content_sha256
+
+
+def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other, rows numbered anew; those without rows are left out, for they would change types of columns.
+
+    Where none has rows, the first, for its columns; an empty frame where there is none at all.
+    """
+    found = list(frames)
+    filled = [frame for frame in found if len(frame)] or found[:1]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
 
 
 def evenly_spread(units: Sequence[str], most: int) -> list[str]:
