@@ -1,14 +1,11 @@
 """Put one benchmark together: built rows and figures -> `benchmarks/{family}-{instrument}/`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from evenruler.declared import Declared
-from evenruler.instruments.card import Validity
-from evenruler.instruments.instrument import Column
 from evenruler.instruments.registry import room
-from evenruler.instruments.validity import PAPER, RECOMMENDATIONS
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, write_benchmark
 from evenruler.publish.versions import load_changelog
 from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, SOURCES, built_tables, declaration, plan_of, read_json
 from stages.running import run
@@ -24,52 +21,27 @@ def main(name: str) -> None:
     evidence = read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = room(family, "card").card(declared, frames, plan, evidence["figures"])
+    configs = [Config(**vars(own), table=tables[own.name]) for own in card.configs]
     write_benchmark(
         Benchmark(
+            **{**vars(card), "configs": configs},
             name=benchmark,
             title=source.title,
             version=declared.version,
             language=source.language,
-            task_categories=list(card.task_categories),
-            tags=list(card.tags),
             construct=source.construct_,
             warning=source.warning,
-            reading=card.reading,
-            limits=list(card.limits),
             citations=source.citations,
-            configs=[Config(own.name, own.what, tables[own.name], own.described, own.first) for own in card.configs],
             n_rejected=tables["rejected"].num_rows,
-            parameters=card.parameters,
             plan=plan,
-            quality=_qualities(card.quality),
-            listed=_qualities(card.listed),
-            quality_of_any=_qualities(card.quality_of_any),
-            compared=_qualities(card.compared),
             evidence=evidence["figures"],
             models=measured(evidence["models"], evidence["figures"]),
             command=f"dvc repro card{'-of-others' if declared.settings.of_others else ''}@{name}",
-            harness=card.harness,
-            harness_task=card.harness_task,
             changelog=load_changelog(SOURCES / "changelogs" / f"{benchmark}.yaml"),
-            example=card.example,
-            papers=card.papers,
-            responsible=card.responsible,
-            validity=in_words(card.validity),
-            checklist=PAPER,
-            withheld=card.withheld,
             of_others=declared.settings.of_others,
         ),
         BENCHMARKS / benchmark,
     )
-
-
-def in_words(found: Validity | None) -> dict[str, str]:
-    """What was done for each recommendation, by its heading in the paper."""
-    return {heading: getattr(found, name) for name, heading in RECOMMENDATIONS.items()} if found else {}
-
-
-def _qualities(columns: Iterable[Column]) -> list[Quality]:
-    return [Quality(column.figure, column.heading, column.meaning) for column in columns]
 
 
 def measured(origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, object]]) -> dict[str, str]:

@@ -1,8 +1,11 @@
-"""What the card of an instrument says that its source does not."""
+"""What the card of an instrument says that its source does not; templates of its tasks for lm-evaluation-harness."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
 from typing import Any
+
+import jinja2
 
 from evenruler.instruments.instrument import Column
 
@@ -57,9 +60,25 @@ class Responsible:
     """Whether a program or a model wrote any."""
 
 
+CHECKLIST = Paper("Bean and others (2025)", "https://arxiv.org/abs/2511.04703")
+"""Eight recommendations for benchmarks."""
+
+RECOMMENDATIONS = {
+    "phenomenon": "Define the phenomenon",
+    "only_the_phenomenon": "Measure the phenomenon and only the phenomenon",
+    "representative": "Construct a representative dataset for the task",
+    "reuse": "Acknowledge limitations of reusing datasets",
+    "contamination": "Prepare for contamination",
+    "statistics": "Use statistical methods to compare models",
+    "errors": "Conduct an error analysis",
+    "construct": "Justify construct validity",
+}
+"""Their headings there, by the field of `Validity`."""
+
+
 @dataclass(frozen=True)
 class Validity:
-    """What was done for each of the eight recommendations of Bean and others (2025), in their order.
+    """What was done for each of the eight recommendations of `CHECKLIST`, in their order.
 
     With figures; "Not done" where nothing was.
     """
@@ -72,6 +91,11 @@ class Validity:
     statistics: str
     errors: str
     construct: str
+
+    @property
+    def by_heading(self) -> dict[str, str]:
+        """The same by the headings of the paper."""
+        return {heading: getattr(self, name) for name, heading in RECOMMENDATIONS.items()}
 
 
 @dataclass(frozen=True)
@@ -108,3 +132,16 @@ class Card:
     validity: Validity | None = None
     withheld: str | None = None
     """Of text of others that is not in the rows, or not in git: how to get it."""
+
+
+def task_template(folder: Traversable) -> jinja2.Template:
+    """The template `task.yaml.j2` of a folder; a slot that nothing fills is an error."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
+    )
+    return environment.from_string((folder / "task.yaml.j2").read_text(encoding="utf-8"))
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks, as YAML takes it in one line."""
+    return " ".join(text.split())

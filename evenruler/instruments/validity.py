@@ -1,4 +1,4 @@
-"""The eight recommendations for benchmarks of Bean and others (2025), and answers to them that families share."""
+"""Answers that families share to the eight recommendations of `card.Validity`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,23 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.card import Paper
 from evenruler.instruments.instrument import Evidence
 from evenruler.measurement.verdicts import Verdict
-
-PAPER = Paper("Bean and others (2025)", "https://arxiv.org/abs/2511.04703")
-
-RECOMMENDATIONS = {
-    "phenomenon": "Define the phenomenon",
-    "only_the_phenomenon": "Measure the phenomenon and only the phenomenon",
-    "representative": "Construct a representative dataset for the task",
-    "reuse": "Acknowledge limitations of reusing datasets",
-    "contamination": "Prepare for contamination",
-    "statistics": "Use statistical methods to compare models",
-    "errors": "Conduct an error analysis",
-    "construct": "Justify construct validity",
-}
-"""Their headings in the paper, by the field of `Validity`."""
 
 ANY_MODEL = "any-model"
 

@@ -8,8 +8,10 @@ from typing import Any
 import jinja2
 import pyarrow.compute as pc
 
+from evenruler.instruments.card import CHECKLIST
+from evenruler.instruments.instrument import Column
 from evenruler.publish import citations, project
-from evenruler.publish.contents import LAST, NO_TAG, Benchmark, Quality
+from evenruler.publish.contents import LAST, NO_TAG, Benchmark
 from evenruler.text.english import with_capital
 from evenruler.text.numbers import figure_in_words
 
@@ -52,6 +54,7 @@ def render_card(benchmark: Benchmark) -> str:
         sources=benchmark.distinct("source"),
         project=project,
         commit=citations,
+        checklist=CHECKLIST,
         no_tag=NO_TAG,
         citations=citations.citations(benchmark),
         example=_example(benchmark),
@@ -109,7 +112,7 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)
 
 
-def _known_in(figures: Sequence[Quality], models: Mapping[str, Mapping[str, object]]) -> list[Quality]:
+def _known_in(figures: Sequence[Column], models: Mapping[str, Mapping[str, object]]) -> list[Column]:
     """The figures that a part of a benchmark has at all."""
     return [figure for figure in figures if any(figure.figure in own for own in models.values())]
 
@@ -149,7 +152,7 @@ def _correlation(item: Mapping[str, Any] | None) -> str:
     return f"{item['item_rest_correlation']:.2f}{ends}"
 
 
-def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Quality]) -> list[dict[str, Any]]:
+def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Column]) -> list[dict[str, Any]]:
     """A part beside others, on every model: differences, where there are."""
     return [
         {"model": model, "against": other, "cells": [_difference(found.get(column.figure)) for column in columns]}
@@ -165,13 +168,13 @@ def _difference(record: Mapping[str, Any] | None) -> str:
     return f"{record['difference']:+.2f}{ends}"
 
 
-def _beside(record: Mapping[str, Any] | None, decimals: int) -> str:
+def _beside(record: Mapping[str, Any] | None) -> str:
     """A figure, and its control where it has one."""
-    told = figure_in_words(record, decimals)
+    told = figure_in_words(record)
     return told if record is None or record.get("control") is None else f"{told}; control {record['control']:z.2f}"
 
 
-def _heading(columns: Sequence[Quality], figure: str) -> str:
+def _heading(columns: Sequence[Column], figure: str) -> str:
     """What cards call a figure."""
     return next((column.heading for column in columns if column.figure == figure), figure)
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from evenruler.instruments.card import Card, Published
 from evenruler.publish.versions import Changelog, Release
-
-if TYPE_CHECKING:
-    from evenruler.instruments.card import Example, Paper, Responsible
 
 HERE = "."
 """Where a benchmark lies until it is published: in its own folder, wherever that is."""
@@ -22,17 +20,10 @@ LAST = ("variant", "framing", "source", "licence", "id", "content_sha256")
 
 
 @dataclass(frozen=True)
-class Config:
-    """One table of a benchmark."""
+class Config(Published):
+    """One table of a benchmark, with its rows."""
 
-    name: str
-    what: str
-    """What one row is, for the card."""
-    table: pa.Table
-    described: Mapping[str, str] = field(default_factory=dict)
-    """What the columns hold, for the card."""
-    first: Sequence[str] = ()
-    """The columns that people read."""
+    table: pa.Table = field(kw_only=True)
 
     @property
     def as_read(self) -> pa.Table:
@@ -43,73 +34,29 @@ class Config:
         return self.table.select([*first, *others, *last])
 
 
-@dataclass(frozen=True)
-class Quality:
-    """A figure of quality that the card shows."""
-
-    figure: str
-    heading: str
-    meaning: str
-    decimals: int = 2
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """All that a benchmark folder is made from."""
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Card):
+    """All that a benchmark folder is made from: what its card says, and the rest."""
 
     name: str
     title: str
     version: str
     language: str
-    task_categories: list[str]
-    """Names that the Hub knows."""
-    tags: list[str]
     construct: str
     warning: str | None
-    reading: str
-    """How a score is read, its direction in words."""
-    limits: list[str]
-    """What it does not show, a sentence each."""
     citations: list[str]
     """BibTeX."""
-    configs: list[Config]
-    """The first is the default."""
+    configs: Sequence[Config]
     n_rejected: int
-    parameters: Mapping[str, Any]
-    """What it was built with."""
     plan: Mapping[str, Any]
     """What is asked of its rows, for `plan.json`."""
-    quality: list[Quality]
-    """Of each model."""
-    listed: list[Quality]
-    """Of each model, a row each below the others."""
-    quality_of_any: list[Quality]
-    """That do not depend on a model."""
-    compared: list[Quality]
-    """What is shown of a part beside others (`compared` in the evidence of a model)."""
     evidence: Mapping[str, Any]
     """Figures of quality by part (a set of templates, a subscale), model and figure."""
     models: Mapping[str, str]
     """Where the models of the evidence come from."""
     command: str
     """What rebuilds it."""
-    harness: Mapping[str, str]
-    """The files of `lm_eval/`."""
-    harness_task: str | None
-    """The task (or group) that runs all of them; None where there are none."""
     changelog: Changelog
-    example: "Example | None" = None
-    """A row of the first config."""
-    papers: Sequence["Paper"] = ()
-    """Whose method it is."""
-    responsible: "Responsible | None" = None
-    """What it says about its use."""
-    validity: Mapping[str, str] = field(default_factory=dict)
-    """What was done for each recommendation of the checklist, in its order."""
-    checklist: "Paper | None" = None
-    """Whose recommendations these are."""
-    withheld: str | None = None
-    """How to get text of others that is not in the rows, or not in git."""
     of_others: bool = False
     """Whether its rows hold text that others wrote, so that no package brings them."""
 

@@ -60,10 +60,10 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
             creators=[authors],
             publisher=[authors],
             in_language=[benchmark.language],
-            keywords=benchmark.tags,
+            keywords=list(benchmark.tags),
             distribution=files,
             record_sets=record_sets,
-            data_limitations=benchmark.limits,
+            data_limitations=list(benchmark.limits),
             extra_properties=_provenance(benchmark),
             **_of_use(benchmark),
         )

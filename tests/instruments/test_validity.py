@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.card import Validity
+from evenruler.instruments.card import RECOMMENDATIONS, Validity
 from evenruler.instruments.validity import (
-    RECOMMENDATIONS,
     amounts,
     by_model,
     by_source,

@@ -6,8 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.card import Paper, Responsible
-from evenruler.publish import Benchmark, Config, Quality
+from evenruler.instruments.card import Paper, Responsible, Validity
+from evenruler.instruments.instrument import Column
+from evenruler.publish import Benchmark, Config
 from evenruler.publish.versions import Changelog, Release
 from evenruler.tables.schemas import columns
 
@@ -54,18 +55,18 @@ def benchmark() -> Benchmark:
         limits=["It compares two groups.", "Two words a group."],
         citations=["@misc{paper,\n  title = {A {P}aper}\n}"],
         configs=[
-            Config("probes", "a sentence", probes, {"text": "the sentence"}, ["text"]),
-            Config("templates", "a template", templates),
+            Config("probes", "a sentence", {"text": "the sentence"}, ["text"], table=probes),
+            Config("templates", "a template", table=templates),
         ],
         n_rejected=5,
         parameters={"article": "agree"},
         plan={"prefixed": 0, "tools": {}},
         quality=[
-            Quality("r", "r", "correlation with the criterion"),
-            Quality("r_exact", "r, exact", "the same over exact matches"),
-            Quality("alpha", "alpha", "Cronbach's alpha", decimals=3),
+            Column("r", "r", "correlation with the criterion"),
+            Column("r_exact", "r, exact", "the same over exact matches"),
+            Column("alpha", "alpha", "Cronbach's alpha"),
         ],
-        quality_of_any=[Quality("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
+        quality_of_any=[Column("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
         listed=[],
         compared=[],
         evidence={
@@ -102,8 +103,7 @@ def benchmark() -> Benchmark:
             made="A program filled it.",
             synthetic=True,
         ),
-        validity={"Define the phenomenon": "Jobs.", "Justify construct validity": "Not done."},
-        checklist=Paper("Bean and others (2025)", "https://example.org/bean"),
+        validity=Validity("Jobs.", "Only jobs.", "All.", "None.", "Public.", "Intervals.", "Some.", "Not done."),
     )
 
 

@@ -203,7 +203,7 @@ class TestFailure:
             pytest.param({"plan": {"a": {1, 2}}}, TypeError, id="plan-no-json"),
             pytest.param({"plan": {"a": math.nan}}, ValueError, id="plan-not-a-number"),
             pytest.param(
-                {"configs": [Config("probes", "a row", pa.table({"id": ["1"], "content_sha256": ["a"]}))]},
+                {"configs": [Config("probes", "a row", table=pa.table({"id": ["1"], "content_sha256": ["a"]}))]},
                 KeyError,
                 id="column-missing",
             ),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from evenruler.publish.contents import Quality
+from evenruler.instruments.instrument import Column
 from tests.publish.test_card import body_of, section, table, with_evidence
 
 JUDGED = {
@@ -85,7 +85,7 @@ class TestCompared:
             "seed": {"alpha": {"value": 0.9, "other": 0.8, "difference": 0.104, "low": -0.02, "high": 0.2}},
             "human": {"alpha": {"other": 0.8, "reason": "no value"}},
         }
-        given = replace(with_evidence(benchmark, compared=compared), compared=[Quality("alpha", "alpha", "alpha")])
+        given = replace(with_evidence(benchmark, compared=compared), compared=[Column("alpha", "alpha", "alpha")])
         assert table(body_of(given), "| model | against | alpha |") == [
             ["tiny", "seed", "+0.10 [-0.02, +0.20]"],
             ["tiny", "human", ""],

@@ -23,7 +23,7 @@ pytestmark = [  # of the libraries that mlcroissant uses
 NUMBERS = Config(
     "attributes",
     "an attribute",
-    pa.table(
+    table=pa.table(
         {
             "id": ["5", "6", "7"],
             "content_sha256": ["ee", "ff", "gg"],

@@ -87,7 +87,7 @@ class Published:
             reading=card.reading,
             limits=list(card.limits),
             citations=source.citations,
-            configs=[Config(own.name, own.what, self._built[own.name], own.described) for own in card.configs],
+            configs=[Config(own.name, own.what, own.described, table=self._built[own.name]) for own in card.configs],
             n_rejected=0,
             parameters=card.parameters,
             plan=self.plan,

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare import ProbeSource, bias
@@ -19,7 +20,7 @@ from evenruler.models import load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.instruments.probes.conftest import settings_of
@@ -66,12 +67,12 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         reading=declared.direction,
         limits=["Few rows."],
         citations=[],
-        configs=[Config(config, config, table) for config, table in tables.items()],
+        configs=[Config(config, config, table=table) for config, table in tables.items()],
         n_rejected=0,
         parameters={},
         plan={},
-        quality=[Quality("r", "r", "correlation")],
-        quality_of_any=[Quality("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
+        quality=[Column("r", "r", "correlation")],
+        quality_of_any=[Column("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
         listed=[],
         compared=[],
         evidence={},

@@ -18,7 +18,7 @@ from evenruler.instruments.questionnaires.rows import build
 from evenruler.models.cache import Cache, Form
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.instruments.questionnaires.doors import no_answers
 
@@ -175,13 +175,13 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
             reading=words.reading,
             limits=list(words.limits),
             citations=[],
-            configs=[Config(own.name, own.what, made.tables[own.name]) for own in words.configs],
+            configs=[Config(own.name, own.what, table=made.tables[own.name]) for own in words.configs],
             n_rejected=0,
             parameters=words.parameters,
             plan=plan,
-            quality=[Quality(own.figure, own.heading, own.meaning) for own in words.quality],
+            quality=words.quality,
             listed=[],
-            quality_of_any=[Quality(own.figure, own.heading, own.meaning) for own in words.quality_of_any],
+            quality_of_any=words.quality_of_any,
             compared=[],
             evidence={"all": {"any-model": {"similarity": record}}},
             models={},

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.instruments.instrument import Column
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items
 from evenruler.instruments.questionnaires.card import harness
@@ -16,7 +17,7 @@ from evenruler.models import LABELS, load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
-from evenruler.publish import Benchmark, Config, Quality, write_benchmark
+from evenruler.publish import Benchmark, Config, write_benchmark
 from evenruler.publish.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.lm_eval_run import lm_eval
@@ -58,14 +59,14 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         limits=["Few rows."],
         citations=[],
         configs=[
-            Config("prompts", "a prompt", pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS)),
-            Config("items", "an item", pa.Table.from_pylist(built.items, schema=schemas.ITEMS)),
+            Config("prompts", "a prompt", table=pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS)),
+            Config("items", "an item", table=pa.Table.from_pylist(built.items, schema=schemas.ITEMS)),
         ],
         n_rejected=0,
         parameters={},
         plan={},
-        quality=[Quality("answer", "answer", "mean answer")],
-        quality_of_any=[Quality("alpha", "alpha", "alpha")],
+        quality=[Column("answer", "answer", "mean answer")],
+        quality_of_any=[Column("alpha", "alpha", "alpha")],
         listed=[],
         compared=[],
         evidence={},

@@ -2,10 +2,10 @@
 
 from importlib import resources
 
+from evenruler.instruments.card import one_line, task_template
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.instrument import Plan
-from evenruler.instruments.lm_eval import one_line, task_template
 
 
 def task_name(contrast: str) -> str:

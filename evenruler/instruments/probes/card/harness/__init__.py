@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from importlib import resources
 
-from evenruler.instruments.lm_eval import one_line, task_template
+from evenruler.instruments.card import one_line, task_template
 from evenruler.instruments.probes.declare import ProbeSource
 
 
