@@ -261,13 +261,13 @@ def list_shipped(
 ) -> None:
     """List the benchmarks that come with the package, or lie in its clone: name, version, rows, title."""
     from evenruler import shipped
-    from evenruler.publish import listing
+    from evenruler.publish import places
 
-    found = listing.listed(shipped.benchmarks())
+    found = places.listed(shipped.benchmarks())
     if output == "json":
         typer.echo(json.dumps([asdict(own) for own in found], indent=2, ensure_ascii=False))
     else:
-        typer.echo(listing.as_table(found), nl=False)
+        typer.echo(places.as_table(found), nl=False)
 
 
 @app.command()
@@ -332,7 +332,7 @@ def release(
     ] = None,
 ) -> None:
     """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""
-    from evenruler.publish import releasing
+    from evenruler.project import releasing
 
     repository.enter()
     if dry_run:

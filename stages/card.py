@@ -9,7 +9,7 @@ from evenruler.instruments.instrument import Column
 from evenruler.instruments.registry import room
 from evenruler.instruments.validity import PAPER, RECOMMENDATIONS
 from evenruler.publish import Benchmark, Config, Quality, write_benchmark
-from evenruler.publish.versions import load_changelog
+from evenruler.versions import load_changelog
 from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, SOURCES, built_tables, declaration, plan_of, read_json
 from stages.running import run
 

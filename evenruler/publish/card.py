@@ -8,7 +8,7 @@ from typing import Any
 import jinja2
 import pyarrow.compute as pc
 
-from evenruler.publish import citations, project
+from evenruler.publish import citations
 from evenruler.publish.contents import LAST, NO_TAG, Benchmark, Quality
 from evenruler.text.english import with_capital
 from evenruler.text.numbers import figure_in_words
@@ -50,8 +50,7 @@ def render_card(benchmark: Benchmark) -> str:
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
-        project=project,
-        commit=citations,
+        project=citations,
         no_tag=NO_TAG,
         citations=citations.citations(benchmark),
         example=_example(benchmark),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from evenruler.publish.versions import Changelog, Release
+from evenruler.versions import Changelog, Release
 
 if TYPE_CHECKING:
     from evenruler.instruments.card import Example, Paper, Responsible

@@ -8,8 +8,8 @@ import pytest
 
 from evenruler.instruments.card import Paper, Responsible
 from evenruler.publish import Benchmark, Config, Quality
-from evenruler.publish.versions import Changelog, Release
 from evenruler.tables.schemas import required
+from evenruler.versions import Changelog, Release
 
 COLUMNS = ("id", "content_sha256", "source", "licence", "text")
 

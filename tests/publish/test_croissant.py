@@ -13,7 +13,7 @@ import pytest
 from evenruler.publish import Config, write_benchmark
 from evenruler.publish.citations import citations, own
 from evenruler.publish.croissant import render_croissant
-from evenruler.publish.versions import Changelog, Release
+from evenruler.versions import Changelog, Release
 
 pytestmark = [  # of the libraries that mlcroissant uses
     pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"),
