@@ -262,13 +262,13 @@ def list_shipped(
 ) -> None:
     """List the benchmarks that come with the package, or lie in its clone: name, version, rows, title."""
     from evenruler import shipped
-    from evenruler.publish import listing
+    from evenruler.publish import places
 
-    found = listing.listed(shipped.benchmarks())
+    found = places.listed(shipped.benchmarks())
     if output == "json":
         say(json.dumps([asdict(own) for own in found], indent=2, ensure_ascii=False))
     else:
-        say(listing.as_table(found), end="")
+        say(places.as_table(found), end="")
 
 
 @app.command()
@@ -333,7 +333,7 @@ def release(
     ] = None,
 ) -> None:
     """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""
-    from evenruler.publish import releasing
+    from evenruler.project import releasing
 
     repository.enter()
     if dry_run:

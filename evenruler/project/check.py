@@ -23,8 +23,8 @@ from evenruler.project.files import edited, write_as_it_was
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
 from evenruler.project.token_lengths import lengths, tokenizer_of
-from evenruler.publish.versions import load_changelog
 from evenruler.strict import read_yaml
+from evenruler.versions import load_changelog
 
 ONE_LINE = 10_000
 """Width of `active`: an entry a line, so that a difference shows what came and went."""

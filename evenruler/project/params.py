@@ -12,8 +12,8 @@ from evenruler.instruments.instrument import Scale
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import Catalogue
 from evenruler.models.untrained import made_of
-from evenruler.publish.versions import Version
 from evenruler.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
+from evenruler.versions import Version
 
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evenruler.instruments.card import CHECKLIST
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured
-from evenruler.publish import citations, project
+from evenruler.publish import citations
 from evenruler.publish.contents import LAST, NO_TAG, Benchmark
 from evenruler.text.english import with_capital
 from evenruler.text.numbers import figure_in_words
@@ -59,8 +59,7 @@ def render_card(benchmark: Benchmark) -> str:
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
-        project=project,
-        commit=citations,
+        project=citations,
         checklist=CHECKLIST,
         no_tag=NO_TAG,
         citations=citations.citations(benchmark),

@@ -1,7 +1,13 @@
-"""How a benchmark is cited: itself first, then what it rests on."""
+"""How project and benchmarks are named and cited: a benchmark itself first, then what it rests on."""
 
-from evenruler.publish import project
 from evenruler.publish.contents import Benchmark
+
+NAME = "Even Ruler"
+
+AUTHORS = "The Even Ruler developers"
+
+URL: str | None = None
+"""Of the repository, as pyproject.toml has it (`Repository` under `project.urls`); None as long as it has none."""
 
 COMMIT = "COMMIT"
 """Stands for the commit: no file can hold the name of the commit that it is part of."""
@@ -19,15 +25,15 @@ def own(benchmark: Benchmark) -> str:
     release = benchmark.release
     fields = {
         "title": f"{{{_escaped(benchmark.title)}}}",
-        "author": f"{{{project.AUTHORS}}}",
-        "howpublished": f"Benchmark data set {_escaped(benchmark.name)}, built with {project.NAME}",
+        "author": f"{{{AUTHORS}}}",
+        "howpublished": f"Benchmark data set {_escaped(benchmark.name)}, built with {NAME}",
         "version": benchmark.version,
         "note": f"Commit {COMMIT}",
     }
     if release:
         fields["year"] = str(release.date.year)
-    if project.URL:
-        fields["url"] = project.URL
+    if URL:
+        fields["url"] = URL
     lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
     return f"@misc{{evenruler-{benchmark.name},\n{lines}\n}}"
 

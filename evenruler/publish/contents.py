@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from evenruler.instruments.card import Card, Published
-from evenruler.publish.versions import Changelog, Release
+from evenruler.versions import Changelog, Release
 
 HERE = "."
 """Where a benchmark lies until it is published: in its own folder, wherever that is."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenruler.publish import project
-from evenruler.publish.citations import citations
+from evenruler.publish import citations
 from evenruler.publish.contents import HERE, Benchmark, Config, data_file
 from evenruler.text.english import with_capital
 
@@ -46,7 +45,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
     released = benchmark.release
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, which it uses
-        authors = mlc.Organization(ctx=ctx, name=project.AUTHORS, url=project.URL)
+        authors = mlc.Organization(ctx=ctx, name=citations.AUTHORS, url=citations.URL)
         metadata = mlc.Metadata(
             ctx=ctx,
             conforms_to=CONFORMS_TO,
@@ -56,7 +55,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
             url=HERE,
             version=benchmark.version,
             date_published=str(released.date) if released else None,
-            cite_as="\n".join(citations(benchmark)),
+            cite_as="\n".join(citations.citations(benchmark)),
             creators=[authors],
             publisher=[authors],
             in_language=[benchmark.language],
@@ -116,7 +115,7 @@ def _provenance(benchmark: Benchmark) -> dict[str, Any]:
         ],
         "prov:wasGeneratedBy": {
             "@type": "prov:Activity",
-            "prov:label": f"{project.NAME}: {benchmark.command}",
+            "prov:label": f"{citations.NAME}: {benchmark.command}",
             "sc:description": said.made,
         },
     }

@@ -16,7 +16,7 @@ from evenruler.errors import UserError
 from evenruler.publish import places, reading
 from evenruler.publish.contents import PROVENANCE, data_file
 from evenruler.publish.manifest import PLAN, Manifest, identity_of, read_manifest
-from evenruler.publish.versions import BUMPS, Bump, bumped
+from evenruler.versions import BUMPS, Bump, bumped
 
 EXAMPLES = 5
 """Ids that are named for each kind of change."""

@@ -15,8 +15,8 @@ from pydantic import AfterValidator, NonNegativeInt, model_validator
 from evenruler.errors import UserError
 from evenruler.publish.contents import data_file
 from evenruler.publish.reading import AGAIN, batches_in, is_file, json_of, text_of
-from evenruler.publish.versions import Version
 from evenruler.strict import Slug, Strict, Text, validate
+from evenruler.versions import Version
 
 NAME = "manifest.json"
 

@@ -1,9 +1,10 @@
-"""Where a benchmark lies: in a folder, with the package, on the Hub at a tag, or in a git revision here."""
+"""Where benchmarks lie: in a folder, with the package, on the Hub at a tag, or in a git revision here."""
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from evenruler import shipped
@@ -11,6 +12,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.publish import manifest
 from evenruler.publish.contents import NO_TAG
+from evenruler.publish.verifying import front_matter
 
 FORMS = (
     "a folder, a NAME of `evenruler list`, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
@@ -145,3 +147,40 @@ def _tagged(card: str) -> str:
     ):
         card = card.replace(before, after, 1)
     return card
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One benchmark."""
+
+    name: str
+    version: str
+    rows: int
+    """Of all its tables."""
+    title: str
+
+
+def listed(folder: Path) -> list[Listed]:
+    """The benchmarks that lie in a folder, by name.
+
+    Raises:
+        UserError: A manifest or a card is damaged.
+    """
+    return [_listed_one(path.parent) for path in sorted(folder.glob(f"*/{manifest.NAME}"))]
+
+
+def _listed_one(folder: Path) -> Listed:
+    declared, front = manifest.read_manifest(folder), front_matter(folder)
+    if not front or not front.get("pretty_name"):
+        where = str(folder / "README.md")
+        raise UserError("no `pretty_name` in its front matter", where=where, remedy="get the file again")
+    title = str(front["pretty_name"])
+    return Listed(declared.name, declared.version, sum(declared.rows.values()), title)
+
+
+def as_table(benchmarks: Sequence[Listed]) -> str:
+    """Lines of aligned columns: name, version, rows, title."""
+    lines = [("name", "version", "rows", "title")]
+    lines += [(own.name, own.version, f"{own.rows:,}", own.title) for own in benchmarks]
+    names, versions, rows, _ = (max(map(len, column)) for column in zip(*lines, strict=True))
+    return "".join(f"{a:<{names}}  {b:<{versions}}  {c:>{rows}}  {d}\n" for a, b, c, d in lines)

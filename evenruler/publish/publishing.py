@@ -13,7 +13,7 @@ from evenruler.publish import manifest
 from evenruler.publish.difference import compare
 from evenruler.publish.places import from_hub, relocated
 from evenruler.publish.verifying import NOT_OURS, problems
-from evenruler.publish.versions import bumped, version_key
+from evenruler.versions import bumped, version_key
 
 if TYPE_CHECKING:  # which takes a second to import
     from huggingface_hub import HfApi, RepoFile

@@ -18,9 +18,9 @@ from evenruler.measurement.verdicts import ALPHA, Verdict, holm
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.publish.reading import is_file
-from evenruler.publish.versions import version_key
 from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
+from evenruler.versions import version_key
 
 DIFFER, NOT_TOLD_APART = "differ", "not told apart"
 

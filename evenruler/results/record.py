@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from evenruler.publish.versions import Version
 from evenruler.strict import Slug, Strict, Text
+from evenruler.versions import Version
 
 FORMAT: Final = 1
 """Of `result.json`; another number means that what was called something is called something else."""

@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from evenruler.project import lock
+from evenruler.project import lock, releasing
 from evenruler.project.check import check
 from evenruler.project.params import load_params
-from evenruler.publish import releasing
 from evenruler.publish.manifest import Manifest, as_json
 from tests.faults.cases import Case, Outcome, Seen, doing
 from tests.faults.declarations import locked, project

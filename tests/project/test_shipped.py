@@ -11,8 +11,8 @@ from evenruler.instruments.registry import FAMILIES
 from evenruler.project import artifacts
 from evenruler.project.active import Instrument, in_use, instruments_at
 from evenruler.project.params import load_params
-from evenruler.publish.versions import load_changelog, version_key
 from evenruler.strict import read_yaml
+from evenruler.versions import load_changelog, version_key
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data" / "sources"

@@ -9,8 +9,8 @@ import pytest
 from evenruler.instruments.card import Paper, Responsible, Validity
 from evenruler.instruments.instrument import Column
 from evenruler.publish import Benchmark, Config
-from evenruler.publish.versions import Changelog, Release
 from evenruler.tables.schemas import columns
+from evenruler.versions import Changelog, Release
 
 COLUMNS = ("id", "content_sha256", "source", "licence", "text")
 

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from evenruler.instruments.card import Example
 from evenruler.publish.card import render_card
 from evenruler.publish.contents import NO_TAG
-from evenruler.publish.versions import Changelog, Release
+from evenruler.versions import Changelog, Release
 
 
 def front_matter(card):

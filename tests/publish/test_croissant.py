@@ -12,7 +12,7 @@ import pytest
 from evenruler.publish import Config, write_benchmark
 from evenruler.publish.citations import citations, own
 from evenruler.publish.croissant import render_croissant
-from evenruler.publish.versions import Changelog, Release
+from evenruler.versions import Changelog, Release
 from tests.later import Later
 
 mlc = Later("mlcroissant")

@@ -1,12 +1,16 @@
-"""How a benchmark's files name where it lies."""
+"""How a benchmark's files name where it lies, and what lies in a folder."""
 
 import datetime
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
+
+from evenruler.publish import Benchmark, write_benchmark
 from evenruler.publish.card import render_card
 from evenruler.publish.contents import NO_TAG
-from evenruler.publish.places import renamed
-from evenruler.publish.versions import Changelog, Release
+from evenruler.publish.places import Listed, as_table, listed, renamed
+from evenruler.versions import Changelog, Release
 
 
 def test_the_card_of_what_is_not_released_names_its_tag_on_the_hub(benchmark):
@@ -28,3 +32,29 @@ def test_of_a_release_the_place_alone_changes(benchmark):
     releases = {"1.2.3": Release(date=datetime.date(2025, 4, 5), changes=["Two."])}
     card = render_card(replace(benchmark, changelog=Changelog(releases=releases)))
     assert renamed("README.md", card, "you/jobs") == card.replace('load_dataset("DIR"', 'load_dataset("you/jobs"')
+
+
+@pytest.fixture
+def folder(benchmark: Benchmark, tmp_path: Path) -> Path:
+    write_benchmark(benchmark, tmp_path / "probes-jobs")
+    (tmp_path / "not-built").mkdir()
+    return tmp_path
+
+
+def test_what_lies_there_is_listed(folder) -> None:
+    assert listed(folder) == [Listed("probes-jobs", "1.2.3", 4, "Jobs and gender")]
+
+
+def test_a_card_without_title_is_said(folder, error_of) -> None:
+    card = folder / "probes-jobs/README.md"
+    card.write_text("# Jobs\n")
+    assert error_of(listed, folder) == f"{card}: no `pretty_name` in its front matter; get the file again"
+
+
+def test_columns_are_aligned() -> None:
+    found = [Listed("probes-jobs", "1.2.3", 4, "Jobs and gender"), Listed("saged-x", "10.0.0", 12345, "Of x")]
+    assert as_table(found).splitlines() == [
+        "name         version    rows  title",
+        "probes-jobs  1.2.3         4  Jobs and gender",
+        "saged-x      10.0.0   12,345  Of x",
+    ]

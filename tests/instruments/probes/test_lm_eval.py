@@ -21,7 +21,7 @@ from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
 from evenruler.publish import Benchmark, Config, write_benchmark
-from evenruler.publish.versions import Changelog
+from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.instruments.probes.conftest import settings_of
 from tests.lm_eval_run import lm_eval

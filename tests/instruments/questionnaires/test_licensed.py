@@ -19,7 +19,7 @@ from evenruler.models.cache import Cache, Form
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
 from evenruler.publish import Benchmark, Config, write_benchmark
-from evenruler.publish.versions import Changelog
+from evenruler.versions import Changelog
 from tests.instruments.questionnaires.doors import no_answers
 
 LICENSED = {"rest": "Do slumbering walruses yodel?", "alone": "Quokkas greeting an aardvark?"}

@@ -5,7 +5,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from evenruler.project.params import FIRST_VERSION, load_params
-from evenruler.publish.versions import Changelog, Release, Version, bumped, load_changelog, version_key
+from evenruler.versions import Changelog, Release, Version, bumped, load_changelog, version_key
 from tests.project.test_params import PARAMS
 
 CHANGELOG = """\

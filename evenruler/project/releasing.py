@@ -25,7 +25,7 @@ from evenruler.project.processes import die_with_parent
 from evenruler.publish.difference import Difference, compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
-from evenruler.publish.versions import bumped, load_changelog, version_key
+from evenruler.versions import bumped, load_changelog, version_key
 
 LISTED_REASONS = 10
 """Reasons that go into a changelog entry that nobody wrote."""
