@@ -61,7 +61,7 @@ def _read_once() -> Iterator[None]:
     """
     import gguf
 
-    class Reader(gguf.GGUFReader):  # type: ignore[misc]
+    class Reader(gguf.GGUFReader):
         """Cuts the same file as plain arrays: each of a million cuts of `np.memmap` makes a whole one."""
 
         @property
