@@ -16,7 +16,7 @@ from evenruler.instruments.saged.rows.questions import Question, ask
 from evenruler.instruments.saged.rows.rulemade import questions
 from evenruler.instruments.saged.rows.splitting import split
 from evenruler.instruments.saged.scrape.sentences import matched
-from evenruler.models.catalogue import load
+from evenruler.models import load
 from evenruler.models.records import Sampling
 from tests.performance.user_text import DOMAINS, drawn, kappa, source_of
 
