@@ -10,12 +10,12 @@ def lazily(package: str, **modules: str) -> Callable[[str], Any]:
 
     Args:
         package: Its `__name__`.
-        **modules: By name, the module of the package that defines it.
+        **modules: By name, the module of the package that defines it; with a dot before it, beside the package.
     """
 
     def find(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{modules[name]}"), name)
+        return getattr(import_module(f".{modules[name]}", package), name)
 
     return find

@@ -11,9 +11,9 @@ REQUIRES = [
     "numpy>=2",
     "dvc<4,>=3.67; extra == 'build'",
     "scikit-learn>=1.5; extra == 'build'",
-    "sentence-transformers>=5; extra == 'build'",
+    "sentence-transformers>=6.2; extra == 'build'",
     "scikit-learn>=1.5; extra == 'measure'",
-    'sentence-transformers>=5; extra == "measure"',
+    'sentence-transformers>=6.2; extra == "measure"',
     "vadersentiment>=3.3.2; extra == 'measure'",
     "hypothesis>=6; extra == 'test'",
 ]

@@ -75,3 +75,18 @@ def test_every_package_is_pinned() -> None:
     pins = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
     pinned = {distribution_of(line.split("==")[0]) for line in pins}
     assert declared("measure", "build", "test") - {"evenruler"} - pinned == set()
+
+
+def test_what_loads_models_is_not_older_than_what_is_tested() -> None:
+    """Older versions run code of a model's folder (sentence-transformers 5), let a chat template out (jinja2 3.1.5), or
+    answer otherwise."""
+    lowest = dict(
+        own.split(">=")
+        for own in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["measure"]]
+        if ">=" in own
+    )
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+    loading = ("accelerate", "peft", "safetensors", "sentence-transformers", "tokenizers", "torch", "transformers")
+
+    assert {name: lowest[name] for name in loading} == {name: ".".join(pinned[name].split(".")[:2]) for name in loading}
+    assert lowest["jinja2"] == pinned["Jinja2"]

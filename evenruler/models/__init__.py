@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.models.catalogue import load
+    from evenruler.loaded import load
     from evenruler.models.model import Model
     from evenruler.models.records import (
         LABELS,
@@ -34,4 +34,4 @@ __all__ = [
 ]
 
 # Libraries that take seconds to load are behind these; what is declared of models is read without them.
-__getattr__ = lazily(__name__, load="catalogue", Model="model", **dict.fromkeys(_RECORDS, "records"))
+__getattr__ = lazily(__name__, load=".loaded", Model="model", **dict.fromkeys(_RECORDS, "records"))

@@ -25,18 +25,18 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
 
 def load(
     name: str,
-    params: Catalogue | None = None,
+    params: Catalogue,
     *,
     store: RowStore | None = None,
     device: str | None = None,
     where: str | None = None,
     local: bool = False,
 ) -> Model:
-    """A model of the catalogue, of whatever kind, answering through the row store.
+    """A model of a catalogue, of whatever kind, answering through the row store; for users, `evenruler.models.load`.
 
     Args:
         name: In the catalogue.
-        params: The catalogue; that of `params.yaml` here by default.
+        params: The catalogue.
         store: Where answers are kept; the one under `cache_root()` by default.
         device: To compute on; a GPU where there is one by default.
         where: The model is declared, for errors; in `params.yaml` by default.
@@ -48,10 +48,6 @@ def load(
     Raises:
         UserError: No such model, no such device, or its files are missing or not what was declared.
     """
-    if params is None:
-        from evenruler.declared import Declared
-
-        params = Declared().catalogue
     entry = params.models.get(name)
     if entry is None:
         raise UserError(

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from evenruler.models.operations import Kind, Operation, operations_of
 from evenruler.models.recipe import NLI_LABELS, Finetune
+from evenruler.repository import at_home
 from evenruler.strict import Slug, Strict, Text
 
 VERBALISER: Final = "verbaliser"
@@ -115,6 +116,8 @@ class ModelEntry(Strict):
             raise ValueError(f"found {source!r}, expected {known}")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
+        if schemes == {"local"}:
+            at_home(parts[0].partition(":")[2])
         return source
 
     @model_validator(mode="after")

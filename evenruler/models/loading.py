@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, extra_of
 from evenruler.progress import note
 
 OF_THE_MACHINE = ("memory", "cuda")
@@ -53,15 +53,49 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
     """
     try:
         yield
-    except (UserError, ImportError, MemoryError):
+    except (UserError, MemoryError):
         raise
     except Exception as error:  # what libraries raise about a configuration of the wrong shape is of any kind
+        if isinstance(error, ModuleNotFoundError) and extra_of(error.name or ""):
+            raise
         if isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OF_THE_MACHINE):
             raise
         reason = (str(error) or type(error).__name__).split("\n")[0]
         if isinstance(error, pickle.UnpicklingError):
             reason = "its weights are a pickle of more than tensors, which is not run"
+        if isinstance(error, ImportError):
+            remedy = (
+                "take a version of the model that asks for no such package: weights that are not quantised, attention"
+            )
+            remedy += " that is not named in config.json"
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
+
+
+def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
+    """Refuse texts with tokens that a model has no embedding of, when they come: of a tokenizer that knows more.
+
+    Such models are usual (the one for images, of Gemma 3), and so are texts without these tokens.
+
+    Args:
+        model: A transformers model.
+        tokenizer: Its tokenizer.
+        name: For errors.
+    """
+    import torch
+
+    rows = len(model.get_input_embeddings().weight)
+    if max(tokenizer.get_vocab().values(), default=0) < rows:
+        return
+
+    def require(_: Any, inputs: tuple[Any, ...]) -> None:
+        if inputs and inputs[0].numel() and (token := int(inputs[0].max())) >= rows:
+            what = f"{name} has {rows:,} tokens, and its tokenizer gives it number {token:,}"
+            remedy = "take the tokenizer that belongs to it, or resize its embeddings (`resize_token_embeddings`)"
+            raise UserError(f"{what} ({tokenizer.convert_ids_to_tokens(token)!r})", remedy=remedy)
+
+    for module in model.modules():
+        if isinstance(module, torch.nn.Embedding) and len(module.weight) == rows:
+            module.register_forward_pre_hook(require)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

@@ -17,7 +17,7 @@ from evenruler.errors import UserError
 from evenruler.models import head
 from evenruler.models.amounts import Amount
 from evenruler.models.cache import Cache, Form, LackingError, Spent, Stored, all_finite
-from evenruler.models.entry import ModelEntry
+from evenruler.models.entry import ModelEntry, SamplingSettings
 from evenruler.models.loading import loading
 from evenruler.models.operations import BY_BACKEND, OPERATIONS, Kind, Operation, operations_of
 from evenruler.models.records import (
@@ -34,6 +34,7 @@ from evenruler.models.records import (
 )
 from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
+from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
 from evenruler.text.verbaliser import OPTIONS, verbalised
 
@@ -344,7 +345,7 @@ class Model:
             max_new_tokens: The longest reply.
 
         Raises:
-            UserError: The file is not readable JSON, or says what is no number.
+            UserError: The file is not readable JSON, or says what an entry could not say either.
         """
         own: dict[str, Any] = {}
         if self._folder is not None and (path := self._folder / "generation_config.json").exists():
@@ -352,6 +353,7 @@ class Model:
             with loading(self.name, str(path)):
                 said = json.loads(path.read_text(encoding="utf-8"))
                 own = {key: kind(said[key]) for key, kind in kinds.items() if said.get(key) is not None}
+            validate(SamplingSettings, own, path)
         if self.entry.sampling is not None:
             own |= self.entry.sampling.model_dump(exclude_none=True)
         return Sampling(max_new_tokens, **own)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from evenruler.repository import at_home
 from evenruler.strict import Seed, Slug, Strict, Text
 
 NLI_LABELS = ("entailment", "neutral", "contradiction")
@@ -40,6 +41,8 @@ class TrainingData(Strict):
         scheme, _, rest = self.source.partition(":")
         if scheme not in ("hub", "local") or not rest:
             raise ValueError(f"source is {self.source!r}, expected hub:org/name or local:path")
+        if scheme == "local":
+            at_home(rest)
         if scheme == "hub" and (not re.fullmatch("[0-9a-f]{40}", self.revision or "") or self.split is None):
             raise ValueError("a Hub data set needs `revision` (a commit of 40 hex digits) and `split`")
         return self

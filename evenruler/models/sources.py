@@ -17,6 +17,7 @@ from evenruler.models import archive, gguf, untrained
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.progress import note
+from evenruler.repository import at_home
 from evenruler.tables.ids import content_sha256
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
@@ -94,7 +95,7 @@ def path_of(source: str, where: str) -> Path:
 
 def _path(scheme: str, rest: str, where: str) -> Path:
     if scheme == "local":
-        return Path(rest).expanduser()
+        return at_home(rest)
     module, _, inside = rest.partition("/")
     # Finds a top-level package without running its code; a folder of data may be called what Python could not import.
     spec = importlib.util.find_spec(module) if module.replace("-", "_").isidentifier() else None

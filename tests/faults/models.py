@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from evenruler.models import load
 from evenruler.models.model import Model
@@ -160,6 +161,42 @@ def _gguf(content: Callable[[bytes], bytes], folder: Path) -> Seen:
     return doing(lambda: load("tiny", tiny_params({"tiny": file}), store=store).loglikelihood([TEXT]))
 
 
+def _in_shards(place: str, folder: Path) -> Path:
+    """Half of the weights under a name that an index gives; where that is."""
+    own = load_file(folder / WEIGHTS)
+    (folder / WEIGHTS).unlink()
+    shard = folder / place
+    shard.parent.mkdir(exist_ok=True)
+    names = sorted(own)
+    where = {name: place if i % 2 else "own.safetensors" for i, name in enumerate(names)}
+    save_file({name: own[name] for name in names[::2]}, folder / "own.safetensors", metadata={"format": "pt"})
+    save_file({name: own[name] for name in names[1::2]}, shard, metadata={"format": "pt"})
+    index = {"metadata": {"total_size": 1}, "weight_map": where}
+    (folder / f"{WEIGHTS}.index.json").write_text(json.dumps(index))
+    return shard
+
+
+def _linked(folder: Path) -> None:
+    """Half of the weights in a folder elsewhere, which a link makes part of the model's."""
+    (folder.parent / "elsewhere").mkdir()
+    (folder / "part").symlink_to(folder.parent / "elsewhere")
+    _in_shards("part/other.safetensors", folder)
+
+
+def _more_tokens(folder: Path, **roles: str) -> None:
+    """A tokenizer with one token that the model has no embedding of."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(["<new>"])
+    for role, token in roles.items():
+        setattr(tokenizer, role, token)
+    tokenizer.save_pretrained(folder)
+
+
+def _reads(text: str, harm: Callable[[Path], object], folder: Path) -> Seen:
+    harm(_copied(folder))
+    return doing(lambda: _model(folder).loglikelihood([text]))
+
+
 def _zero_page(path: Path) -> None:
     own = path.read_bytes()
     path.write_bytes(own[:-8192] + bytes(4096) + own[-4096:])
@@ -167,6 +204,16 @@ def _zero_page(path: Path) -> None:
 
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
 LOADS = ("does not load", "see its `source`")
+LACKS = ("does not load", "take a version of the model that asks for no such package")
+BEYOND = ("number 267 ('<new>')", "resize")
+PACKAGES = {
+    "GPTQ": {"quantization_config": {"quant_method": "gptq", "bits": 4}},
+    "bitsandbytes": {"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}},
+    "flash attention": {"attn_implementation": "flash_attention_2"},
+    "a kernel of the Hub": {"attn_implementation": "kernels-community/flash-attn"},
+}
+"""What a configuration asks for that is not installed, by name."""
+
 PICKLE = ("does not load", "pickle of more than tensors")
 CODE = ("does not load", "custom code")
 
@@ -204,6 +251,58 @@ CASES = [
         Outcome.REFUSED,
         partial(_asks, _weights(lambda own: b"\xff" * 8 + own[8:])),
         LOADS,
+    ),
+    Case(
+        "half of the weights outside the folder",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, partial(_in_shards, "../outside.safetensors")),
+        ("index.json", "not among the weights", "outside.safetensors"),
+    ),
+    Case(
+        "half of the weights at a path of the machine",
+        ASK,
+        Outcome.REFUSED,
+        lambda folder: _asks(partial(_in_shards, str(folder / "outside.safetensors")), folder),
+        ("index.json", "not among the weights"),
+    ),
+    Case(
+        "half of the weights behind a link", ASK, Outcome.REFUSED, partial(_asks, _linked), ("not among the weights",)
+    ),
+    Case(
+        "weights of another name behind a link",
+        ASK,
+        Outcome.REFUSED,
+        partial(
+            _asks, lambda model: (_linked(model), _configured(model, transformers_weights="part/other.safetensors"))
+        ),
+        ("config.json", "not among the weights"),
+    ),
+    *(
+        Case(f"a model that wants {name}", ASK, Outcome.REFUSED, partial(_asks, partial(_configured, **wants)), LACKS)
+        for name, wants in PACKAGES.items()
+    ),
+    Case(
+        "a text with a token that the model has not",
+        ASK,
+        Outcome.REFUSED,
+        partial(_reads, "The <new> man", _more_tokens),
+        BEYOND,
+    ),
+    Case("a text without the token that the model has not", ASK, Outcome.UNHARMED, partial(_reads, TEXT, _more_tokens)),
+    Case(
+        "a start token that the model has not",
+        ASK,
+        Outcome.REFUSED,
+        partial(_reads, TEXT, partial(_more_tokens, bos_token="<new>")),
+        BEYOND,
+    ),
+    Case(
+        "a folder of somebody who is not there",
+        ASK,
+        Outcome.REFUSED,
+        lambda folder: doing(lambda: tiny_params({"tiny": Path("~nobody-of-this-name/model")})),
+        ("~nobody-of-this-name", "no such user"),
     ),
     Case("no weights", ASK, Outcome.REFUSED, partial(_asks, lambda model: (model / WEIGHTS).unlink()), ("no weights",)),
     *(
@@ -312,5 +411,26 @@ CASES = [
         Outcome.REFUSED,
         partial(_chats, "{% for x in range(10 ** 12) %}a{% endfor %}"),
         ("chat template",),
+    ),
+    Case(
+        "a chat template of loops in loops",
+        CHAT,
+        Outcome.REFUSED,
+        partial(_chats, "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}"),
+        ("chat template", "more than 1,000,000 steps", "chat: false"),
+    ),
+    Case(
+        "a chat template that calls itself",
+        CHAT,
+        Outcome.REFUSED,
+        partial(_chats, "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}"),
+        ("chat template", "more than 1,000,000 steps"),
+    ),
+    Case(
+        "a chat template that writes without measure",
+        CHAT,
+        Outcome.REFUSED,
+        partial(_chats, "{{ messages[0]['content'] * 1000000 }}"),
+        ("chat template", "more than 1,000,000 characters"),
     ),
 ]

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from evenruler.models import Sampling
 
 
@@ -34,6 +36,17 @@ class TestSampling:
         line = error_of(model.sampling, 50)
 
         assert "generation_config.json" in line
+
+    @pytest.mark.parametrize(
+        "own",
+        [{"temperature": -1}, {"temperature": float("nan")}, {"top_p": 0}, {"top_p": 1.5}, {"top_k": -1}],
+        ids=str,
+    )
+    def test_what_an_entry_could_not_say_is_refused_in_one_line(self, own, tiny, error_of) -> None:
+        """A temperature below 0, or none, would take the least likely token each time."""
+        line = error_of(self.settings, tiny, **own)
+
+        assert f"generation_config.json: {next(iter(own))}: found {next(iter(own.values()))}" in line
 
     def test_those_of_the_entry_go_before(self, tiny) -> None:
         model = tiny(entry={"sampling": {"temperature": 0.2, "top_k": 7}})

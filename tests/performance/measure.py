@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from evenruler import shipped
-from evenruler.models.catalogue import load
+from evenruler.models import load
 
 BENCHMARK = "probes-occupation-gender"
 BATCHES = (8, 16, 32)

@@ -15,7 +15,7 @@ from pathlib import Path
 from evenruler.instruments.saged.rows.prompts import split
 from evenruler.instruments.saged.rows.questions import Question, ask, questions
 from evenruler.instruments.saged.scrape.sentences import matched
-from evenruler.models.catalogue import load
+from evenruler.models import load
 from evenruler.models.records import Sampling
 from tests.performance.user_text import DOMAINS, drawn, kappa, source_of
 

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.backends.capacity import capacity_on
+from evenruler.models.backends.chat import rendered
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import end_tokens
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import stands_alone, token_texts, tokens_of, word_ends, word_tokens
-from evenruler.models.loading import Dtype, complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
 
@@ -42,6 +43,7 @@ class Causal:
                 folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
             )
         model = complete(loaded, name, str(folder))
+        require_embeddings(model, self.tokenizer, name)
         self.model: Any = model.to(device).eval()
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = model.generation_config.eos_token_id
@@ -84,8 +86,8 @@ class Causal:
             UserError: Prompt and word are longer than the model's context, or there is no chat template.
         """
         asked = [(request.prompt, None, request.chat) for request in requests]
-        rendered = {key: self._rendered(*key) for key in dict.fromkeys(asked)}
-        prompts, texts = [rendered[key] for key in asked], [request.text for request in requests]
+        read = {key: rendered(self.tokenizer, self._name, *key) for key in dict.fromkeys(asked)}
+        prompts, texts = [read[key] for key in asked], [request.text for request in requests]
         sequences = []
         for text, (prompt, word) in zip(texts, word_tokens(self.tokenizer, prompts, texts), strict=True):
             if not word:
@@ -146,10 +148,10 @@ class Causal:
         new, tokens = prompts[0].sampling.max_new_tokens, {}
         asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         for key in dict.fromkeys(asked):
-            rendered = self._rendered(*key)
-            own = self._tokens(rendered)
+            read = rendered(self.tokenizer, self._name, *key)
+            own = self._tokens(read)
             # The last new token is not read again.
-            self._check_length(rendered, len(own) + new - 1, f" with its {new} new ones")
+            self._check_length(read, len(own) + new - 1, f" with its {new} new ones")
             tokens[key] = (self._start, *own)
         return [tokens[key] for key in asked]
 
@@ -249,27 +251,6 @@ class Causal:
     def _tokens(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
-
-    def _rendered(self, prompt: str, system: str | None, chat: bool) -> str:
-        """The text that the model reads: the prompt, or the chat that holds it."""
-        if not chat:
-            return f"{system}\n\n{prompt}" if system else prompt
-        if not self.tokenizer.chat_template:
-            raise UserError(
-                "a chat is asked of a model without a chat template",
-                where=repr(prompt[:40]),
-                remedy="ask with chat: false",
-            )
-        first = [{"role": "system", "content": system}] if system else []
-        messages = [*first, {"role": "user", "content": prompt}]
-        try:
-            rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        except Exception as error:  # a template is a program, and may fail as one
-            reason = (str(error) or type(error).__name__).split("\n")[0]
-            what = f"the chat template of {self._name} does not take a prompt ({reason})"
-            raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
-        bos = self.tokenizer.bos_token
-        return rendered.removeprefix(bos) if bos else rendered  # every sequence gets its start token once
 
     def _start_token(self, name: str) -> int:
         """The beginning-of-sequence token, or, for a tokenizer without one, the end-of-sequence token."""

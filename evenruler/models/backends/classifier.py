@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.adapters import Adapter, load_adapted
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import Dtype, complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
 from evenruler.progress import note
 
 Texts = tuple[str, ...]
@@ -59,6 +59,7 @@ class Classifier:
             model = complete(loaded, name, where)
         else:
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
+        require_embeddings(model, self.tokenizer, name)
         self.model: Any = model.to(device).eval()
         self._name, self._where, self._device = name, str(folder), device
         self._longest = longest(self.tokenizer, self.model.config)

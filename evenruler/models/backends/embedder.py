@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import loading, quiet
+from evenruler.models.loading import loading, quiet, require_embeddings
 
 BATCH = 32
 
@@ -33,6 +33,7 @@ class SentenceEmbedder:
             raise UserError(
                 f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
             )
+        require_embeddings(self._model[0].auto_model, self._model.tokenizer, name)
 
     @in_packs
     def embed(self, texts: Sequence[str]) -> Packs[NDArray[np.float32]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.classifier import Encoded, longest, packs
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import Dtype, complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
 from evenruler.models.records import Placed
 
 CAPACITY = {"cpu": 512, "cuda": 4096}
@@ -34,7 +34,9 @@ class Masked:
             loaded: Any = AutoModelForMaskedLM.from_pretrained(
                 folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
             )
-        self.model: Any = complete(loaded, name, str(folder)).to(device).eval()
+        model = complete(loaded, name, str(folder))
+        require_embeddings(model, self.tokenizer, name)
+        self.model: Any = model.to(device).eval()
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
             lacking = "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"
             raise UserError(f"the tokenizer of {name} has {lacking}", where=str(folder), remedy="see its `source`")

@@ -15,7 +15,7 @@ from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.backends.sampling import end_tokens, generate_batch
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.words import stands_alone, token_texts, word_ends
-from evenruler.models.loading import Dtype, complete, loading, quiet
+from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
 from evenruler.models.records import Prompt, Reply, WordRequest
 
 
@@ -80,6 +80,7 @@ class Seq2Seq:
                 folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
             )
         model = complete(loaded, name, str(folder))
+        require_embeddings(model, self.tokenizer, name)
         self.model: Any = model.to(device).eval()
         own = model.generation_config
         self._start = own.decoder_start_token_id

@@ -1,9 +1,12 @@
 """The engine string: everything but the question that an answer depends on."""
 
 import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.models.entry import ModelEntry
@@ -12,6 +15,12 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
+_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")
+"""An index says which of several files are loaded."""
+
+_CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
+_CODE = ("**/*.py",)
+_CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
 _TOKENIZER_FILES = (
     "tokenizer*",
     "vocab*",
@@ -98,20 +107,28 @@ def describe(
     Returns:
         Canonical JSON: backend, attention kernel, device class, dtype, quantisation, sha256 of weights,
         configuration, modelling code, tokenizer and chat template, library versions.
+
+    Raises:
+        UserError: The folder names files that the libraries would load from elsewhere.
     """
+    _require_own_weights(folder)
     own = surroundings(on) if isinstance(on, str) else on
+    weights, code, tokenizer = (_found(folder, *patterns) for patterns in (_WEIGHTS, _CODE, _TOKENIZER_FILES))
+    templates, configuration = _found(folder, *_CHAT_TEMPLATES), _found(folder, *_CONFIGURATION)
+    if entry.kind == "embedder":
+        configuration |= _of_modules(folder) - weights - code - tokenizer - templates
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
         "device": own.device,
         "dtype": dtype_on(entry, own.device),
         "quantisation": None,
-        "adapter": adapter and _sha256(adapter, store, "*.safetensors", "*.json"),
-        "weights": _sha256(folder, store, "**/*.safetensors", "**/*.bin"),
-        "config": _sha256(folder, store, "*config*.json", "modules.json", "**/config.json"),
-        "code": _sha256(folder, store, "**/*.py"),
-        "tokenizer": _sha256(folder, store, *_TOKENIZER_FILES),
-        "chat_template": _sha256(folder, store, "chat_template*"),
+        "adapter": adapter and _sha256(adapter, _found(adapter, "*.safetensors", "*.json"), store),
+        "weights": _sha256(folder, weights, store),
+        "config": _sha256(folder, configuration, store),
+        "code": _sha256(folder, code, store),
+        "tokenizer": _sha256(folder, tokenizer, store),
+        "chat_template": _sha256(folder, templates, store),
         "libraries": dict(own.libraries),
     }
     if own.device != "cpu":
@@ -119,8 +136,60 @@ def describe(
     return canonical(parts).decode()
 
 
-def _sha256(folder: Path, store: RowStore, *patterns: str) -> str:
-    """One checksum over the files that match, by name."""
-    paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
-    named = [(path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in paths]
+def _found(folder: Path, *patterns: str) -> set[Path]:
+    """The files of a folder that match; a link to a file counts as one, a link to a folder is not followed."""
+    return {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+
+
+def _sha256(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
+    """One checksum over files, by name."""
+    named = [(path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)]
     return hashlib.sha256(canonical(named)).hexdigest()
+
+
+def _read(path: Path, expected: type) -> Any:
+    """What a file of JSON says; nothing where it is unreadable, which the libraries refuse when they load it."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return expected()
+    return said if isinstance(said, expected) else expected()
+
+
+def _require_own_weights(folder: Path) -> None:
+    """Refuse weights that a configuration or an index names and that are not among those of the key.
+
+    Raises:
+        UserError: There are such.
+    """
+    known = _found(folder, *_WEIGHTS)
+    named = [(folder / "config.json", [_read(folder / "config.json", dict).get("transformers_weights")])]
+    for index in sorted(path for path in known if path.name.endswith(".index.json")):
+        shards = _read(index, dict).get("weight_map")
+        named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
+    for file, names in named:
+        for name in sorted({name for name in names if isinstance(name, str)}):
+            for path in (file.parent / name, folder / name):  # transformers takes the one, or the other
+                if path.exists() and path not in known:
+                    what = f"it names {name!r}, which is not among the weights of the folder"
+                    raise UserError(what, where=str(file), remedy="put all weights into the model's folder")
+
+
+def _of_modules(folder: Path) -> set[Path]:
+    """The files in the folders of an embedder's modules.
+
+    Raises:
+        UserError: A module is no part of sentence-transformers, whose code would be run, or lies elsewhere.
+    """
+    modules, root = folder / "modules.json", folder.resolve()
+    found: set[Path] = set()
+    for module in _read(modules, list):
+        kind, place = (str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path"))
+        if not kind.startswith("sentence_transformers."):
+            what = f"the module {kind!r} is no part of sentence-transformers, and code of a model is not run"
+            raise UserError(what, where=str(modules), remedy="name a model without code of its own")
+        if not (folder / place).resolve().is_relative_to(root):
+            what = f"the module {place!r} lies outside the folder"
+            raise UserError(what, where=str(modules), remedy="put it into the model's folder")
+        found |= _found(folder / place, "**/*") if (folder / place).resolve() != root else set()
+    return found

@@ -129,6 +129,42 @@ class TestChange:
 
         assert described.describe(folder, entry(kind="embedder"), store, "cpu") != before
 
+    @pytest.mark.parametrize(
+        ("file", "kind"),
+        [
+            ("model.safetensors.index.json", "causal"),  # says which of several weights are loaded
+            ("additional_chat_templates/default.jinja", "causal"),
+            ("0_Transformer/tokenizer.json", "embedder"),
+        ],
+    )
+    def test_what_the_libraries_read_beside_counts(self, file, kind, folder, store) -> None:
+        module = {"type": "sentence_transformers.models.Transformer", "path": "0_Transformer"}
+        (folder / "modules.json").write_text(json.dumps([module]))
+        before = described.describe(folder, entry(kind=kind), store, "cpu")
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text("{}")
+
+        assert described.describe(folder, entry(kind=kind), store, "cpu") != before
+
+    @pytest.mark.parametrize(
+        ("module", "what"),
+        [
+            ({"type": "own.Module", "path": ""}, "the module 'own.Module' is no part of sentence-transformers"),
+            ({"type": "sentence_transformers.models.Dense", "path": "../x"}, "the module '../x' lies outside"),
+            ({"type": "sentence_transformers.models.Dense", "path": "link"}, "the module 'link' lies outside"),
+            (["own.Module"], "the module '' is no part of sentence-transformers"),
+        ],
+        ids=["code", "outside", "link", "list"],
+    )
+    def test_an_embedder_of_other_code_or_files_is_refused(self, module, what, folder, store, error_of) -> None:
+        (folder / "link").symlink_to(folder.parent)
+        (folder / "modules.json").write_text(json.dumps([module]))
+
+        line = error_of(described.describe, folder, entry(kind="embedder"), store, "cpu")
+
+        assert line.startswith(f"{folder / 'modules.json'}: {what}")
+        assert described.describe(folder, entry(), store, "cpu")  # of other kinds nobody reads it
+
     @pytest.mark.parametrize("file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"])
     def test_modelling_code_and_weights_in_deeper_folders_count(self, file, folder, store) -> None:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
