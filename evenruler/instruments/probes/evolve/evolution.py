@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import Evolve
 from evenruler.instruments.probes.evolve import fitness
+from evenruler.instruments.probes.evolve.fitness import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.operators import Operator
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Operation, Template, Try, Wish
-from evenruler.instruments.probes.evolve.selection import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
 from evenruler.progress import note
@@ -25,7 +25,7 @@ LESS_ACCEPTABLE = "less acceptable than its parent"
 
 
 class Measure(Protocol):
-    """What says how good templates are; `evenruler.instruments.probes.evolve.measuring.Ruler`."""
+    """What says how good templates are; `evenruler.instruments.probes.evolve.population.Ruler`."""
 
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         """What the model answers about each."""
