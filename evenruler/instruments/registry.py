@@ -31,7 +31,11 @@ that it imports none of them."""
 
 
 def room(family: str, name: str) -> Any:
-    """A room of a family, imported when it is asked for: `declare`, `rows`, `ask`, `diagnose`, `card`, `report`; or its
-    `commands`."""
+    """A room of a family, or its `commands`, imported when it is asked for.
+
+    Args:
+        family: One of `FAMILIES`.
+        name: `declare`, `rows`, `ask`, `diagnose`, `card`, `report`, or what only this family has.
+    """
     found: ModuleType = import_module(f"{FAMILIES[family]}.{name}")
     return found
