@@ -154,8 +154,8 @@ def _groups(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
     for name, templates in scored.groupby("set", sort=True):
         yield {"set": name}, templates
     if "history" in tables:
-        history, choices = tables["history"], tables["choices"]
-        if best := set(choices.loc[choices["best_start"], "template"]):
+        history, choices = tables["history"], tables.get("choices")
+        if choices is not None and (best := set(choices.loc[choices["best_start"], "template"])):
             yield {"run": BEST_START}, history[history["template"].isin(best)].drop_duplicates("template")
         for (run, generation), templates in history.groupby(["run", "generation"], sort=True):
             yield {"run": run, "generation": generation}, templates
