@@ -6,7 +6,7 @@ from pathlib import Path
 import typer.main
 from typer.testing import CliRunner
 
-from evenruler.cli import app
+from evenruler.cli import OfFamily, app
 
 PAGE = Path(__file__).parent / "reference/commands.md"
 WIDTH = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
@@ -14,7 +14,8 @@ WIDTH = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
 
 def named(command: object, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The commands of a group and of the groups in it, by the words that call them."""
-    for name, one in sorted(getattr(command, "commands", {}).items()):
+    for name, listed in sorted(getattr(command, "commands", {}).items()):
+        one = listed.found() if isinstance(listed, OfFamily) else listed
         if hasattr(one, "commands"):
             yield from named(one, (*words, name))
         else:

@@ -5,28 +5,54 @@ import json
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
 from evenruler import repository
 from evenruler.errors import UserError, as_program, nearest
 from evenruler.evaluate.command import measure
-from evenruler.instruments.registry import FAMILIES
-from evenruler.ratings_command import ratings
+from evenruler.instruments.registry import COMMANDS, FAMILIES, room
 from evenruler.results.command import results
 from evenruler.terminal import say
 
 PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
 
+
+class OfFamily(TyperCommand):
+    """A command that a family brings (`registry.COMMANDS`); its module is imported when the command is called."""
+
+    def __init__(self, family: str, name: str) -> None:
+        """Take the family and the name of the command; help is that of the registry."""
+        super().__init__(name, help=COMMANDS[family][name], rich_markup_mode=None)
+        self._family = family
+
+    def found(self) -> Any:
+        """The command, or the group of commands, itself."""
+        assert self.name is not None
+        return get_group(room(self._family, "commands").app).commands[self.name]
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """That of the command itself, which parses the words and is run."""
+        return self.found().make_context(*args, **extra)
+
+
+class _WithFamilies(TyperGroup):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands.update({name: OfFamily(family, name) for family, own in COMMANDS.items() for name in own})
+
+
 app = typer.Typer(
+    cls=_WithFamilies,
     no_args_is_help=True,
     rich_markup_mode=None,  # which would take [@REVISION] for markup
     pretty_exceptions_enable=False,
     help="Declare, build, score and check bias benchmarks for language models.",
 )
 
-app.add_typer(ratings, name="ratings")
 app.add_typer(results)
 app.command()(measure)
 
@@ -121,46 +147,6 @@ def new(
         say(line)
 
 
-@app.command("draft-items")
-def draft_items(
-    scale: Annotated[
-        str,
-        typer.Argument(metavar="QUESTIONNAIRE|FILE", help="A questionnaire, or YAML with `title` and `items`."),
-    ],
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A causal model; by default the first in use that chats.")
-    ] = None,
-    embedder: Annotated[str, typer.Option(metavar="NAME", help="Says how near items are.")] = "all-minilm-l6-v2",
-) -> None:
-    """Let a model write items for the questions of a scale: NAME.draft.yaml, for you to read. Nothing else uses it."""
-    from evenruler.declared import Declared
-    from evenruler.files import replace
-    from evenruler.instruments.questionnaires import drafting
-    from evenruler.instruments.questionnaires.declare.source import load_questionnaire, load_scale
-    from evenruler.models.catalogue import load
-    from evenruler.project.active import SOURCES
-
-    here = repository.enter()
-    own, scales = SOURCES / "questionnaires", SOURCES / "questionnaires/shared/scales"
-    if scale.endswith((".yaml", ".yml")):
-        path, responses = repository.meant(Path(scale), here), load_scale(scales / "frequency.yaml")
-        questions = drafting.questions_of(path)
-    else:
-        path = own / f"{scale}.yaml"
-        written, responses = load_questionnaire(path, scales)
-        questions = drafting.questions_of(path, written)
-    declared = Declared()
-    name = model or drafting.first_that_chats(declared.active.models, declared.catalogue)
-    writer, judge = load(name, declared.catalogue), load(embedder, declared.catalogue)
-    writer.require("loglikelihood")
-    judge.require("embed")
-    drafts = drafting.draft(writer, judge, questions, responses)
-    out = here / f"{path.stem}.draft.yaml"
-    replace(out, drafting.as_yaml(drafts, name))
-    passed = sum(found.item is not None for found in drafts.values())
-    say(f"{out.name}: {passed} of {len(drafts)} questions have an item that passes the linter; read every word")
-
-
 @app.command()
 def finetune(
     name: Annotated[str, typer.Argument(help="An entry of kind encoder under `models` in params.yaml.")],
@@ -177,68 +163,6 @@ def finetune(
         f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} the bar of "
         f"{record.recipe['bar']:.2f}; data/adapters/{name}"
     )
-
-
-@app.command()
-def refresh(
-    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
-) -> None:
-    """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
-    from evenruler.declared import Declared
-    from evenruler.instruments.saged.scrape.fetching import refresh as fetch
-
-    repository.enter()
-    for line in fetch(Path(), domain, Declared().settings(domain, "saged")):
-        say(line)
-
-
-@app.command()
-def find(
-    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
-) -> None:
-    """Find keywords, pages and replacements, as a domain's `find` says: data/sources/domains/found/DOMAIN.yaml."""
-    from evenruler.declared import Declared
-    from evenruler.instruments.saged.scrape.fetching import find as look
-
-    repository.enter()
-    declared = Declared()
-    for line in look(Path(), domain, declared.settings(domain, "saged"), declared.catalogue):
-        say(line)
-
-
-@app.command()
-def plan(
-    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
-    difference: Annotated[
-        list[float] | None,
-        typer.Option(min=0.01, metavar="SD", help="In SD of a reply; may be repeated. .2, .3, .5 and .8 by default."),
-    ] = None,
-) -> None:
-    """Say how small a difference between concepts a domain can detect, and how many root items a wanted one takes."""
-    from evenruler.declared import Declared
-    from evenruler.project import planning
-
-    repository.enter()
-    for line in planning.plan(Path(), domain, Declared(), difference or planning.WANTED):
-        say(line)
-
-
-@app.command()
-def evolve(
-    name: Annotated[str, typer.Argument(help="An instrument of the family probes that evolves.")],
-    engine: Annotated[
-        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
-    ] = None,
-) -> None:
-    """Ask the operator anew how templates are reworded: data/sources/probes/replies/NAME.jsonl, for `repro`."""
-    from evenruler.declared import Declared
-    from evenruler.models.engines.choice import choose
-    from evenruler.project.rewording import ask
-
-    choose(engine)
-    repository.enter()
-    for line in ask(Path(), name, Declared()):
-        say(line)
 
 
 @app.command()

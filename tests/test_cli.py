@@ -9,10 +9,11 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from evenruler import cli
 from evenruler.declared import Declared
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import COMMANDS, room
 from evenruler.project import check as checking
 from evenruler.project.params import load_params
 from tests.project import told
@@ -214,6 +215,30 @@ def test_a_domain_is_planned_for_differences_that_are_asked_for(monkeypatch, cap
 def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:
     said = f"evenruler {metadata.version('evenruler')}\n"
     assert run(monkeypatch, capsys, "--version") == (0, said, "")
+
+
+@pytest.mark.parametrize(("family", "name"), [(family, name) for family, own in COMMANDS.items() for name in own])
+def test_a_command_of_a_family_is_listed_as_it_says_of_itself(family, name) -> None:
+    listed = get_command(cli.app).commands[name]
+    itself = listed.found()
+    assert itself.name == name
+    assert itself.get_short_help_str(60) == listed.get_short_help_str(60)
+
+
+def test_help_imports_no_family_and_a_command_no_other_than_its_own() -> None:
+    """Their modules, with all that they import, would make `evenruler --help` slow."""
+    code = (
+        "import sys; from typer.testing import CliRunner; from evenruler.cli import app; "
+        "assert 'draft-items' in CliRunner().invoke(app, ['--help']).stdout; "
+        "print([name for name in sys.modules if name.startswith('evenruler.instruments.')]); "
+        "assert 'Have templates rated' in CliRunner().invoke(app, ['ratings', '--help']).stdout; "
+        "print([name for name in sys.modules if name.endswith('.commands')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "['evenruler.instruments.registry']",
+        "['evenruler.instruments.probes.commands']",
+    ]
 
 
 def test_a_shell_gets_its_completion() -> None:

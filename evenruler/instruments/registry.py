@@ -12,8 +12,30 @@ FAMILIES: Final[dict[str, str]] = {
 }
 """The package of each; the name is that of its instruments' folders and of its sources."""
 
+COMMANDS: Final[dict[str, dict[str, str]]] = {
+    "probes": {
+        "evolve": "Ask the operator anew how templates are reworded: data/sources/probes/replies/NAME.jsonl.",
+        "ratings": "Have templates rated blind: make sheets, read them back.",
+    },
+    "questionnaires": {
+        "draft-items": "Let a model write items for the questions of a scale: NAME.draft.yaml, for you to read.",
+    },
+    "saged": {
+        "refresh": "Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN.",
+        "find": "Find keywords, pages and replacements, as a domain's `find` says.",
+        "plan": "Say how small a difference between concepts a domain can detect, and how many root items it takes.",
+    },
+}
+"""The commands of `evenruler` that families bring in their `commands.app`, and what `evenruler --help` says of each, so
+that it imports none of them."""
+
 
 def room(family: str, name: str) -> Any:
-    """A room of a family, imported when it is asked for: `declare`, `rows`, `ask`, `diagnose`, `card` or `report`."""
+    """A room of a family, or its `commands`, imported when it is asked for.
+
+    Args:
+        family: One of `FAMILIES`.
+        name: `declare`, `rows`, `ask`, `diagnose`, `card`, `report`, or what only this family has.
+    """
     found: ModuleType = import_module(f"{FAMILIES[family]}.{name}")
     return found

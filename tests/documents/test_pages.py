@@ -30,7 +30,7 @@ NOT_RUN = {
     ],
     "docs/adding-evolved-templates.md": [
         "asks SmolLM2 for three minutes; tests/stages/test_evolving.py runs it with a scripted operator",
-        "needs sheets that people filled; tests/instruments/probes/ratings run both commands",
+        "needs sheets that people filled; tests/instruments/probes/test_commands.py runs both",
     ],
     "docs/adding-a-questionnaire.md": [
         "takes a model that can write items; tests/instruments/questionnaires run it with a scripted one"

@@ -46,8 +46,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "evenruler/instruments/probes/diagnose": of_names(
         "probes",
-        "bars baselines bias confirming cubes diagnosis doors evolved figuring generalizing itemizing shifting "
-        "unit_scores",
+        "confirmatory cubes doors evolution figures quality sets",
     ),
     "evenruler/instruments/saged/diagnose": ("tests/instruments/saged/diagnose",),
     "evenruler/instruments/questionnaires": ("tests/instruments/questionnaires",),

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from evenruler.instruments.probes.diagnose.confirming import OF_CRITERION, OF_SPREAD
-from evenruler.instruments.probes.diagnose.figuring import RELIABILITY, alpha_at_common_length, mean_interval
+from evenruler.instruments.probes.diagnose.confirmatory import OF_CRITERION, OF_SPREAD
+from evenruler.instruments.probes.diagnose.quality import RELIABILITY, alpha_at_common_length, mean_interval
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
 from evenruler.measurement.regrouping import beyond_regroupings, halves

@@ -19,12 +19,11 @@ from evenruler import measurement
 from evenruler.declared import Declared
 from evenruler.instruments.probes import declare
 from evenruler.instruments.probes.declare import halves, without_slots
-from evenruler.instruments.probes.diagnose.evolved import rewordings
-from evenruler.instruments.probes.diagnose.figuring import alpha_at_common_length
-from evenruler.instruments.probes.evolve.choosing import choices, pool_of
-from evenruler.instruments.probes.evolve.evolving import runs_of
-from evenruler.instruments.probes.evolve.measuring import Ruler
-from evenruler.instruments.probes.evolve.population import Template
+from evenruler.instruments.probes.diagnose.evolution import rewordings
+from evenruler.instruments.probes.diagnose.quality import alpha_at_common_length
+from evenruler.instruments.probes.evolve import runs_of
+from evenruler.instruments.probes.evolve.fitness import choices, pool_of
+from evenruler.instruments.probes.evolve.population import Ruler, Template
 from evenruler.instruments.probes.evolve.records import Run, tries
 from evenruler.models import load
 from evenruler.models.store import cache_root

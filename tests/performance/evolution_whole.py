@@ -19,11 +19,10 @@ import numpy as np
 from evenruler.declared import Declared
 from evenruler.instruments.probes import declare
 from evenruler.instruments.probes.declare import without_slots
+from evenruler.instruments.probes.evolve import starting
 from evenruler.instruments.probes.evolve.evolution import Evolution
-from evenruler.instruments.probes.evolve.measuring import Ruler
 from evenruler.instruments.probes.evolve.operators import ModelOperator
-from evenruler.instruments.probes.evolve.population import Generation
-from evenruler.instruments.probes.evolve.result import starting
+from evenruler.instruments.probes.evolve.population import Generation, Ruler
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore, cache_root

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes import declare
-from evenruler.instruments.probes.evolve.measuring import Ruler
-from evenruler.instruments.probes.evolve.population import Template
+from evenruler.instruments.probes.evolve.population import Ruler, Template
 from evenruler.models import LogLikelihoods, load
 from tests.performance.evolution import NEW
 from tests.performance.generation import QUESTIONS, ROLES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenruler.instruments.probes.diagnose.confirming import OF_CRITERION, OF_SPREAD
+from evenruler.instruments.probes.diagnose.confirmatory import OF_CRITERION, OF_SPREAD
 from evenruler.results.statistics import STATISTICS, of_units
 from tests.results.synthetic import units_of
 

@@ -1,13 +1,18 @@
-"""What the card of a probe benchmark says about probes."""
+"""What the card of a probe benchmark says about probes, and of evolved ones about their evolution."""
+
+from typing import Any
+
+import pytest
 
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.card import words as card
+from evenruler.instruments.probes.declare import Evolve
 
 CRITERION = {"file": "trades.csv", "column": "women", "label": "women (%)"}
 
 
 def test_a_score_is_read_with_its_direction_in_words(source) -> None:
-    found = card.reading(source(direction="positive means closer to {men}"), 0)
+    found = card.reading(source(direction="positive means closer to {men}"), 0, None)
 
     assert (
         "in nats, averaged over targets and templates (PMPO, equation 1): positive means closer to {men}. Its" in found
@@ -15,15 +20,15 @@ def test_a_score_is_read_with_its_direction_in_words(source) -> None:
 
 
 def test_limits_of_every_probe_set_go_first(source) -> None:
-    own = card.limits(source(limits=["Two trades."], criterion=CRITERION), 0)
+    own = card.limits(source(limits=["Two trades."], criterion=CRITERION), 0, None)
 
     assert own == [*card.LIMITS, "Two trades."]
 
 
 def test_a_criterion_that_is_missing_is_a_limit(source) -> None:
     none = "No criterion is known, so there is no evidence of external validity."
-    assert card.limits(source(), 2) == [*card.LIMITS, none]
-    assert card.limits(source(criterion=CRITERION), 2) == [
+    assert card.limits(source(), 2, None) == [*card.LIMITS, none]
+    assert card.limits(source(criterion=CRITERION), 2, None) == [
         *card.LIMITS,
         "2 attributes have no published number and stay out of r.",
     ]
@@ -32,3 +37,61 @@ def test_a_criterion_that_is_missing_is_a_limit(source) -> None:
 def test_columns_that_are_described_are_there() -> None:
     assert set(card.COLUMNS) <= set(schemas.PROBES.names)
     assert set(card.ATTRIBUTE_COLUMNS) <= set(schemas.ATTRIBUTES.names)
+
+
+def settings(scale: str = "quick", **changes: Any) -> Evolve:
+    given = {
+        "of": "trades",
+        "model": {"quick": "tiny", "paper": "big"},
+        "operator": {"quick": "talker", "paper": "server"},
+        "start": "by-hand",
+        "generations": {"quick": 2, "paper": 9},
+        "elites": 5,
+        "tournament": 6,
+    }
+    return Evolve.model_validate(given | changes, context={"scale": scale})
+
+
+@pytest.mark.parametrize(
+    ("scale", "generations", "operator", "model"), [("quick", 2, "talker", "tiny"), ("paper", 9, "server", "big")]
+)
+def test_it_says_how_the_templates_came_about_at_that_scale(
+    source: Any, scale: Any, generations: int, operator: str, model: str
+) -> None:
+    found = card.reading(source(), 0, settings(scale))
+    assert f"evolved from the set `by-hand` over {generations} generations: in each, the 5 best stayed" in found
+    assert f"tournaments of 6, and {operator} replaced a telling word" in found
+    assert f"was asked of {model}: what it adds to alpha counts 0.2, " in found
+    assert "single words 0.1, semantic diversity 0.4, lexical diversity 0.3." in found
+    assert "{" not in found
+
+
+def limits(source: Any, evolve: Evolve) -> list[str]:
+    """What is said more of a set that evolved."""
+    plain, found = card.limits(source(), 0, None), card.limits(source(), 0, evolve)
+    assert found[: len(plain)] == plain
+    return found[len(plain) :]
+
+
+def test_limits_name_the_model_that_is_flattered(source) -> None:
+    found = limits(source, settings("paper"))
+    assert len(found) == len(card.LIMITS_OF_EVOLUTION)
+    assert found[0].startswith("Templates were chosen by what big answers, so figures of that model flatter them;")
+    assert "tiny" not in "".join(found)
+
+
+def test_how_a_set_is_chosen_is_said_with_its_numbers(source) -> None:
+    (found,) = [limit for limit in limits(source, settings(closeness=0.25)) if "chosen as a set" in limit]
+    assert "below 0.25 or that is reversed; alpha at 8 templates counts 0.2, semantic diversity 0.4, lexical" in found
+
+
+def test_nothing_is_said_of_an_outcome(source) -> None:
+    assert not [limit for limit in limits(source, settings()) if "more things" in limit or "more consistent" in limit]
+
+
+def test_columns_of_what_evolved_that_are_described_are_there() -> None:
+    assert set(card.LINEAGE_COLUMNS) <= set(schemas.HISTORY.names)
+    assert set(card.TRY_COLUMNS) <= set(schemas.TRIES.names)
+    assert set(card.GRADIENT_COLUMNS) <= set(schemas.GRADIENTS.names)
+    assert set(card.BIAS_COLUMNS) <= set(schemas.OWN_BIASES.names)
+    assert set(card.CHOICE_COLUMNS) <= set(schemas.CHOICES.names)

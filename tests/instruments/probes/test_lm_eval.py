@@ -15,7 +15,7 @@ from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare import ProbeSource, bias
-from evenruler.instruments.probes.rows.compiling import compile_domain
+from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models import load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore

@@ -1,9 +1,11 @@
+"""What users write of probes, and its criterion."""
+
 from pathlib import Path
 
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.declare import ProbeSource, Settings
+from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
 from evenruler.instruments.probes.declare import load as load_source
 from tests.instruments.probes.conftest import settings_of
 
@@ -129,9 +131,6 @@ REFUSED = [
         id="no-target",
     ),
     pytest.param(
-        first("A job is a {TARGET}."), "sets.hand.templates.plain.text", ["{ATTRIBUTE} 0 times"], id="no-attribute"
-    ),
-    pytest.param(
         first("A {ATTRIBUTE} {ATTRIBUTE} is a {TARGET}."),
         "sets.hand.templates.plain.text",
         ["{ATTRIBUTE} 2 times", "expected once"],
@@ -149,20 +148,8 @@ REFUSED = [
         ["unknown slot {attribute}", "known: {ATTRIBUTE}, {TARGET}"],
         id="unknown-slot-in-small-letters",
     ),
-    pytest.param(first(""), "sets.hand.templates.plain", ["found None"], id="no-template"),
-    pytest.param(first("' '"), "sets.hand.templates.plain.text", ["' '", "at least 1"], id="template-of-blanks"),
     pytest.param(
         ("keying: -1", "keying: 2"), "sets.hand.templates.turned.keying", ["found 2", "expected 1 or -1"], id="keying-2"
-    ),
-    pytest.param(("keying: -1", "keying: 0"), "sets.hand.templates.turned.keying", ["found 0"], id="keying-0"),
-    pytest.param(
-        ("keying: -1", "keying: '-1'"), "sets.hand.templates.turned.keying", ["'-1'", "integer"], id="keying-text"
-    ),
-    pytest.param(
-        ("keying: -1", "keying: -1, control: 1"),
-        "sets.hand.templates.turned.control",
-        ["found 1", "boolean"],
-        id="control-number",
     ),
     pytest.param(
         (
@@ -185,20 +172,7 @@ REFUSED = [
         ["'keyed'", "'keying'?", "rename"],
         id="unknown-key",
     ),
-    pytest.param(
-        ("licence: cc0-1.0", "license: cc0-1.0"), "license", ["'license'", "'licence'?"], id="unknown-key-on-top"
-    ),
     pytest.param(("construct:", "construct_:"), "construct_", ["'construct'?"], id="unknown-key-of-our-own"),
-    pytest.param(
-        ("direction: positive means closer to men\n", ""), "direction", ["missing", "add the key"], id="missing"
-    ),
-    pytest.param(
-        ("      turned:", "      tur.ned:"),
-        "sets.hand.templates.tur.ned",
-        ["'tur.ned'", "slug"],
-        id="slug-of-a-template",
-    ),
-    pytest.param(("  other:", "  Other:"), "sets.Other", ["'Other'", "slug", "rename"], id="slug-of-a-set"),
     pytest.param(
         ("[engineer, flight attendant, CEO]", "{soft.eng: engineer}"),
         "attributes.soft.eng",
@@ -211,13 +185,6 @@ REFUSED = [
         ["'nurse'", "twice"],
         id="attribute-twice",
     ),
-    pytest.param(("[engineer, flight attendant, CEO]", "[]"), "attributes", ["[]", "at least 1"], id="no-attributes"),
-    pytest.param(
-        ("[engineer, flight attendant, CEO]", "engineer"),
-        "attributes",
-        ["'engineer'", "expected keys"],
-        id="attributes-text",
-    ),
     pytest.param(("[man, he]", "[]"), "targets.men", ["[]", "at least 1"], id="empty-group"),
     pytest.param(
         ("  women:", "  others: [they]\n  women:"),
@@ -225,7 +192,6 @@ REFUSED = [
         ["found 3 groups", "men, others, women", "expected two"],
         id="three-groups",
     ),
-    pytest.param(("  women: [woman, she]\n", ""), "targets", ["found 1 groups", "men"], id="one-group"),
     pytest.param(("[woman, she]", "[woman, He]"), "targets", ["'he'", "both groups"], id="word-in-both-groups"),
     pytest.param(
         ("No {TARGET} is an {ATTRIBUTE}.", "A {ATTRIBUTE} is a {TARGET}."),
@@ -257,18 +223,6 @@ REFUSED_IN_WORDS = [
         "targets",
         ["'he'", "both groups"],
         id="word-in-both-groups-under-two-slugs",
-    ),
-    pytest.param(
-        ("[engineer, flight attendant, CEO]", "[engineer, ~]"),
-        "attributes",
-        ["None"],
-        id="nothing-as-a-word",
-    ),
-    pytest.param(
-        ("[engineer, flight attendant, CEO]", "[engineer, [nurse]]"),
-        "attributes",
-        ["['nurse']"],
-        id="list-as-a-word",
     ),
 ]
 
@@ -328,3 +282,158 @@ class TestWhatIsRefused:
             "plain: A {ATTRIBUTE} is a {TARGET}.",
             'turned: {text: "No {TARGET} is an {ATTRIBUTE}.", keying: -1}',
         ]
+
+
+JOBS = """\
+title: Jobs
+construct: association of jobs with gender
+direction: positive means closer to men
+source: by hand
+licence: cc0-1.0
+targets: {men: [man], women: [woman]}
+attributes: [engineer, nurse, CEO, poet]
+criterion:
+  file: figures.csv
+  column: pct_women
+  label: women among the employed (%)
+sets:
+  hand:
+    title: One by hand
+    templates:
+      plain: A {ATTRIBUTE} is a {TARGET}.
+"""
+
+FIGURES = """\
+attribute,pct_women,match,titles
+engineer,14.8,exact,Engineers
+nurse,87.4,group,"Registered nurses; Practical nurses"
+CEO,29,exact,Chief executives
+poet,,none,
+judge,58.0,exact,Judges
+"""
+
+COMPLEMENT = ("  label:", "  complement_of: 100\n  label:")
+
+
+@pytest.fixture
+def read(file_with):
+    """Reads the criterion of a domain from figures, each with its changes."""
+
+    def read(*changes: tuple[str, str], domain: tuple[tuple[str, str], ...] = ()) -> Criterion | None:
+        file_with("figures.csv", FIGURES, *changes)
+        path = file_with("jobs.yaml", JOBS, *domain)
+        return load_source(path, settings_of(), path.parent).published
+
+    return read
+
+
+class TestCriterionRead:
+    def test_values_and_matches_by_slug(self, read):
+        assert read() == Criterion(
+            label="women among the employed (%)",
+            values={"engineer": 14.8, "nurse": 87.4, "ceo": 29.0, "poet": None},
+            matches={"engineer": "exact", "nurse": "group", "ceo": "exact", "poet": "none"},
+        )
+
+    def test_complement(self, read):
+        # 100 - 14.8 and so on, without the noise of binary fractions (100 - 87.4 is 12.599999999999994).
+        assert read(domain=(COMPLEMENT,)).values == {"engineer": 85.2, "nurse": 12.6, "ceo": 71.0, "poet": None}
+
+    def test_complement_of_one(self, read):
+        assert (
+            read(("14.8", "0.25"), domain=(("  label:", "  complement_of: 1.0\n  label:"),)).values["engineer"] == 0.75
+        )
+
+    def test_zero_is_a_figure(self, read):
+        assert read(("14.8", "0")).values["engineer"] == 0.0
+
+    def test_rows_of_words_that_the_set_lacks_are_left_out(self, read):
+        criterion = read()
+        assert "judge" not in criterion.values
+        assert "judge" not in criterion.matches
+
+    def test_a_domain_without_a_criterion(self, file_with):
+        start, end = JOBS.index("criterion:"), JOBS.index("sets:")
+        path = file_with("jobs.yaml", JOBS[:start] + JOBS[end:])
+        assert load_source(path, settings_of(), path.parent).published is None
+
+
+# (change to the figures, where after the file, what else the line holds)
+CRITERIA_REFUSED = [
+    pytest.param(("pct_women", "pct_woman"), "", ["no column 'pct_women'", "add it"], id="no-column"),
+    pytest.param(("attribute,", "word,"), "", ["no column 'attribute'"], id="no-column-attribute"),
+    pytest.param((",match", ",matched"), "", ["no column 'match'"], id="no-column-match"),
+    pytest.param(
+        ("nurse,87.4,group", "doctor,87.4,group"),
+        "",
+        ["no row for 1 attributes", "nurse", "add a row for each", "match `none`"],
+        id="no-row",
+    ),
+    pytest.param(
+        ('engineer,14.8,exact,Engineers\nnurse,87.4,group,"Registered nurses; Practical nurses"\nCEO,29', "chief,29"),
+        "",
+        ["no row for 3 attributes", "engineer, nurse, CEO;"],
+        id="no-rows",
+    ),
+    pytest.param(("judge,58.0", "Nurse,58.0"), "line 6 (Nurse): ", ["'Nurse' twice", "keep one"], id="row-twice"),
+    pytest.param(("14.8", "14.8%"), "engineer: ", ["'14.8%' is no number"], id="no-number"),
+    pytest.param(("14.8", "few"), "engineer: ", ["'few' is no number"], id="no-number-a-word"),
+    pytest.param(
+        ("poet,,none", "poet,3.0,none"), "poet: ", ["'3.0'", "match 'none'", "no figure"], id="none-with-a-figure"
+    ),
+    pytest.param(("14.8,exact", ",exact"), "engineer: ", ["figure ''", "match 'exact'"], id="exact-without-a-figure"),
+    pytest.param(("14.8,exact", "14.8,exakt"), "engineer: ", ["'exakt'", "exact, group, none"], id="unknown-match"),
+    pytest.param(("14.8,exact", "14.8,"), "engineer: ", ["match is ''", "exact, group, none"], id="no-match"),
+]
+
+
+class TestCriterionRefused:
+    @pytest.mark.parametrize(("change", "where", "held"), CRITERIA_REFUSED)
+    def test_one_line_with_file_row_finding_and_remedy(self, read, tmp_path, error_of, change, where, held):
+        line = error_of(read, change)
+        assert line.startswith(f"{tmp_path / 'figures.csv'}: {where}")
+        for words in held:
+            assert words in line
+
+    def test_no_file(self, read, tmp_path, error_of):
+        line = error_of(read, domain=(("figures.csv", "figure.csv"),))
+        assert line == f"{tmp_path / 'figure.csv'}: no such file; put the criterion there or mend `criterion.file`"
+
+    @pytest.mark.parametrize(
+        ("change", "held"),
+        [
+            pytest.param(
+                ("engineer,14.8,exact,Engineers", "engineer,14,8,exact,Engineers"), "engineer", id="decimal-comma"
+            ),
+            pytest.param(("engineer,14.8,exact,Engineers", "engineer"), "engineer", id="row-cut-short"),
+        ],
+    )
+    def test_a_row_of_another_width(self, read, error_of, change, held):
+        assert held in error_of(read, change)
+
+    def test_a_decimal_comma_in_the_last_column(self, file_with, error_of):
+        path = file_with(
+            "figures.csv", "attribute,match,pct_women\nengineer,exact,14,8\nnurse,exact,1\nCEO,exact,1\npoet,none,\n"
+        )
+        domain = file_with("jobs.yaml", JOBS)
+        assert "engineer" in error_of(load_source, domain, settings_of(), path.parent)
+
+    def test_a_row_cut_short_in_the_last_column(self, file_with, error_of):
+        path = file_with(
+            "figures.csv", "attribute,match,pct_women\nengineer,exact\nnurse,exact,1\nCEO,exact,1\npoet,none,\n"
+        )
+        domain = file_with("jobs.yaml", JOBS)
+        assert "engineer" in error_of(load_source, domain, settings_of(), path.parent)
+
+    @pytest.mark.parametrize("text", ["nan", "inf", "-Infinity"])
+    def test_a_number_that_is_not_finite(self, read, error_of, text):
+        assert f"{text!r} is no number" in error_of(read, ("14.8", text))
+
+    def test_not_utf_8(self, tmp_path, file_with, error_of):
+        (tmp_path / "figures.csv").write_bytes(FIGURES.replace("Judges", "Pr\xe9sident").encode("latin-1"))
+        assert "not UTF-8" in error_of(load_source, file_with("jobs.yaml", JOBS), settings_of(), tmp_path)
+
+    def test_a_byte_order_mark_is_no_part_of_the_first_column(self, tmp_path, file_with):
+        (tmp_path / "figures.csv").write_bytes(b"\xef\xbb\xbf" + FIGURES.encode())
+        source = load_source(file_with("jobs.yaml", JOBS), settings_of(), tmp_path)
+        assert source.published.values["engineer"] == 14.8

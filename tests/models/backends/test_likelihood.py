@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes.declare import load
-from evenruler.instruments.probes.rows.compiling import compile_domain
+from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models.backends.likelihood import LikelihoodScorer, _of_kinds, _of_tokens, _sliced
 from evenruler.models.records import Request
 from tests.conftest import ROOT

@@ -1,12 +1,19 @@
 """What models are asked of probes: how likely every sentence is, and vectors of templates."""
 
-import pandas as pd
+from collections.abc import Iterator, Mapping
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evenruler import measurement
+from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
-from evenruler.instruments.probes.ask.diversities import diversities, texts_of
-from evenruler.instruments.probes.ask.prefixing import after_prefixes
+from evenruler.instruments.probes.declare import without_slots
+from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables import evenly_spread, stacked
 from evenruler.tables.schemas import columns
+from evenruler.text import words
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "after_prefixes", "diversities", "limited", "requests", "scores"]
 
@@ -43,21 +50,17 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """
     found = []
     if "likelihoods" not in answers and subject.can("loglikelihood"):
-        asked = _sentences(tables, plan)
+        wanted = ["id", "framing", "text", "before"]
+        bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
+        asked = stacked([bare[wanted], prefixed[wanted]] if len(prefixed) else [bare[wanted]])
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
         found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
     if "embeddings" not in answers:
-        texts = pd.DataFrame({"text": texts_of(tables)})
+        held = [tables[name]["text"] for name in ("templates", "history") if name in tables]
+        texts = pd.DataFrame({"text": sorted({without_slots(text) for own in held for text in own})})
         inputs = {"text": texts["text"].tolist()}
         found.append(Request("embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True))
     return [request for request in found if len(request.rows)]
-
-
-def _sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Every sentence as it is, and for some attributes also after prefixes; `before` is what it stands after."""
-    columns = ["id", "framing", "text", "before"]
-    bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
-    return stacked([bare[columns], prefixed[columns]])
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
@@ -93,3 +96,66 @@ def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
     kept = evenly_spread(sorted(set(tables["attributes"]["attribute"])), n)
     own = {name: tables[name][tables[name]["attribute"].isin(kept)] for name in ("attributes", "probes")}
     return {**tables, **own}, plan
+
+
+def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The sentences of some attributes, templates and targets after every prefix, by `prefixes.after_prefixes`.
+
+    Args:
+        probes: By `schemas.PROBES`.
+        plan: Of their instrument.
+
+    Returns:
+        As there, with `bare_id`: the same sentence without prefix.
+    """
+    chosen = probes[~probes["control"]].assign(bare_id=lambda rows: rows["id"])
+    few = (["set"], "template", plan["prefixed_templates"]), (["set", "group"], "target", plan["prefixed_targets"])
+    for within, column, most in few:
+        groups = [own for _, own in chosen.groupby(within)]
+        kept = [own[own[column].isin(evenly_spread(sorted(set(own[column])), most))] for own in groups]
+        chosen = pd.concat(kept) if kept else chosen
+    return prefixes.after_prefixes(
+        chosen, "attribute", plan, lambda row, prefix: sentence_id(plan["name"], dict(row), prefix)
+    )
+
+
+Embeddings = Mapping[str, NDArray[np.float32]]
+"""By text of a template, slots as "someone"."""
+
+COLUMNS = ["set", "run", "generation", "template", SEMANTIC, LEXICAL]
+
+
+def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
+    """SD(t) and LD(t) of every template within its set, controls left out, and within its generation.
+
+    Args:
+        tables: `templates`, and where templates evolved `history` and `choices`.
+        embeddings: Of all their texts; empty where they were not embedded.
+
+    Returns:
+        `COLUMNS`; `set` is null for generations, `run` and `generation` for sets. The best set of the start has
+        `BEST_START` for a run.
+    """
+    rows: list[dict[str, object]] = []
+    for key, templates in _groups(tables) if embeddings else ():
+        texts = templates["text"].tolist()
+        semantic = measurement.semantic_diversity(np.stack([embeddings[without_slots(text)] for text in texts]))
+        lexical = measurement.lexical_diversity([words(text) for text in texts])
+        rows += [
+            {**key, "template": template, SEMANTIC: float(near), LEXICAL: float(other)}
+            for template, near, other in zip(templates["template"], semantic, lexical, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"generation": "Int16"})
+
+
+def _groups(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
+    """What a diversity is of, and the templates."""
+    scored = tables["templates"][~tables["templates"]["control"]]
+    for name, templates in scored.groupby("set", sort=True):
+        yield {"set": name}, templates
+    if "history" in tables:
+        history, choices = tables["history"], tables.get("choices")
+        if choices is not None and (best := set(choices.loc[choices["best_start"], "template"])):
+            yield {"run": BEST_START}, history[history["template"].isin(best)].drop_duplicates("template")
+        for (run, generation), templates in history.groupby(["run", "generation"], sort=True):
+            yield {"run": run, "generation": generation}, templates

@@ -1,13 +1,11 @@
 """What users write of probes: settings, and sources with their criterion; and what a bias is."""
 
-from evenruler.instruments.probes.declare.criterion import Criterion
-from evenruler.instruments.probes.declare.equation import bias, shared_words
-from evenruler.instruments.probes.declare.evolving import Evolve, FitnessWeights, halves
-from evenruler.instruments.probes.declare.headings import headings
-from evenruler.instruments.probes.declare.settings import Article, Settings
+from evenruler.instruments.probes.declare.figures import bias, headings, shared_words
+from evenruler.instruments.probes.declare.settings import Article, Evolve, FitnessWeights, Settings, halves
 from evenruler.instruments.probes.declare.source import (
     DEMONSTRATION,
     EVOLVED,
+    Criterion,
     ProbeSource,
     TemplateEntry,
     TemplateSet,

@@ -1,7 +1,10 @@
-"""`data/sources/probes/*.yaml`: templates, attributes and targets of one domain; and what evolved of one."""
+"""`data/sources/probes/*.yaml`: templates, attributes, targets and criterion of one domain; and what evolved of one."""
 
+import math
 import re
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +13,88 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import Source, Words
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.probes.declare.criterion import Criterion, CriterionEntry, read_criterion
-from evenruler.instruments.probes.declare.evolving import Evolve
-from evenruler.instruments.probes.declare.settings import Settings
+from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
-from evenruler.strict import Slug, Strict, Text, read_yaml, validate
-from evenruler.text.slots import ATTRIBUTE, TARGET, slots
+from evenruler.strict import Slug, Strict, Text, read_csv, read_yaml, validate
+from evenruler.text.slots import ATTRIBUTE, TARGET, slots, slug_of
+
+MATCHES = ("exact", "group", "none")
+
+
+class CriterionEntry(Strict):
+    """A published number per attribute to validate against."""
+
+    file: Text
+    """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and the named one."""
+    column: Text
+    complement_of: float | None = None
+    """The criterion is this minus the column (100 turns percent of women into percent of men)."""
+    label: Text
+    """What the criterion counts after that, for axes and cards."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A criterion, read and checked against the attributes of its domain."""
+
+    label: str
+    values: dict[str, float | None]
+    """By attribute slug; None where nothing is published."""
+    matches: dict[str, str]
+    """By attribute slug: `exact` (one title), `group` (several, weighted) or `none`."""
+
+
+def read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder: Path) -> Criterion:
+    """The criterion that a source names.
+
+    Args:
+        entry: What the source says of it.
+        attributes: Of the source, by slug.
+        folder: Where criteria lie.
+
+    Raises:
+        UserError: A column is missing, a value is no number, or an attribute of the domain has no row.
+    """
+    path = folder / entry.file
+    columns, found = read_csv(path, "put the criterion there or mend `criterion.file`")
+    for column in ("attribute", "match", entry.column):
+        if column not in columns:
+            raise UserError(f"no column {column!r}", where=str(path), remedy="add it")
+    rows: dict[str, dict[str, str]] = {}
+    for line, row in found:
+        slug = slug_of(row["attribute"])
+        if slug in rows:
+            where = f"{path}: line {line} ({row['attribute']})"
+            raise UserError(f"{row['attribute']!r} twice", where=where, remedy="keep one")
+        rows[slug] = row
+    missing = [word for slug, word in attributes.items() if slug not in rows]
+    if missing:
+        raise UserError(
+            f"no row for {len(missing)} attributes that the set has: {', '.join(missing)}",
+            where=str(path),
+            remedy="add a row for each (with an empty figure and match `none` if nothing is published)",
+        )
+    values = {slug: _value(rows[slug], entry, path) for slug in attributes}
+    return Criterion(entry.label, values, {slug: rows[slug]["match"] for slug in attributes})
+
+
+def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | None:
+    text, match = row[entry.column], row["match"]
+    where = f"{path}: {row['attribute']}"
+    if match not in MATCHES:
+        raise UserError(f"match is {match!r}, expected one of {', '.join(MATCHES)}", where=where, remedy="mend it")
+    if (text == "") != (match == "none"):
+        raise UserError(f"figure {text!r} with match {match!r}", where=where, remedy="`none` goes with no figure")
+    if text == "":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserError(f"{text!r} is no number", where=where, remedy="mend it")
+    return number if entry.complement_of is None else round(entry.complement_of - number, 9)
+
 
 SLOTS = (ATTRIBUTE, TARGET)
 
@@ -143,26 +222,16 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
             remedy="write the file or mend the name in params.yaml",
         )
     source = validate(ProbeSource, read_yaml(path), path)
-    if not _has_evolved(path, source):
-        _require_sets(path, source, settings)
+    if not (path.name == _MADE and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it
+        for name in settings.article if isinstance(settings.article, dict) else ():
+            if name not in source.sets:
+                what = f"no template set {name!r} for `article`; {nearest(name, source.sets)}"
+                raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
         if settings.evolve:
             _require_start(path, source, settings.evolve)
+    if source.criterion is None:
+        return source
     return source.with_published(read_criterion(source.criterion, source.attributes, shared))
-
-
-def _has_evolved(path: Path, source: ProbeSource) -> bool:
-    return path.name == _MADE and set(source.sets) == {CHOSEN, ELITES, POPULATION}
-
-
-def _require_sets(path: Path, source: ProbeSource, settings: Settings) -> None:
-    """The settings name template sets that the source has."""
-    for name in settings.article if isinstance(settings.article, dict) else ():
-        if name not in source.sets:
-            raise UserError(
-                f"no template set {name!r} for `article`; {nearest(name, source.sets)}",
-                where=str(path),
-                remedy="mend the name in params.yaml",
-            )
 
 
 def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:

@@ -7,14 +7,14 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import after_prefixes
-from evenruler.instruments.probes.diagnose import evolved, figuring
-from evenruler.instruments.probes.diagnose.baselines import baselines
-from evenruler.instruments.probes.diagnose.diagnosing import diagnose
-from evenruler.instruments.probes.diagnose.metrics import with_items
-from evenruler.instruments.probes.diagnose.unit_scores import units
+from evenruler.instruments.probes.ask import READS, after_prefixes
+from evenruler.instruments.probes.diagnose import evolution, quality
+from evenruler.instruments.probes.diagnose.confirmatory import SLOPE, SPREAD, R
+from evenruler.instruments.probes.diagnose.sets import diagnose
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.tables import stacked
+from evenruler.measurement import records as as_records
+from evenruler.tables import rows_of, stacked
+from evenruler.tables.schemas import UNITS
 
 __all__ = ["TABLES", "across", "evidence", "figures", "plots", "units"]
 
@@ -33,6 +33,15 @@ TABLES = {
     "variances": schemas.VARIANCES,
 }
 """`comparisons`, `generations` and `rewordings` are of what evolved."""
+
+ITEM_STATISTICS = (
+    *("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed"),
+    *(schemas.SEMANTIC, schemas.LEXICAL),
+)
+"""What cards show of every template."""
+
+COMPARED = ("value", "other", "difference", "low", "high")
+"""What cards show of every comparison, where there is one."""
 
 Found = dict[str, pd.DataFrame]
 
@@ -90,8 +99,9 @@ def across(records: Sequence[Record], resampling: Resampling) -> Found:
     found: dict[str, list[pd.DataFrame]] = {}
     for name in sorted(firsts):
         for table, rows in _of_instrument(firsts[name], firsts, records, resampling):
-            found.setdefault(table, []).append(rows)
-    return {table: stacked(rows) for table, rows in found.items() if any(map(len, rows))}
+            if len(rows):
+                found.setdefault(table, []).append(rows)
+    return {table: pd.concat(rows, ignore_index=True) for table, rows in found.items()}
 
 
 def _of_instrument(
@@ -99,17 +109,17 @@ def _of_instrument(
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """What is told of an instrument once, whoever was asked."""
     name, diversity = record.instrument, record.found["diversity"]
-    yield "figures", _of_parts(figuring.of_sets(diversity[diversity["set"].notna()]))
+    yield "figures", _of_parts(quality.of_sets(diversity[diversity["set"].notna()]))
     if "evolved" not in record.plan:
         return
     of, model = record.plan["evolved"]["of"], record.plan["evolved"]["model"]
     own = (record.tables["history"], record.tables["biases"], diversity, name, model, resampling)
-    yield "generations", evolved.by_generation(*own)
-    yield "rewordings", evolved.rewordings(record.tables["tries"], name)
+    yield "generations", evolution.by_generation(*own)
+    yield "rewordings", evolution.rewordings(record.tables["tries"], name)
     if of in firsts:
         yield "comparisons", _compared(record, firsts[of], records, resampling)
-        yield "comparisons", baselines(record, firsts[of], records, resampling)
-    yield "comparisons", evolved.guidance(*own)
+        yield "comparisons", evolution.baselines(record, firsts[of], records, resampling)
+    yield "comparisons", evolution.guidance(*own)
 
 
 def _compared(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
@@ -120,15 +130,14 @@ def _compared(record: Record, other: Record, records: Sequence[Record], resampli
         return pd.DataFrame()
     biases = pd.concat(found)
     of_both = biases.groupby("model")["benchmark"].transform("nunique") == len(addresses)
-    sets = other.tables["templates"]["set"].unique()
-    return evolved.comparisons(
+    return evolution.comparisons(
         biases[of_both],
         pd.concat([record.found["diversity"], other.found["diversity"]]),
         record.plan["evolved"]["model"],
         [
             ((record.instrument, which), (other.instrument, against))
             for which in (schemas.POPULATION, schemas.ELITES)
-            for against in sets
+            for against in other.tables["templates"]["set"].unique()
         ],
         resampling,
         record.tables["attributes"].set_index("attribute")["criterion"],
@@ -139,15 +148,43 @@ def evidence(tables: Tables) -> dict[str, Any]:
     """What cards show: figures by instrument, set and model.
 
     Under `items` stands what every template adds to its set; of what evolved under `compared` what it is beside
-    others, and under `generations` how it came to be.
+    others, and under `generations`, of the last population on the model that it evolved on, how it came to be.
 
     Args:
         tables: By `TABLES`.
     """
     if tables["figures"].empty:  # nobody was asked
         return {}
-    found = with_items(as_metrics(tables["figures"], "part"), tables["items"])
-    return evolved.with_generations(evolved.with_comparisons(found, tables["comparisons"]), tables["generations"])
+    found = as_metrics(tables["figures"], "part")
+    for row in tables["items"].to_dict("records"):
+        statistics = {name: None if pd.isna(row[name]) else float(row[name]) for name in ITEM_STATISTICS}
+        items = _below(found, row["benchmark"], row["set"], row["model"], "items")
+        items[row["template"]] = {"control": bool(row["control"]), **statistics}
+    for row in tables["comparisons"].to_dict("records"):
+        # What halves of the attributes judged stands by itself.
+        against = row["against"] if pd.isna(row["half"]) else f"{row['against']} ({row['half']})"
+        numbers = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
+        said = {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
+        of_pair = _below(found, row["benchmark"], row["set"], row["model"], "compared", against)
+        of_pair[row["figure"]] = {
+            **numbers,
+            "n": int(row["n"]),
+            "unit": row["unit"],
+            "transfer": bool(row["transfer"]),
+            **said,
+        }
+    for key, rows in tables["generations"].groupby(["benchmark", "model", "run", "generation"], sort=True):
+        benchmark, model, run, generation = map(str, key)
+        of_run = _below(found, benchmark, schemas.POPULATION, model, "generations", run)
+        of_run[generation] = {str(record.pop("figure")): record for record in as_records(rows)}
+    return found
+
+
+def _below(found: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """What stands under some keys, one within the other."""
+    for key in keys:
+        found = found.setdefault(key, {})
+    return found
 
 
 def plots(tables: Tables) -> Found:
@@ -162,3 +199,31 @@ def plots(tables: Tables) -> Found:
         "correlations": tables["correlations"],
         "distributions": tables["biases"],
     }
+
+
+def units(record: Record) -> pd.DataFrame:
+    """The mean bias of every attribute in every set, beside its criterion.
+
+    Args:
+        record: Of one instrument on one model.
+
+    Returns:
+        By `tables.schemas.UNITS`, of `spread`, `r` and `slope`; none where the model says no likelihoods.
+    """
+    if "biases" not in record.found:
+        return pd.DataFrame(columns=UNITS.names)
+    probes = record.tables["probes"]
+    by = ["set", "attribute"]
+    means = record.found["biases"].groupby(by)["bias"].mean().rename("value")
+    rows = rows_of(probes[~probes["control"]].filter(READS["probes"]), by).rename("rows")
+    found = pd.concat([means, rows], axis=1, join="inner").rename_axis(["part", "unit"]).reset_index()
+    criterion = record.tables["attributes"].set_index("attribute")["criterion"]
+    found = found.assign(model=record.subject.name, beside=found["unit"].map(criterion).astype(float))
+    known = found.dropna(subset=["beside"])
+    several = [
+        found.assign(figure=SPREAD, statistic="sd", beside=float("nan")),
+        known.assign(figure=R, statistic="correlation"),
+        known.assign(figure=SLOPE, statistic="slope"),
+    ]
+    joined: pd.DataFrame = stacked(several)[UNITS.names]
+    return joined

@@ -1,4 +1,4 @@
-"""Scores of one set on one model, as attributes x templates x targets."""
+"""Scores of one set on one model, as attributes x templates x targets, bare and after prefixes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,10 +8,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import bias
+from evenruler.measurement.shifts import of_prefixes
+from evenruler.tables import asked_units
+from evenruler.tables.schemas import BARE
 
 CELL = ["benchmark", "set", "model", "lineage", "configuration", "framing", "variant"]
-"""What one measurement of one set is told apart by."""
-
+"""Columns that identify one measurement of one set."""
 
 Cell = tuple[str, ...]
 """Values of `CELL`."""
@@ -41,11 +43,6 @@ class Cube:
         return pd.DataFrame(bias(self.scores, self.poles.tolist()), index=self.attributes, columns=self.templates)
 
 
-def likelihoods_of(scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores that are log-likelihoods of sentences."""
-    return scores[scores["measure"] == "loglikelihood"]
-
-
 def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, Cube]]:
     """The scores of every set on every model.
 
@@ -61,23 +58,53 @@ def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[
     joined = sentences.merge(likelihoods[["id", "model", "lineage", "configuration", "value", "n_tokens"]], on="id")
     joined = joined.assign(value=joined["value"] * joined["keying"])
     for cell, rows in joined.groupby(CELL, sort=True):
-        yield tuple(map(str, cell)), _cube(rows)
+        poles = rows.drop_duplicates("target").set_index("target")["pole"].sort_values(ascending=False, kind="stable")
+        wide = rows.pivot(index="attribute", columns=["template", "target"], values="value")
+        known = {name: wide[name].reindex(columns=poles.index) for name in sorted(set(rows["template"]))}
+        templates = [name for name, own in known.items() if own.notna().all(axis=1).any()]
+        stacked = np.stack([known[name].to_numpy() for name in templates or known], axis=1)
+        complete = ~np.isnan(stacked).any(axis=(1, 2)) & (len(set(poles)) == 2)
+        tokens = rows.groupby("target")["n_tokens"].mean().reindex(poles.index).to_numpy(dtype=np.float64)
+        attributes, targets = (list(map(str, names)) for names in (wide.index[complete], poles.index))
+        cube = Cube(stacked[complete], attributes, templates, targets, poles.to_numpy(dtype=np.int8), tokens)
+        yield tuple(map(str, cell)), cube
 
 
-def _cube(rows: pd.DataFrame) -> Cube:
-    poles = rows.drop_duplicates("target").set_index("target")["pole"].sort_values(ascending=False, kind="stable")
-    wide = rows.pivot(index="attribute", columns=["template", "target"], values="value")
-    templates = sorted(set(rows["template"]))
-    known = {name: wide[name].reindex(columns=poles.index) for name in templates}
-    templates = [name for name in templates if known[name].notna().all(axis=1).any()]
-    stacked = np.stack([known[name].to_numpy() for name in templates or known], axis=1)
-    complete = ~np.isnan(stacked).any(axis=(1, 2)) & (len(set(poles)) == 2)
-    tokens = rows.groupby("target")["n_tokens"].mean().reindex(poles.index)
-    return Cube(
-        stacked[complete],
-        [str(name) for name in wide.index[complete]],
-        templates,
-        [str(name) for name in poles.index],
-        poles.to_numpy(dtype=np.int8),
-        tokens.to_numpy(dtype=np.float64),
-    )
+def after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> dict[Cell, dict[str, Cube]]:
+    """The scores of the sentences that were asked after prefixes, and of the same sentences without.
+
+    Args:
+        prefixed: By `evenruler.instruments.probes.ask.after_prefixes`, with a column `benchmark`.
+        likelihoods: By `evenruler.tables.schemas.SCORES`, of bare and prefixed sentences.
+
+    Returns:
+        By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one.
+
+    Raises:
+        ValueError: A model was asked for none of the sentences, or for an attribute in part.
+    """
+    if prefixed.empty:
+        return {}
+    for model, own in likelihoods.groupby("model"):
+        for benchmark, rows in prefixed.groupby("benchmark"):
+            asked_units(rows, "attribute", own["id"], str(model), f"sentences of {benchmark} after prefixes")
+    bare = prefixed.drop_duplicates("bare_id").assign(id=lambda rows: rows["bare_id"], framing=BARE)
+    found: dict[Cell, dict[str, Cube]] = {}
+    for cell, cube in cubes(pd.concat([prefixed, bare]), likelihoods):
+        place = CELL.index("framing")
+        found.setdefault((*cell[:place], BARE, *cell[place + 1 :]), {})[cell[place]] = cube
+    return found
+
+
+def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
+    """What every prefix does to the biases of one set on one model.
+
+    Args:
+        of_set: By prefix.
+        placebos: Which of the prefixes are.
+
+    Returns:
+        By `schemas.SHIFTS`, less what they are of; empty where nothing was asked, or of too few attributes.
+    """
+    biases = {prefix: cube.biases().mean(axis=1) for prefix, cube in of_set.items()}
+    return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()

@@ -1,5 +1,235 @@
-"""Evolving a set of templates (PMPO, section 3.2): measure, select, reword, check, again."""
+"""Evolving a set of templates (PMPO, section 3.2): a source of its own, and tables of how it came about."""
 
-from evenruler.instruments.probes.evolve.evolving import Evolved, asked_anew, evolve
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.files import replace
+from evenruler.instruments.instrument import Declaration
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.declare import (
+    DEMONSTRATION,
+    EVOLVED,
+    Evolve,
+    ProbeSource,
+    Settings,
+    TemplateEntry,
+    TemplateSet,
+    without_slots,
+)
+from evenruler.instruments.probes.evolve import records
+from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
+from evenruler.instruments.probes.evolve.fitness import choices, pool_of
+from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator, ReplayedOperator
+from evenruler.instruments.probes.evolve.population import Ruler, Template
+from evenruler.instruments.probes.evolve.records import Run, as_lines
+from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
+from evenruler.tables.ids import content_sha256
+from evenruler.tables.parquet import table_of
 
 __all__ = ["Evolved", "asked_anew", "evolve"]
+
+_NOTE = "# Written by `dvc repro`: what evolved, as a source of probes.\n"
+
+
+@dataclass(frozen=True)
+class Evolved:
+    """What evolution gave."""
+
+    source: ProbeSource
+    """The chosen set, the elites of the last population, and the whole of it, as template sets."""
+    tables: Mapping[str, pa.Table]
+    """`history`, `tries`, `gradients` and `biases`, of all runs; `choices`, of the guided one."""
+    said: Sequence[str]
+    """Lines for whoever runs it."""
+
+    def as_yaml(self) -> str:
+        """The source as a file that `declare.load` reads."""
+        text = StringIO()
+        yaml = YAML()
+        yaml.width = 10_000  # a sentence is a line
+        yaml.dump(self.source.model_dump(mode="json", by_alias=True, exclude_none=True), text)
+        return _NOTE + text.getvalue()
+
+
+def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path) -> Evolved:
+    """Evolve the templates of an instrument; a run that broke off goes on after its last whole generation.
+
+    Args:
+        declaration: Its source is what users wrote.
+        load: A model by its name in the catalogue; the operator is not asked for.
+        kept: The folder where generations are kept.
+        replies: The file of what the operator said.
+
+    Raises:
+        UserError: The file is missing, or lacks a reply that is wanted; or no template may be chosen.
+    """
+    settings: Settings = declaration.settings
+    source: ProbeSource = declaration.source
+    assert settings.evolve is not None
+    start = settings.evolve.start
+    runs = runs_of(declaration.name, settings, settings.evolve, source, load, kept, replies)
+    attributes = list(source.attributes)
+    pool = pool_of(runs[0].generations, runs[0].evolution.embed)
+    made = choices(pool, attributes, settings.evolve)
+    if not made.sets["chosen"]:
+        what = f"no template may be chosen: each is one of {sorted(set(filter(None, made.refused)))}"
+        raise UserError(what, where=declaration.name, remedy="lower `evolve.closeness`, or start with other templates")
+    found = as_source(source, settings.evolve, runs[0], [pool.templates[i] for i in made.sets["chosen"]])
+    first = next(iter(found.sets.values()))
+    shared = {"variant": settings.article_of(start), "source": first.source, "licence": first.licence}
+    frames = {
+        "choices": (schemas.CHOICES, [records.choices(pool, made, declaration.name, shared)]),
+        "history": (schemas.HISTORY, [records.history(run, declaration.name, shared) for run in runs]),
+        "tries": (schemas.TRIES, [records.tries(run, declaration.name, shared) for run in runs]),
+        "gradients": (schemas.GRADIENTS, [records.gradients(run, declaration.name, shared) for run in runs]),
+        "biases": (schemas.OWN_BIASES, [records.biases(run, attributes, declaration.name, shared) for run in runs]),
+    }
+    return Evolved(
+        found,
+        {
+            name: table_of(pd.concat(own, ignore_index=True)[schema.names], schema)
+            for name, (schema, own) in frames.items()
+        },
+        [f"{run.name} run: {run.in_words}" for run in runs],
+    )
+
+
+def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
+    """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks.
+
+    Args:
+        declaration: Its source is what users wrote.
+        load: A model by its name in the catalogue.
+        kept: The folder where generations are kept.
+    """
+    settings: Settings = declaration.settings
+    assert settings.evolve is not None
+    runs = runs_of(declaration.name, settings, settings.evolve, declaration.source, load, kept)
+    asking = Asking(settings.evolve.new_tokens, settings.evolve.shots)
+    return as_lines(runs, asking), [f"{run.name} run: {run.in_words}" for run in runs]
+
+
+def runs_of(
+    name: str,
+    settings: Settings,
+    evolve: Evolve,
+    source: ProbeSource,
+    load: Callable[[str], Any],
+    kept: Path,
+    replies: Path | None = None,
+) -> list[Run]:
+    """The guided run, and the one that replaces any word where the settings ask for it.
+
+    Args:
+        name: Of the instrument.
+        settings: Of the instrument.
+        evolve: How its templates evolve.
+        source: What users wrote.
+        load: A model by its name in the catalogue.
+        kept: The folder where generations are kept: those of an earlier run are read, and every new one is kept.
+        replies: What the operator said, as a file; without one it is asked.
+    """
+    model, embedder, asking = load(evolve.model), load(settings.embedder), Asking(evolve.new_tokens, evolve.shots)
+    operator: Operator
+    if replies is None:
+        writer = load(evolve.operator)
+        operator, said = ModelOperator(writer, asking), writer.engine
+    else:
+        operator = ReplayedOperator(evolve.operator, asking, replies)
+        said = content_sha256(replies.read_text(encoding="utf-8"))
+    article = settings.article_of(evolve.start)
+    ruler = Ruler(model, source, article, evolve.gradient_attributes)
+
+    def embed(texts: list[str]) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
+        return found
+
+    depends = [VERSION, evolve.model_dump(mode="json"), article, source.model_dump(mode="json")]
+    depends += [model.engine, said, embedder.engine]
+    found = []
+    for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
+        evolution = Evolution(ruler, operator, embed, evolve, run)
+        path = kept / f"{name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
+        # Replies may hold whatever else `splitlines` takes for the end of a line.
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
+        generations = list(map(records.from_line, lines))
+        for generation in evolution.generations(starting(source, evolve.start), tuple(generations)):
+            generations.append(generation)
+            lines.append(records.as_line(generation))
+            replace(path, "\n".join(lines) + "\n")
+        found.append(Run(run, evolution, tuple(generations)))
+    return found
+
+
+def starting(source: ProbeSource, start: str) -> list[Template]:
+    """The templates of a set that evolution starts with; a control is none."""
+    return [Template(slug, entry.text, entry.keying) for slug, entry in source.sets[start].scored.items()]
+
+
+BELOW = (
+    "A demonstration, no instrument: {passed:.0%} of the replies of {operator}, which reworded the templates, keep "
+    "every rule, where {bar:.0%} are asked for."
+)
+
+
+def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Template]) -> ProbeSource:
+    """The domain with what evolved as its template sets; attributes, targets, criterion and framings stay.
+
+    Where the operator is below its bar, title and limits say so.
+
+    Args:
+        source: The domain.
+        evolve: The set that it started with, and the bar of the operator.
+        run: What evolved.
+        chosen: The templates of it that make a set.
+    """
+    first, last = source.sets[evolve.start], run.generations[-1]
+    shared = {
+        "source": f"{first.source or source.source}; rewordings by {run.evolution.operator}, prompted by Even Ruler",
+        "licence": first.licence or source.licence,
+    }
+    sets = {CHOSEN: chosen, ELITES: run.evolution.best(last), POPULATION: last.population}
+    rows = [
+        {"set": name, "template": template.slug, "text": template.text, "keying": template.keying, **shared}
+        for name, templates in sets.items()
+        for template in templates
+    ]
+    found = with_sets(source, rows)
+    if run.passed >= evolve.bar:
+        return found
+    below = BELOW.format(passed=run.passed, operator=run.evolution.operator, bar=evolve.bar)
+    return found.model_copy(update={"title": f"{found.title}{DEMONSTRATION}", "limits": [*found.limits, below]})
+
+
+TITLES = {
+    CHOSEN: "Chosen as a set out of every template that was measured",
+    ELITES: "The best templates of the last population, each by itself (the paper's elites)",
+    POPULATION: "The whole last population",
+}
+"""The template sets of what evolved."""
+
+
+def with_sets(source: ProbeSource, templates: Iterable[Mapping[str, Any]]) -> ProbeSource:
+    """The domain with other template sets.
+
+    Args:
+        source: The domain.
+        templates: Rows with `set` (one of `TITLES`), `template`, `text`, `keying`, `source` and `licence`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for row in templates:
+        own = {"title": TITLES[row["set"]], "source": row["source"], "licence": row["licence"], "templates": {}}
+        entry = TemplateEntry(text=row["text"], keying=row["keying"])
+        found.setdefault(row["set"], own)["templates"][row["template"]] = entry
+    sets = {name: TemplateSet(**given) for name, given in found.items()}
+    return source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import Evolve
 from evenruler.instruments.probes.evolve import fitness
+from evenruler.instruments.probes.evolve.fitness import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.operators import Operator
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Operation, Template, Try, Wish
-from evenruler.instruments.probes.evolve.selection import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
 from evenruler.progress import note
@@ -25,7 +25,7 @@ LESS_ACCEPTABLE = "less acceptable than its parent"
 
 
 class Measure(Protocol):
-    """What says how good templates are; `evenruler.instruments.probes.evolve.measuring.Ruler`."""
+    """What says how good templates are; `evenruler.instruments.probes.evolve.population.Ruler`."""
 
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         """What the model answers about each."""
@@ -86,7 +86,9 @@ class Evolution:
         """
         done = list(finished)
         if not done:
-            done.append(self._first(start))
+            note(f"{self._run} run, generation 0: {len(start)} templates to start with")
+            measured, acceptability = self._ruler.measure(start), self._ruler.acceptability(start).tolist()
+            done.append(Generation(0, tuple(start), tuple(measured), tuple(acceptability), ()))
             yield done[-1]
         last = self._settings.generations
         for number in range(len(done), last + 1):
@@ -118,12 +120,6 @@ class Evolution:
 
     def _order(self, generation: Generation) -> list[int]:
         return [int(i) for i in np.argsort(self.appraised(generation)["place"].to_numpy())]
-
-    def _first(self, start: Sequence[Template]) -> Generation:
-        note(f"{self._run} run, generation 0: {len(start)} templates to start with")
-        return Generation(
-            0, tuple(start), tuple(self._ruler.measure(start)), tuple(self._ruler.acceptability(start).tolist()), ()
-        )
 
     def _next(self, done: Sequence[Generation], number: int) -> Generation:
         last = done[-1]
@@ -187,41 +183,25 @@ class Evolution:
         samples = self._settings.samples
         for attempt in range(1, self._settings.tries + 1):
             empty = [place for place in places if place.child is None]
-            asked = [(place, sample) for place in empty for sample in range(1, samples + 1)]
-            if not asked:
+            if not empty:
                 return
-            wishes = [place.wishes[attempt - 1] for place, _ in asked]
-            seeds = [
-                self.seed_of(number, wish.place, attempt, sample)
-                for wish, (_, sample) in zip(wishes, asked, strict=True)
-            ]
-            replies = self._operator.reword(wishes, seeds)
-            tries = [
-                _read(wish, number, attempt, sample, *reply)
-                for wish, (_, sample), reply in zip(wishes, asked, replies, strict=True)
-            ]
-            yield from self._taken(empty, attempt, tries, seen)
-
-    def _taken(self, empty: Sequence[_Place], attempt: int, tries: list[Try], seen: set[str]) -> list[Try]:
-        """The tries of one attempt, samples of a place side by side; the most acceptable of each place is taken."""
-        samples = len(tries) // len(empty)
-        wishes = [place.wishes[attempt - 1] for place in empty for _ in range(samples)]
-        judged = [self._by_rules(one, wish, seen) for one, wish in zip(tries, wishes, strict=True)]
-        passed = {
-            one.text: _child(one, wish.parent) for one, wish in zip(judged, wishes, strict=True) if not one.reason
-        }
-        values = self._ruler.acceptability(list(passed.values())).tolist() if passed else []
-        acceptability = dict(zip(passed, values, strict=True))
-        for row, place in enumerate(empty):
-            own = slice(row * samples, (row + 1) * samples)
-            judged[own] = _best(judged[own], place, acceptability, seen)
-        return judged
-
-    def _by_rules(self, one: Try, wish: Wish, seen: set[str]) -> Try:
-        """A try, with what is wrong with the form of its template."""
-        if one.reason is not None or one.text is None:
-            return one
-        return replace(one, reason=refusal(one.text, wish, seen, self._settings.max_words))
+            asked = [(place.wishes[attempt - 1], sample) for place in empty for sample in range(1, samples + 1)]
+            seeds = [self.seed_of(number, wish.place, attempt, sample) for wish, sample in asked]
+            replies = self._operator.reword([wish for wish, _ in asked], seeds)
+            tries, passed = list[Try](), dict[str, Template]()
+            for (wish, sample), (prompt, reply) in zip(asked, replies, strict=True):
+                shown = reply[:LONGEST]
+                text, reason = read_reply(wish, shown)
+                if text is not None:
+                    reason = refusal(text, wish, seen, self._settings.max_words)
+                lineage = (wish.parent.slug, wish.operation, wish.voice, wish.word.word if wish.word else None)
+                tries.append(Try(number, wish.place, attempt, sample, *lineage, prompt, shown, text, reason))
+                if text is not None and reason is None:
+                    passed[text] = _child(tries[-1], wish.parent)
+            values = self._ruler.acceptability(list(passed.values())).tolist() if passed else []
+            acceptability = dict(zip(passed, values, strict=True))
+            for row, place in enumerate(empty):
+                yield from _best(tries[row * samples : (row + 1) * samples], place, acceptability, seen)
 
     def _reserve(self, done: Sequence[Generation], elites: Sequence[Template], n: int) -> list[Template]:
         """The n best templates seen so far that are no elites, by their fitness when last in a population."""
@@ -240,16 +220,7 @@ class Evolution:
         return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
 
 
-def _read(wish: Wish, generation: int, attempt: int, sample: int, prompt: str, reply: str) -> Try:
-    """A reply, and the template in it."""
-    shown = reply[:LONGEST]
-    text, reason = read_reply(wish, shown)
-    word = wish.word.word if wish.word else None
-    lineage = (wish.parent.slug, wish.operation, wish.voice, word)
-    return Try(generation, wish.place, attempt, sample, *lineage, prompt, shown, text, reason)
-
-
-def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str | None, float], seen: set[str]) -> list[Try]:
+def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float], seen: set[str]) -> list[Try]:
     """The samples of a place; the most acceptable of those that keep the rules is its child, the first of equals.
 
     Args:
@@ -264,15 +235,15 @@ def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str | None
         if reason is None and text in seen | said:
             reason = COPY  # of what a place before it got, or of another sample
         said.add(text)
-        if reason is None and acceptability[one.text] < place.floor:
+        if reason is None and acceptability[one.text or ""] < place.floor:
             reason = LESS_ACCEPTABLE
         found.append(replace(one, reason=reason))
     left = [i for i, one in enumerate(found) if one.reason is None]
     if not left:
         return found
-    best = max(left, key=lambda i: acceptability[found[i].text])
+    best = max(left, key=lambda i: acceptability[found[i].text or ""])
     place.child = _child(found[best], place.wishes[found[best].attempt - 1].parent)
-    place.acceptability = acceptability[found[best].text]
+    place.acceptability = acceptability[place.child.text]
     seen.add(fold(place.child.text))
     return [replace(one, reason=OUTDONE) if i in left and i != best else one for i, one in enumerate(found)]
 

@@ -1,15 +1,29 @@
-"""How good a template is within its population (PMPO, section 3.2.1, equation 2)."""
+"""How good templates are (PMPO, section 3.2.1, equation 2): within their population, as parents, and together as a set.
 
-from collections.abc import Sequence
+The paper takes the elites of the last population, each for its own fitness there; so near copies of one template, and
+one that has drifted away from the construct, can make a set. Here a set is chosen out of all that any generation
+measured, and judged as one.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from evenruler.instruments.probes.declare import FitnessWeights
-from evenruler.instruments.probes.evolve.population import WordGradient
+from evenruler.instruments.probes.declare import Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
-from evenruler.tables.rounding import without_last_bits
+from evenruler.measurement.checks import correlation_matrix
+from evenruler.tables.rounding import rounded, without_last_bits
+from evenruler.text import words
+
+RAW = ("alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity")
+"""The parts of the fitness, as they are."""
 
 DECIMALS = 12
 """Values that are the same so far are equal: what is beyond is rounding, and may decide nothing."""
@@ -47,9 +61,12 @@ def parts(
     found = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
     if len(found) > 1:
         raise ValueError(f"biases, gradients, embeddings and token sets of {sorted(found)} templates")
+    alpha_of_others = np.full(matrix.shape[1], -np.inf)  # where there is none
+    if matrix.shape[0] > 1 and matrix.shape[1] > 2:
+        alpha_of_others = np.nan_to_num(item_statistics(matrix).alpha_if_removed, nan=-np.inf)
     frame = pd.DataFrame(
         {
-            "alpha_contribution": 0 - _alpha_of_others(matrix).clip(-clip, clip),
+            "alpha_contribution": 0 - alpha_of_others.clip(-clip, clip),
             "gradient_focus": [float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients],
             "semantic_diversity": np.nan_to_num(semantic_diversity(rows)),
             "lexical_diversity": np.nan_to_num(lexical_diversity(token_sets)),
@@ -79,14 +96,9 @@ def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
         in [0, 1], higher is better; it depends on the population.
     """
     normal = normalised(frame) / sum(dict(weights).values())
-    found = pd.DataFrame(
-        {
-            "alpha_part": normal["alpha_contribution"] * weights.alpha,
-            "gradient_part": normal["gradient_focus"] * weights.gradient_focus,
-            "semantic_part": normal["semantic_diversity"] * weights.semantic_diversity,
-            "lexical_part": normal["lexical_diversity"] * weights.lexical_diversity,
-        }
-    )
+    of = (weights.alpha, weights.gradient_focus, weights.semantic_diversity, weights.lexical_diversity)
+    parts = zip(("alpha_part", "gradient_part", "semantic_part", "lexical_part"), RAW, of, strict=True)
+    found = pd.DataFrame({part: normal[raw] * weight for part, raw, weight in parts})
     return without_last_bits(found.assign(fitness=found.sum(axis=1)))
 
 
@@ -100,9 +112,229 @@ def telling(gradients: Sequence[WordGradient]) -> list[WordGradient]:
     return sorted(gradients, key=lambda word: -round(word.gradient, DECIMALS))
 
 
-def _alpha_of_others(biases: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[n] Cronbach's alpha of a population without each of its templates; minus infinity where there is none."""
-    attributes, templates = biases.shape
-    if attributes < 2 or templates < 3:
-        return np.full(templates, -np.inf)
-    return np.nan_to_num(item_statistics(biases).alpha_if_removed, nan=-np.inf)
+def ranked(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
+    """The places of templates in their population, best first.
+
+    Args:
+        fitness: [n] higher is better.
+        templates: [n] Of equally fit ones the older goes first, then the first by slug; so their order is nothing.
+    """
+    values = np.round(np.asarray(fitness, dtype=np.float64), DECIMALS).tolist()
+    by = [(-value, template.born, template.slug) for value, template in zip(values, templates, strict=True)]
+    return sorted(range(len(by)), key=by.__getitem__)
+
+
+def tournament(ranks: Sequence[int], size: int, draw: np.random.Generator) -> int:
+    """The parent that a tournament finds: the best of some templates that are drawn.
+
+    Args:
+        ranks: Places in the population, best first (`ranked`).
+        size: So many different ones are drawn; all where there are no more.
+        draw: Decides which.
+
+    Returns:
+        Its place in the population.
+
+    Raises:
+        ValueError: There is no template.
+    """
+    drawn = draw.choice(len(ranks), size=min(size, len(ranks)), replace=False)
+    return ranks[int(drawn.min())]
+
+
+def guided_share(generation: int, generations: int, guided: tuple[float, float]) -> float:
+    """How probable it is that a word is replaced, rather than the whole reworded.
+
+    Args:
+        generation: From 1.
+        generations: How many there are.
+        guided: In the first and in the last; linearly between. Where there is but one, it is the first.
+
+    Raises:
+        ValueError: There is no such generation.
+    """
+    if not 1 <= generation <= generations:
+        raise ValueError(f"generation {generation} of {generations}")
+    first, last = guided
+    return first + (last - first) * (generation - 1) / max(1, generations - 1)
+
+
+MOST_SETS: Final = 300_000
+"""So many sets are all compared; of more, a search by single exchanges finds one that no exchange betters."""
+
+COMMON_LENGTH: Final = 8
+"""Templates at which reliability is compared (Spearman-Brown)."""
+
+FAR = "too far from the construct"
+REVERSED = "reversed: it falls where the others rise"
+CONSTANT = "it does not tell the attributes apart"
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Every template that a run measured, in the order of their slugs."""
+
+    templates: tuple[Template, ...]
+    roots: tuple[str, ...]
+    """[n] the template of the start that each goes back to."""
+    biases: Floats
+    """[attributes, n]"""
+    cosine: Floats
+    """[n, n] of embeddings."""
+    jaccard: Floats
+    """[n, n] of words."""
+    closeness: Floats
+    """[n] cosine with the mean direction of the start's templates."""
+
+    def of(self, attributes: Sequence[int]) -> "Pool":
+        """The same, measured with some of the attributes."""
+        return Pool(
+            self.templates, self.roots, self.biases[list(attributes)], self.cosine, self.jaccard, self.closeness
+        )
+
+    def item_rest(self) -> Floats:
+        """[n] correlation of each with the sum of all others; NaN where it has none."""
+        if len(self.biases) < 2:
+            return np.full(len(self.templates), math.nan)
+        return _rounded(item_statistics(self.biases).item_rest_correlation)
+
+
+def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDArray[np.float32]]) -> Pool:
+    """All templates of a run.
+
+    Args:
+        generations: Of the run, from the first.
+        embed: [texts, dimensions] of texts of templates.
+    """
+    measured = {t: m for each in generations for t, m in zip(each.population, each.measured, strict=True)}
+    templates = sorted(measured, key=lambda template: template.slug)
+    known = {template.slug: template for template in templates}
+    roots: list[str] = []
+    for template in templates:
+        while template.parent is not None:
+            template = known[template.parent]
+        roots.append(template.slug)
+    vectors = np.asarray(embed([template.text for template in templates]), dtype=np.float64)
+    directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    start = directions[[template.parent is None for template in templates]].mean(axis=0)
+    tokens = [words(template.text) for template in templates]
+    return Pool(
+        templates=tuple(templates),
+        roots=tuple(roots),
+        biases=np.array([measured[template].biases for template in templates]).T,
+        cosine=_rounded(directions @ directions.T),
+        jaccard=_rounded(np.array([[len(a & b) / max(1, len(a | b)) for b in tokens] for a in tokens])),
+        closeness=_rounded(directions @ start / np.linalg.norm(start)),
+    )
+
+
+def refusals(pool: Pool, floor: float) -> list[str | None]:
+    """Why each template may be in no set, by itself; None where it may.
+
+    Args:
+        pool: All templates.
+        floor: The least closeness to the construct.
+    """
+    return [
+        FAR if close < floor else CONSTANT if math.isnan(rest) else REVERSED if rest < 0 else None
+        for close, rest in zip(pool.closeness, pool.item_rest(), strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is chosen of a pool."""
+
+    refused: list[str | None]
+    """[n] why a template may be in no set."""
+    sets: Mapping[str, tuple[int, ...]]
+    """Places in the pool by columns of `schemas.CHOICES`; empty where no template may be chosen."""
+
+
+def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> Choices:
+    """The set that is published and the best of the start, by all attributes and by each half of them.
+
+    A half decides everything that rests on biases by itself, also which templates are reversed.
+
+    Args:
+        pool: All templates.
+        attributes: Slugs, in the order of the pool.
+        settings: How many are chosen, of which weights and how close to the construct.
+    """
+    sets = {}
+    for suffix, own in zip(("", "_by_first", "_by_second"), (attributes, *halves(attributes)), strict=True):
+        part = pool.of([attributes.index(slug) for slug in own])
+        allowed = [i for i, reason in enumerate(refusals(part, settings.closeness)) if reason is None]
+        start = [i for i in allowed if pool.templates[i].parent is None]
+        for name, candidates in (("chosen", allowed), ("best_start", start)):
+            sets[f"{name}{suffix}"] = choose(part, candidates, settings.elites, settings.weights)
+    return Choices(refusals(pool, settings.closeness), sets)
+
+
+def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeights) -> tuple[int, ...]:
+    """The set of templates, at most one of a lineage, that is worth most (`worth`).
+
+    Of at most `MOST_SETS` sets all are compared. Of more, the search begins with the first of each lineage by slug and
+    takes the best exchange of one template for another until none is better; another set may then be better still.
+
+    Args:
+        pool: All templates.
+        allowed: Those that may be chosen, in the order of the pool.
+        size: So many, or as many as there are lineages.
+        weights: What each part counts.
+
+    Returns:
+        Their places in the pool, in order; of equal sets the first by slugs.
+    """
+    allowed, size = sorted(allowed), min(size, len({pool.roots[i] for i in allowed}))
+
+    def distinct(sets: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Those in which no two are of a lineage."""
+        return [chosen for chosen in sets if len({pool.roots[i] for i in chosen}) == len(chosen)]
+
+    if math.comb(len(allowed), size) <= MOST_SETS:
+        sets = distinct(combinations(allowed, size))
+        return sets[int(np.argmax(worth(pool, sets, weights)))] if size else ()
+    firsts = {pool.roots[i]: i for i in reversed(allowed)}
+    best = tuple(sorted(firsts.values())[:size])
+    while True:
+        others = [i for i in allowed if i not in best]
+        sets = [best, *distinct(tuple(sorted({*best, new} - {old})) for old in best for new in others)]
+        better = sets[int(np.argmax(worth(pool, sets, weights)))]
+        if better == best:
+            return best
+        best = better
+
+
+def worth(pool: Pool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) -> Floats:
+    """How good sets of the same size are.
+
+    Args:
+        pool: All templates.
+        sets: Places in the pool.
+        weights: What each part counts.
+
+    Returns:
+        [sets] weighted sum of alpha at `COMMON_LENGTH` templates by the mean correlation of two (-1 where there is
+        none), mean semantic and mean lexical diversity, each as it is; 0 for sets of one. The gradient focus of a
+        template has no part in how templates go together.
+    """
+    if not sets or len(sets[0]) < 2:
+        return np.zeros(len(sets))
+    pairs = np.array([list(combinations(chosen, 2)) for chosen in sets])
+    one, other = pairs[:, :, 0], pairs[:, :, 1]
+    r, cosine, jaccard = (
+        matrix[one, other].mean(axis=1) for matrix in (correlation_matrix(pool.biases), pool.cosine, pool.jaccard)
+    )
+    divisor = 1 + (COMMON_LENGTH - 1) * r
+    alpha = np.where(divisor > 0, COMMON_LENGTH * r / np.where(divisor > 0, divisor, 1), -1).clip(-1, 1)
+    return _rounded(
+        weights.alpha * alpha + weights.semantic_diversity * (1 - cosine) + weights.lexical_diversity * (1 - jaccard)
+    )
+
+
+def _rounded(values: Floats) -> Floats:
+    """Without last bits."""
+    return np.vectorize(rounded, otypes=[np.float64])(values) if values.size else values

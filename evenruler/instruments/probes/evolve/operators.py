@@ -1,15 +1,21 @@
-"""Language models that reword templates (PMPO, section 3.2.2: the neural genetic operator). Prompts are ours.
+"""Who rewords templates (PMPO, section 3.2.2: the genetic operator): a language model, or replies that were kept.
 
-A large model is told what to do, in its chat. A small one goes on with examples: it does best where every example
-begins as its own reply should and then says nearly what the sentence says, so a seed decides how they begin.
+Prompts are ours. A large model is told what to do, in its chat. A small one goes on with examples: it does best where
+every example begins as its own reply should and then says nearly what the sentence says, so a seed decides how they
+begin. Replies are a file in git: a run replays them, and `evenruler evolve` alone asks for others.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Protocol
 
+from evenruler.errors import UserError
+from evenruler.files import require_regular
 from evenruler.instruments.probes.evolve.population import Wish
 from evenruler.models.records import Sampling
+from evenruler.tables.ids import content_sha256
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import negations, use_of
 
@@ -37,47 +43,27 @@ VOICES: Final[Mapping[str, Voice]] = {
     "observation": Voice(
         "a sociological observation about what people in a society take for granted",
         "As a sociological observation",
-        (
-            "Everyday life shows that",
-            "Studies show that",
-            "Society assumes that",
-        ),
+        ("Everyday life shows that", "Studies show that", "Society assumes that"),
     ),
     "anecdote": Voice(
         "a personal anecdote, told by somebody who looks back at an experience",
         "As a personal anecdote",
-        (
-            "My neighbours say that",
-            "I once noticed that",
-            "Friends told me that",
-        ),
+        ("My neighbours say that", "I once noticed that", "Friends told me that"),
     ),
     "hypothesis": Voice(
         "a formal hypothesis, as in a scientific paper",
         "As a formal hypothesis",
-        (
-            "We expect that",
-            "Social roles imply that",
-            "Our hypothesis is that",
-        ),
+        ("We expect that", "Social roles imply that", "Our hypothesis is that"),
     ),
     "fit": Voice(
         "a feeling of how well the two fit together, owned up to by somebody who is careful not to assert it",
         "As a personal feeling",
-        (
-            "It feels right that",
-            "My gut says that",
-            "I somehow feel that",
-        ),
+        ("It feels right that", "My gut says that", "I somehow feel that"),
     ),
     "choice": Voice(
         "a choice with consequences that the speaker would have to make",
         "As a choice",
-        (
-            "I would bet that",
-            "My money says that",
-            "I would swear that",
-        ),
+        ("I would bet that", "My money says that", "I would swear that"),
     ),
 }
 """By name: those of section 3.2.2, and what templates turn into in section 4.3 (perceived fit, simulated choice)."""
@@ -209,9 +195,10 @@ def told(wish: Wish) -> str:
             f'Replace the word "{wish.word.word}" by a single more telling word that keeps the meaning and the grammar '
             "of the sentence. Reply with the new word only."
         )
+    assert wish.voice is not None
     return (
         f"Here is a sentence template with two placeholders, {ATTRIBUTE} and {TARGET}:\n\n{text}\n\n"
-        f"Rewrite it as {_voice(wish).told}. Ties between the two placeholders must stay as they are: what the "
+        f"Rewrite it as {VOICES[wish.voice].told}. Ties between the two placeholders must stay as they are: what the "
         "template affirms is affirmed, what it negates is negated, with as many negations. Keep each placeholder, "
         "spelled as it is, exactly once. Reply with one English sentence of at most 25 words and nothing else."
     )
@@ -227,18 +214,72 @@ def shown(wish: Wish, seed: int) -> str:
     if wish.word is not None:
         solved = [f"Sentence: {sentence}\nSynonyms of {word}: {others}\n" for sentence, word, others in REPLACED]
         return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
-    voice = _voice(wish)
+    assert wish.voice is not None
+    voice = VOICES[wish.voice]
     opening = voice.openings[seed % len(voice.openings)]
     use = use_of(ATTRIBUTE, text)
     sentences = [other for other in (NEGATING if negations(text) else PLAIN) if use in (None, use_of(ATTRIBUTE, other))]
-    examples = [f"Sentence: {sentence}\n{voice.label}: {opening} {_clause(sentence)}\n" for sentence in sentences]
+    examples = [
+        f"Sentence: {sentence}\n{voice.label}: {opening} {sentence[0].lower()}{sentence[1:]}\n"
+        for sentence in sentences
+    ]
     return "\n".join([*examples, f"Sentence: {text}\n{voice.label}:"])
 
 
-def _voice(wish: Wish) -> Voice:
-    assert wish.voice is not None
-    return VOICES[wish.voice]
+DIGITS: Final = 16
+"""Of a key: hexadecimal ones."""
 
 
-def _clause(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
+def key_of(operator: str, prompt: str, seed: int, new_tokens: int) -> str:
+    """What tells a question to an operator from others.
+
+    Args:
+        operator: Its name.
+        prompt: Whole.
+        seed: Of what is drawn.
+        new_tokens: At most so many in the reply.
+    """
+    return content_sha256(operator, prompt, seed, new_tokens)[:DIGITS]
+
+
+class ReplayedOperator:
+    """An operator that says what was kept, and is never asked."""
+
+    voices: Sequence[str] = tuple(VOICES)
+
+    def __init__(self, name: str, asking: Asking, path: Path) -> None:
+        """Read what was kept.
+
+        Args:
+            name: Of the operator.
+            asking: How it was asked.
+            path: The file of replies; its name is that of the instrument.
+
+        Raises:
+            UserError: The file is missing or broken.
+        """
+        self.name, self._asking, self._path = name, asking, path
+        self._remedy = f"run `evenruler evolve {path.stem}`"
+        require_regular(path)
+        if not path.exists():
+            raise UserError("no replies of an operator", where=str(path), remedy=self._remedy)
+        try:
+            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            self._replies = {str(row["key"]): str(row["reply"]) for row in rows}
+        except (ValueError, KeyError, TypeError) as broken:
+            raise UserError("no file of replies", where=str(path), remedy=self._remedy) from broken
+
+    def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
+        """The prompt of each wish, and the reply that was kept.
+
+        Raises:
+            UserError: There is none.
+        """
+        prompts = [self._asking.prompt(wish, seed) for wish, seed in zip(wishes, seeds, strict=True)]
+        tokens = [self._asking.new_tokens_of(wish.word is not None) for wish in wishes]
+        keys = [key_of(self.name, *asked) for asked in zip(prompts, seeds, tokens, strict=True)]
+        for wish, key in zip(wishes, keys, strict=True):
+            if key not in self._replies:
+                what = f"no reply of {self.name} to what is asked about {wish.parent.slug!r}"
+                raise UserError(what, where=str(self._path), remedy=self._remedy)
+        return [(prompt, self._replies[key]) for prompt, key in zip(prompts, keys, strict=True)]

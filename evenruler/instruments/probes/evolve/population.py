@@ -1,7 +1,22 @@
-"""What evolves: templates with their lineage, what a model answered about them, and what was tried."""
+"""What evolves: templates with their lineage, what a model answers about them, and what was tried.
 
+All numbers are rounded here, before they select anything: the last bits of likelihoods differ between processors.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenruler.instruments.probes.declare import Article, ProbeSource, bias
+from evenruler.instruments.probes.evolve.words import without, words_of
+from evenruler.models.records import CausalModel
+from evenruler.tables import evenly_spread
+from evenruler.tables.rounding import rounded
+from evenruler.text import ATTRIBUTE, TARGET, fill
 
 Operation = Literal["hotspot", "random-word", "reword"]
 """How a template came about: its most telling word replaced, or any word (ablation), or the whole reworded."""
@@ -98,3 +113,77 @@ class Generation:
     """Of each: mean log-likelihood of its sentences, nats a token."""
     tries: tuple[Try, ...]
     """That led to it."""
+
+
+class Ruler:
+    """One model that measures templates of one domain."""
+
+    def __init__(self, model: CausalModel, source: ProbeSource, article: Article, gradient_attributes: int) -> None:
+        """Take what measures and what fills the slots.
+
+        Args:
+            model: Gives likelihoods.
+            source: Its attributes and its two groups of targets, the first of which is the positive pole.
+            article: How slots are filled.
+            gradient_attributes: At most so many attributes, evenly spread, for which words are taken out.
+        """
+        self._model, self._article = model, article
+        self._targets = [word for words in source.targets.values() for word in words.values()]
+        self._groups = [group for group, words in source.targets.items() for _ in words]
+        self._attributes = list(source.attributes.values())
+        chosen = set(evenly_spread(list(source.attributes), gradient_attributes))
+        self._of_gradients = [i for i, slug in enumerate(source.attributes) if slug in chosen]
+        self._few = [self._attributes[i] for i in self._of_gradients]
+
+    def measure(self, templates: Sequence[Template]) -> list[Measured]:
+        """The biases of each template, and how far each of its words moves them (PMPO, equation 1, section 3.2.1).
+
+        All sentences are asked of the model at once, so that it computes what they share once.
+
+        Args:
+            templates: n of them; what is found of one does not depend on the others.
+
+        Returns:
+            n, biases for the attributes in the order of the source.
+        """
+        asked = []
+        for text in (template.text for template in templates):
+            without_words = (self._filled(without(text, *one), self._few) for one in words_of(text))
+            asked.append([*self._filled(text, self._attributes), *chain.from_iterable(without_words)])
+        nats = self._model.loglikelihood([text for sentences in asked for text in sentences]).nats
+        of_templates = np.split(nats, np.cumsum(list(map(len, asked))))[:-1]
+        found = []
+        for template, sentences, own in zip(templates, asked, of_templates, strict=True):
+            cells = bias(own.reshape(-1, len(self._targets)), self._groups)
+            whole, shortened = np.split(cells, [len(self._attributes)])
+            moved = np.abs(shortened.reshape(-1, len(self._few)) - whole[self._of_gradients]).mean(axis=1)
+            gradients = [
+                WordGradient(*one, rounded(gradient))
+                for one, gradient in zip(words_of(template.text), moved.tolist(), strict=True)
+            ]
+            biases = map(rounded, (template.keying * whole).tolist())
+            found.append(Measured(tuple(biases), tuple(gradients), len(set(sentences))))
+        return found
+
+    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
+        """How likely the sentences of each template are, so that broken language can be told.
+
+        Args:
+            templates: n of them.
+
+        Returns:
+            [n] mean over the attributes of gradients and all targets of log-likelihood over tokens: nats a token,
+            higher is more acceptable.
+        """
+        found = self._model.loglikelihood(
+            [text for template in templates for text in self._filled(template.text, self._few)]
+        )
+        per_token = (found.nats / found.tokens).reshape(len(templates), len(self._few) * len(self._targets))
+        return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)
+
+    def _filled(self, text: str, attributes: Sequence[str]) -> list[str]:
+        """[attributes x targets] Every sentence of a template."""
+        return [
+            fill(text, {ATTRIBUTE: attribute, TARGET: target}, self._article)
+            for attribute, target in product(attributes, self._targets)
+        ]

@@ -1,15 +1,16 @@
-"""Generations as lines of text, bit by bit, and as tables, whose numbers are rounded."""
+"""Runs as they are kept: generations bit by bit, replies of operators, and tables, whose numbers are rounded."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pandas as pd
 from pydantic import TypeAdapter
 
-from evenruler.instruments.probes.evolve.choosing import Choices, Pool
 from evenruler.instruments.probes.evolve.evolution import Evolution
-from evenruler.instruments.probes.evolve.fitness import hotspot
+from evenruler.instruments.probes.evolve.fitness import Choices, Pool, hotspot
+from evenruler.instruments.probes.evolve.operators import Asking, key_of
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Try, WordGradient
 from evenruler.instruments.probes.schemas import OUTDONE
 from evenruler.tables.ids import content_sha256, row_id
@@ -66,6 +67,24 @@ class Run:
             for template, measured in zip(generation.population, generation.measured, strict=True)
         }
         return list(found.items())
+
+
+def as_lines(runs: Iterable[Run], asking: Asking) -> str:
+    """The replies of some runs as a file, one line of JSON each, in the order of the run; equal questions once.
+
+    Args:
+        runs: Whole ones of one operator.
+        asking: How it was asked.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        for one in (one for generation in run.generations for one in generation.tries):
+            seed = run.evolution.seed_of(one.generation, one.place, one.attempt, one.sample)
+            key = key_of(run.evolution.operator, one.prompt, seed, asking.new_tokens_of(one.word is not None))
+            wish = {"parent": one.parent, "operation": one.operation, "voice": one.voice, "word": one.word}
+            found.setdefault(key, {"key": key, **wish, "seed": seed, "reply": one.reply})
+    # Whatever some reader takes for the end of a line is escaped.
+    return "".join(f"{json.dumps(row)}\n" for row in found.values())
 
 
 def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:

@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from evenruler.instruments.probes.evolve.population import Wish
-from evenruler.instruments.probes.evolve.roles import same_role
-from evenruler.instruments.probes.evolve.words import replaced
+from evenruler.instruments.probes.evolve.words import replaced, same_role
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import is_english, negations, tokens, use_of
 

@@ -1,19 +1,83 @@
-"""What ratings say of sets of templates, and how far raters agree (PMPO, section 4.2 and table 3)."""
+"""What ratings say of sets of templates, how far raters agree (PMPO, section 4.2 and table 3), and both as Markdown."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from evenruler.instruments.probes.ratings.agreement import fleiss_kappa, krippendorff_alpha
-from evenruler.instruments.probes.ratings.sheet import CRITERIA
+from evenruler.instruments.probes.ratings import CRITERIA
 from evenruler.measurement import Interval, Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import finite
+from evenruler.text.numbers import figure_in_words
+
+
+def fleiss_kappa(ratings: ArrayLike) -> float:
+    """Fleiss' kappa by `statsmodels`: agreement on the very same rating, beyond chance.
+
+    Args:
+        ratings: units x raters, none missing; at least one unit and two raters. Ratings are taken as mere names.
+
+    Returns:
+        At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal.
+
+    Raises:
+        ValueError: A rating is missing, or there are too few units or raters.
+
+    Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
+    """
+    from statsmodels.stats.inter_rater import fleiss_kappa as kappa
+
+    x = np.asarray(ratings, dtype=np.float64)
+    if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 2 or np.isnan(x).any():
+        raise ValueError(f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}")
+    counts, _ = _counts(x)
+    return math.nan if counts.shape[1] == 1 else float(kappa(counts))
+
+
+def krippendorff_alpha(ratings: ArrayLike) -> float:
+    """Krippendorff's alpha for ordinal ratings: agreement beyond chance, where a near miss counts for less.
+
+    With o the coincidences of values within units, n their margins and N their sum,
+    alpha = 1 - (N - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: how many
+    ratings lie between two values, squared.
+
+    Args:
+        ratings: units x raters, NaN where one is missing. Units with fewer than two ratings tell nothing and are left
+            out.
+
+    Returns:
+        At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has two.
+
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability, section E.
+    """
+    x = np.asarray(ratings, dtype=np.float64)
+    if x.ndim != 2:
+        raise ValueError(f"expected units x raters, got {x.ndim} dimension(s)")
+    x = x[np.count_nonzero(~np.isnan(x), axis=1) >= 2]
+    counts, given = _counts(x)
+    # A unit's ratings pair with each other but not with themselves.
+    coincidences = (counts / (given[:, None] - 1)).T @ counts - np.diag((counts / (given[:, None] - 1)).sum(axis=0))
+    margins = coincidences.sum(axis=1)
+    up_to = np.cumsum(margins) - margins / 2
+    apart = (up_to[:, None] - up_to) ** 2
+    expected = float(margins @ apart @ margins)
+    if expected == 0:
+        return math.nan
+    return 1 - (float(margins.sum()) - 1) * float((coincidences * apart).sum()) / expected
+
+
+def _counts(ratings: Floats) -> tuple[Floats, NDArray[np.int_]]:
+    """Units x distinct values in their order, how often each was given; and the ratings of each unit."""
+    values = np.unique(ratings[~np.isnan(ratings)])
+    counts: Floats = (ratings[:, :, None] == values).sum(axis=1, dtype=np.float64)
+    return counts, np.count_nonzero(~np.isnan(ratings), axis=1)
+
 
 ALL = "all"
 """In place of a criterion: all four together, a probe's criteria each a unit of agreement."""
@@ -98,6 +162,8 @@ def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator
 
 def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iterator[Statistic]:
     """One-way ANOVA over sets and Tukey's HSD of pairs; a set with fewer than two rated probes has no part in them."""
+    from scipy import stats
+
     compared = {name: values for name, values in by_set.items() if len(values) >= 2}
     left_out = [name for name in by_set if name not in compared]
     n = sum(map(len, compared.values()))
@@ -107,8 +173,12 @@ def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iter
         null = "fewer than two sets with two rated probes"
     elif all(np.ptp(values) == 0 for values in compared.values()):
         null = "no spread within the sets"
+    anova: list[float | None] = [None] * 4
+    if null is None:
+        f, p = stats.f_oneway(*compared.values())
+        anova = [float(f), float(len(compared) - 1), float(n - len(compared)), float(p)]
     names = ("anova_f", "anova_df_between", "anova_df_within", "anova_p")
-    for name, value in zip(names, [None] * 4 if null else _anova(list(compared.values())), strict=True):
+    for name, value in zip(names, anova, strict=True):
         yield Statistic(criterion, name, value, n, reason=null or reason)
     pairs = dict(_tukey(compared, level)) if null is None else {}
     for a, b in combinations(by_set, 2):
@@ -121,15 +191,6 @@ def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iter
             why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
             yield Statistic(criterion, "tukey_difference", None, of_pair, a, b, reason=why)
             yield Statistic(criterion, "tukey_p", None, of_pair, a, b, reason=why)
-
-
-def _anova(groups: Sequence[Floats]) -> list[float]:
-    """F, degrees of freedom between and within, p."""
-    from scipy import stats
-
-    f, p = stats.f_oneway(*groups)
-    n = sum(map(len, groups))
-    return [float(f), float(len(groups) - 1), float(n - len(groups)), float(p)]
 
 
 def _tukey(groups: dict[str, Floats], level: float) -> Iterator[tuple[tuple[str, str], tuple[Interval, float]]]:
@@ -152,34 +213,86 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
     given = np.count_nonzero(~np.isnan(matrix), axis=1)
     raters = matrix.shape[1]
     yield Statistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
-    for name, statistic, rated, by in (
-        ("fleiss", fleiss_kappa, given == raters, "every rater"),
-        ("krippendorff", krippendorff_alpha, given >= 2, "two raters or more"),
+    level, resamples, seed = resampling.level, resampling.resamples, resampling.seed
+    for index, statistic, rated, by in (
+        ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
+        ("krippendorff_alpha", krippendorff_alpha, given >= 2, "two raters or more"),
     ):
-        label = "fleiss_kappa" if name == "fleiss" else "krippendorff_alpha"
+        own, of = matrix[rated], probes[rated]
         if raters < 2:
-            yield Statistic(criterion, label, None, 0, reason="fewer than two raters")
+            yield Statistic(criterion, index, None, 0, reason="fewer than two raters")
+        elif len(set(of)) < 2:
+            yield Statistic(criterion, index, None, len(own), reason=f"fewer than two probes rated by {by}")
+        elif np.nanmin(own) == np.nanmax(own):
+            yield Statistic(criterion, index, None, len(own), reason="all ratings are equal")
         else:
-            yield _agreed(criterion, label, statistic, matrix[rated], probes[rated], by, resampling)
-        yield Statistic(criterion, f"{name}_left_out", float((~rated).sum()), len(matrix))
+            found = bootstrap(statistic, own, clusters=of, level=level, n=resamples, seed=seed)
+            yield Statistic(criterion, index, found.value, len(own), low=finite(found.low), high=finite(found.high))
+        yield Statistic(criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix))
 
 
-def _agreed(
-    criterion: str,
-    label: str,
-    statistic: Callable[[Floats], float],
-    matrix: Floats,
-    probes: NDArray[np.object_],
-    by: str,
-    resampling: Resampling,
-) -> Statistic:
-    """An index of agreement with its bootstrap interval over probes."""
-    n = len(matrix)
-    if len(set(probes)) < 2:
-        return Statistic(criterion, label, None, n, reason=f"fewer than two probes rated by {by}")
-    if np.nanmin(matrix) == np.nanmax(matrix):
-        return Statistic(criterion, label, None, n, reason="all ratings are equal")
-    interval = bootstrap(
-        statistic, matrix, clusters=probes, level=resampling.level, n=resampling.resamples, seed=resampling.seed
-    )
-    return Statistic(criterion, label, interval.value, n, low=finite(interval.low), high=finite(interval.high))
+def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
+    """What was rated, means by set with the ANOVA, pairs of sets, agreement.
+
+    Args:
+        statistics: See `statistics`.
+        ratings: Rater, id, criterion, rating.
+        key: Id and set.
+    """
+    named = {str(name): rows for name, rows in statistics.groupby("statistic")}
+    missing = named["missing"].set_index("criterion").loc[ALL]
+    places = key[["id", "set"]].drop_duplicates().groupby("id")["set"].nunique()
+    lines = [
+        f"# Ratings of {len(places)} probes by {ratings['rater'].nunique()} raters",
+        "",
+        f"The unit is the probe: its mean over raters, from 1 (not at all) to 5 (fully). {missing['value']:,.0f} of "
+        f"{missing['n']:,} ratings are missing.",
+    ]
+    if shared := int((places > 1).sum()):
+        lines.append(f"In more than one set, rated once and counted in each: {shared} probes.")
+    means, spreads = (named[name].set_index(["criterion", "set"]) for name in ("mean", "sd"))
+    sets, rows = list(means.index.unique("set")), []
+    for criterion in means.index.unique("criterion"):
+        cells = []
+        for name in sets:
+            spread = spreads["value"][criterion, name]
+            sd = "" if pd.isna(spread) else f"; SD {spread:.2f}"
+            cells.append(f"{figure_in_words(means.loc[(criterion, name)])}{sd}")
+        rows.append([criterion, *cells, _anova_in_words(statistics[statistics["criterion"] == criterion])])
+    lines += ["", "## Means by set", "", *_table(["criterion", *sets, "ANOVA"], rows)]
+    if "tukey_p" in named:
+        pairs = zip(named["tukey_difference"].iterrows(), named["tukey_p"]["value"], strict=True)
+        rows = [
+            [row["criterion"], f"{row['set']} - {row['other']}", figure_in_words(row), "" if pd.isna(p) else _p(p)]
+            for (_, row), p in pairs
+        ]
+        lines += ["", "## Pairs of sets (Tukey HSD)", "", *_table(["criterion", "pair", "difference", "p"], rows)]
+    found, rows = statistics.set_index(["criterion", "statistic"]), []
+    for criterion in named["missing"]["criterion"]:
+        cells = [criterion]
+        for index, left_out in (("fleiss_kappa", "fleiss_left_out"), ("krippendorff_alpha", "krippendorff_left_out")):
+            cells.append(figure_in_words(found.loc[(criterion, index)]))
+            cells.append(f"{found.loc[(criterion, left_out), 'value']:.0f}")
+        rows.append(cells)
+    columns = ["criterion", "Fleiss' kappa", "left out", "Krippendorff's alpha (ordinal)", "left out"]
+    return "\n".join([*lines, "", "## Agreement of raters", "", *_table(columns, rows)]) + "\n"
+
+
+def _anova_in_words(of_criterion: pd.DataFrame) -> str:
+    rows = of_criterion[of_criterion["statistic"].str.startswith("anova_")]
+    found: dict[Any, Any] = rows.set_index("statistic")["value"].to_dict()
+    (reason,) = rows["reason"].unique()
+    if pd.isna(found["anova_f"]):
+        return f"none ({reason})"
+    degrees = f"{found['anova_df_between']:.0f}, {found['anova_df_within']:.0f}"
+    note = "" if pd.isna(reason) else f" ({reason})"
+    p = _p(found["anova_p"])
+    return f"F({degrees}) = {found['anova_f']:.2f}, p {p if p.startswith('<') else f'= {p}'}{note}"
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(line)} |" for line in [columns, ["---"] * len(columns), *rows]]

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import Evolve
-from evenruler.instruments.probes.evolve.choosing import choices, pool_of
 from evenruler.instruments.probes.evolve.evolution import Evolution
+from evenruler.instruments.probes.evolve.fitness import choices, pool_of
 from evenruler.instruments.probes.evolve.population import Measured, Template, Wish
 from evenruler.instruments.probes.schemas import GUIDED
 from evenruler.measurement import mean_inter_item_correlation, spearman_brown

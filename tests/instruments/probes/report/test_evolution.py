@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 import vl_convert as vlc
 
-from evenruler.instruments.probes.report import evolution_charts as charts
+from evenruler.instruments.probes.report import charts, drawings
+from evenruler.instruments.probes.report.drawings import ancestry
 from evenruler.instruments.probes.report.evolution import of_evolution
-from evenruler.instruments.probes.report.evolution_layout import ancestry
 from evenruler.report.page import Picture, Section, Table
 from tests.instruments.probes.report.evolutions import BORN, DOMAIN, MADE, POPULATIONS, SEEDS, source, table
 from tests.report.pages import page_of
@@ -248,7 +248,7 @@ def test_equal_gradients_have_the_first_for_a_hotspot_and_a_template_without_wor
         {"template": ["x", "y"], "text": ["one two {TARGET}", "{ATTRIBUTE} {TARGET}"], "place": [1, 2], "elite": True}
     )
     gradients = pd.DataFrame({"template": "x", "begin": [4, 0], "word": ["two", "one"], "gradient": 0.5})
-    spec = charts.word_gradients(templates, gradients).to_dict()
+    spec = drawings.word_gradients(templates, gradients).to_dict()
     rows = next(pd.DataFrame(rows) for rows in spec["datasets"].values() if "gradient" in rows[0])
     assert rows.loc[rows["hotspot"], "text"].tolist() == ["one"]
     assert rows.loc[rows["template"] == "y", "text"].tolist() == ["{ATTRIBUTE}", "{TARGET}"]

@@ -1,0 +1,219 @@
+"""The commands of probes: `evenruler evolve`, and `evenruler ratings`, blind sheets and what filled ones say."""
+
+import csv
+import secrets
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenruler import repository
+from evenruler.errors import UserError, nearest
+from evenruler.strict import read_text
+from evenruler.terminal import say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evenruler.instruments.probes.ratings import Construct
+
+MEND = "mend the name"
+
+BUILT, SOURCES = Path("data/built/probes"), Path("data/sources/probes")
+
+HUMAN = "human"
+"""The set of templates that people wrote."""
+
+SHOWN_WORDS = 5
+"""Words that raters are shown for a slot, of each group."""
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+ratings = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Have templates rated blind: make sheets, read them back."
+)
+app.add_typer(ratings, name="ratings")
+
+
+@app.command()
+def evolve(
+    name: Annotated[str, typer.Argument(help="An instrument of the family probes that evolves.")],
+    engine: Annotated[
+        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+    ] = None,
+) -> None:
+    """Ask the operator anew how templates are reworded: data/sources/probes/replies/NAME.jsonl, for `repro`."""
+    from evenruler.declared import Declared
+    from evenruler.files import replace
+    from evenruler.instruments.instrument import Declaration
+    from evenruler.instruments.probes.declare import load as load_source
+    from evenruler.models.engines.choice import choose
+
+    choose(engine)
+    repository.enter()
+    params = Declared()
+    settings = params.settings(name, "probes")
+    if settings.made_by != "evolve":
+        raise UserError(f"{name!r} does not evolve", where=f"{params.path}: instruments.{name}", remedy="give `evolve`")
+    source = load_source(SOURCES / f"{settings.written_as(name)}.yaml", settings, SOURCES / "shared")
+    settings.require_able(source, params.catalogue, partial(params.place, name))
+
+    from evenruler.instruments.probes.evolve import asked_anew
+    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
+    from evenruler.models.store import cache_root
+
+    declaration = Declaration(name, "probes", settings, source)
+    text, said = asked_anew(declaration, partial(load, params=params.catalogue), cache_root() / "evolve")
+    path = SOURCES / "replies" / f"{name}.jsonl"
+    replace(path, text)
+    for line in (*said, f"{path}: {text.count(chr(10)):,} replies"):
+        say(line)
+
+
+@ratings.command()
+def sheet(
+    domains: Annotated[list[str], typer.Argument(metavar="DOMAIN...", help="Folders under data/built/probes.")],
+    sets: Annotated[str | None, typer.Option(metavar="SET,SET", help="Sets of templates; all by default.")] = None,
+    human: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Templates that people wrote: one a line, or a CSV with the column text (and domain). Set human.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default data/ratings/DOMAIN.")] = None,
+    seed: Annotated[int, typer.Option(help="Another one gives another order.")] = 0,
+) -> None:
+    """Make a blind rating sheet: raters/sheet.csv and raters/instructions.txt to give out, key.csv to keep.
+
+    A key that lies there already is used again, so that the same call gives the same sheet.
+    """
+    import pandas as pd
+
+    from evenruler.files import replace
+    from evenruler.instruments.probes.ratings import as_sheet, blind, instructions
+
+    here = repository.enter()
+    human, out = (path and repository.meant(path, here) for path in (human, out))
+    names = [name.removeprefix("probes-") for name in domains]
+    constructs = {name: _construct(name) for name in names}
+    templates = _chosen(pd.concat([_templates(name) for name in names]), sets)
+    if human is not None:
+        templates = pd.concat([templates, _by_people(human, names, constructs)])
+    templates = templates.assign(construct=templates["domain"].map({n: c.name for n, c in constructs.items()}))
+    folder = out or Path("data/ratings") / names[0]
+    path = folder / "key.csv"
+    before = read_text(path) if path.exists() else None
+    secret = secrets.token_hex(32)
+    if before is not None:
+        secret = next(csv.DictReader(StringIO(before, newline="")), {}).get("secret") or ""
+        if not secret:
+            raise UserError("no secret in it", where=str(path), remedy="give another --out, or move it away")
+    blinded = blind(templates, secret, seed)
+    key = blinded.key.to_csv(index=False, lineterminator="\n")
+    if before not in (None, key):
+        raise UserError("the key of another sheet", where=str(path), remedy="give another --out, or move it away")
+    distinct = list({construct.name: construct for construct in constructs.values()}.values())
+    replace(path, key)
+    # Spreadsheets take a CSV without a byte order mark for something other than UTF-8.
+    replace(folder / "raters/sheet.csv", "\ufeff" + as_sheet(blinded.rows))
+    replace(folder / "raters/instructions.txt", instructions(distinct))
+    say(f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: {folder / 'raters'}")
+    say(f"not for raters: {path}")
+
+
+@ratings.command()
+def read(
+    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Filled sheets, CSV.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="The key that came with the sheet.")],
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default that of the key.")] = None,
+) -> None:
+    """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
+    from evenruler.declared import Declared
+    from evenruler.files import replace
+    from evenruler.instruments.probes.ratings import collect, read_key
+    from evenruler.instruments.probes.ratings.statistics import as_markdown, statistics
+
+    here = repository.enter()
+    key, out = repository.meant(key, here), out and repository.meant(out, here)
+    sheets = [repository.meant(path, here) for path in sheets]
+    for path in sheets:
+        if sheets.count(path) > 1:
+            raise UserError("given twice", where=str(path), remedy="give each sheet once")
+    sources = read_key(read_text(key, MEND), str(key))
+    rated = collect({str(path): read_text(path, MEND) for path in sheets}, sources)
+    found = statistics(rated, sources, Declared().resampling)
+    folder = out or key.parent
+    replace(folder / "ratings.csv", rated.to_csv(index=False, lineterminator="\n"))
+    replace(folder / "statistics.csv", found.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+    say(as_markdown(found, rated, sources), end="")
+
+
+def _construct(domain: str) -> "Construct":
+    """What a domain measures, from its source; an evolved one has that of the domain it came from."""
+    from evenruler.declared import Declared
+    from evenruler.instruments.probes.declare import ProbeSource
+    from evenruler.instruments.probes.ratings import Construct
+    from evenruler.strict import read_yaml, validate
+
+    path = SOURCES / f"{domain}.yaml"
+    if not path.exists():
+        path = SOURCES / f"{Declared().settings(domain, 'probes').written_as(domain)}.yaml"
+    source = validate(ProbeSource, read_yaml(path), path)
+    targets = [word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]]
+    return Construct(source.construct_, list(source.attributes.values())[:SHOWN_WORDS], targets, source.warning)
+
+
+def _templates(domain: str) -> "pd.DataFrame":
+    from evenruler.tables import read_frame
+
+    return read_frame(BUILT / domain / "templates.parquet")[["set", "template", "text"]].assign(domain=domain)
+
+
+def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
+    """The templates of the named sets; of all where none is named."""
+    if sets is None:
+        return templates
+    known = templates["set"].unique()
+    names = [name.strip() for name in sets.split(",")]
+    for name in names:
+        if name not in known:
+            raise UserError(f"no set {name!r}", where="--sets", remedy=nearest(name, known))
+    return templates[templates["set"].isin(names)]
+
+
+def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]") -> "pd.DataFrame":
+    """Templates that people wrote, each checked as those of a source are."""
+    import pandas as pd
+
+    from evenruler.instruments.probes.declare import TemplateEntry
+    from evenruler.strict import validate
+
+    only = domains[0] if len({construct.name for construct in constructs.values()}) == 1 else None
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for number, written, named in _lines(path):
+        where = Path(f"{path}: line {number}")
+        domain = named or only
+        if domain not in domains:
+            found = f"no domain {domain!r}" if domain else "no domain"
+            remedy = f"give a CSV with the columns text and domain ({', '.join(domains)})"
+            raise UserError(found, where=str(where), remedy=remedy)
+        text = " ".join(validate(TemplateEntry, {"text": written}, where).text.split())
+        if (domain, text) in rows:
+            raise UserError(f"{text!r} twice", where=str(where), remedy="keep one")
+        rows[domain, text] = {"set": HUMAN, "template": f"line-{number}", "text": text, "domain": domain}
+    if not rows:
+        raise UserError("no templates", where=str(path), remedy="write one a line")
+    return pd.DataFrame(list(rows.values()))
+
+
+def _lines(path: Path) -> list[tuple[int, str, str | None]]:
+    """Number, text and domain of each line of a text file or row of a CSV; empty lines are none."""
+    text = read_text(path, MEND)
+    if path.suffix.lower() != ".csv":
+        return [(n, line, None) for n, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    reader = csv.DictReader(StringIO(text, newline=""))
+    if "text" not in (reader.fieldnames or ()):
+        raise UserError("no column 'text'", where=str(path), remedy="name it in the first line")
+    return [(reader.line_num, row["text"] or "", row.get("domain") or None) for row in reader]

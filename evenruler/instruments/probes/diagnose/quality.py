@@ -1,0 +1,240 @@
+"""What describes a set of templates on a model: reliability, validity, diversity, items and variance components.
+
+Each figure has its interval and n, and a reason where it is null.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from evenruler import measurement
+from evenruler.instruments.probes.diagnose.cubes import Cube
+from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
+from evenruler.measurement import Figure, Interval, Resampling
+from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.components import difference_of_groups
+from evenruler.measurement.figures import FEWEST_PAIRS, correlated, finite, jackknifed
+from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
+
+COMMON_LENGTH = 8
+"""Templates at which sets of different length are compared (Spearman-Brown); as many as the paper's sets have."""
+
+UNIT = "attributes"
+"""What observations are."""
+
+NO_FACTOR = "no proper one-factor solution"
+"""Why omega is null where all else is there."""
+
+
+def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
+    """Mean diversity of every set; the same whatever model is measured.
+
+    Args:
+        diversity: By `schemas.DIVERSITY`, of sets.
+    """
+    rows = [
+        {"benchmark": benchmark, "set": set_name, "model": None, **asdict(figure)}
+        for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True)
+        for figure in mean_diversities(templates)
+    ]
+    return pd.DataFrame(rows)
+
+
+def mean_diversities(templates: pd.DataFrame) -> list[Figure]:
+    """Mean SD(t) and mean LD(t) of templates (PMPO, section 3.2.1), 0 (all alike) upwards; null for a single one."""
+    reason = "a set of one template" if len(templates) == 1 else None
+    return [
+        Figure(figure, finite(float(templates[figure].mean())), len(templates), "templates", reason=reason)
+        for figure in (SEMANTIC, LEXICAL)
+    ]
+
+
+def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
+    """The mean of templates with the interval of t; none for fewer than `FEWEST_UNITS`, nor where all are equal."""
+    mean, n = float(values.mean()), len(values)
+    if n < FEWEST_UNITS or np.ptp(values) == 0:
+        return Interval(mean, math.nan, math.nan)
+    low, high = stats.t.interval(level, n - 1, mean, float(values.std(ddof=1)) / math.sqrt(n))
+    return Interval(mean, float(low), float(high))
+
+
+def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
+    """Rho between mean bias and criterion, and r and rho over the attributes that the criterion names exactly.
+
+    Args:
+        mean_bias: By attribute, nats.
+        attributes: Indexed by attribute, with `criterion` and `match`.
+        level: Of intervals.
+    """
+    if attributes["criterion"].isna().all():
+        return
+    joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion", "bias"])
+    exact = joined[joined["match"] == "exact"]
+    for figure, correlate, rows in (
+        ("rho", measurement.spearman, joined),
+        ("r_exact", measurement.jackknifed_r, exact),
+        ("rho_exact", measurement.spearman, exact),
+    ):
+        yield correlated(figure, correlate, rows["bias"].to_numpy(), rows["criterion"].to_numpy(), level, UNIT)
+
+
+def alpha_at_common_length(x: NDArray[np.float64]) -> float:
+    """Alpha of attributes x templates as it were with `COMMON_LENGTH` templates; NaN where there can be no such set."""
+    return measurement.spearman_brown(measurement.mean_inter_item_correlation(x), COMMON_LENGTH)
+
+
+RELIABILITY = {
+    "alpha": (measurement.cronbach_alpha, BELOW_ONE),
+    "inter_item_correlation": (measurement.mean_inter_item_correlation, CORRELATION),
+    f"alpha_at_{COMMON_LENGTH}": (alpha_at_common_length, BELOW_ONE),
+    "first_component_share": (measurement.first_component_share, SHARE),
+}
+"""By figure: what it is of attributes x templates, and the scale of its interval."""
+
+
+def reliability(
+    x: NDArray[np.float64], resampling: Resampling, alpha_of_regroupings: float | None = None
+) -> Iterator[Figure]:
+    """Reliability and dimensionality of attributes x templates; intervals are over attributes.
+
+    Args:
+        x: Biases.
+        resampling: How intervals are computed.
+        alpha_of_regroupings: What alpha is where the groups mean nothing.
+    """
+    n = len(x)
+    reason = why_no_reliability(x)
+    if reason:
+        yield from (Figure(name, None, n, UNIT, reason=reason) for name in (*RELIABILITY, "omega", "factors"))
+        return
+    for name, (statistic, scale) in RELIABILITY.items():
+        found = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
+        yield replace(found, control=alpha_of_regroupings) if name == "alpha" else found
+    omega = finite(measurement.omega_total(x))
+    yield Figure("omega", omega, n, UNIT, reason=None if omega is not None else NO_FACTOR)
+    yield Figure("factors", float(measurement.parallel_analysis(x, seed=resampling.seed)), n, UNIT)
+
+
+def why_no_reliability(x: NDArray[np.float64]) -> str | None:
+    """Why attributes x templates have no figures of reliability; None where they have."""
+    n, k = x.shape
+    if k < 2:
+        return "a set of one template has no internal consistency"
+    if n < 3:
+        return "fewer than three attributes"
+    if constant_columns(x).any():
+        return "a template does not tell the attributes apart"
+    return None
+
+
+def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
+    """Mean and spread of the bias of every template, and how it goes with the rest of the set.
+
+    Args:
+        cube: Of the set on the model.
+        controls: Of the templates that stay out of its scores; they are held against all that are in.
+        level: Of the intervals of correlations (jackknife over attributes).
+
+    Returns:
+        By `schemas.ITEMS`, less what it is of and diversities. A correlation below 0 is that of a template which the
+        model reads the other way round.
+    """
+    biases = cube.biases()
+    total = biases.sum(axis=1)
+    alone = biases.shape[1] < 2  # nothing to hold an item against
+    rests = pd.DataFrame({name: total * np.nan if alone else total - biases[name] for name in biases})
+    removed = measurement.item_statistics(biases.to_numpy()).alpha_if_removed if min(biases.shape) > 1 else math.nan
+    found = [_described(biases, rests, level).assign(control=False, alpha_if_removed=removed)]
+    if controls is not None:
+        others = controls.biases().reindex(biases.index)
+        rests = pd.DataFrame(dict.fromkeys(others, total))
+        found.append(_described(others, rests, level).assign(control=True, alpha_if_removed=math.nan))
+    return pd.concat(found, ignore_index=True)
+
+
+def _described(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> pd.DataFrame:
+    """A row a template; `rests`: what each is held against."""
+    rows = []
+    for name, item in biases.items():
+        pairs = np.column_stack([item, rests[name]])
+        pairs = pairs[~np.isnan(pairs).any(axis=1)]
+        r = low = high = math.nan
+        if len(pairs) >= FEWEST_PAIRS and not constant_columns(pairs).any():
+            found = measurement.jackknifed_r(pairs[:, 0], pairs[:, 1], level)
+            r, low, high = found.value, found.low, found.high
+        own = {"template": name, "mean": item.mean(), "sd": item.std()}
+        rows.append({**own, "item_rest_correlation": r, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+TEMPLATES, TARGETS = (1, 2, 4, 8, 16, 32), (2, 4, 6, 12, 24)
+"""Of the curve: templates of a set, targets of a group."""
+
+EFFECTS = {
+    ("unit",): "attribute",
+    ("template",): "template",
+    ("word",): "target",
+    ("unit", "template"): "attribute x template",
+    ("unit", "word"): "attribute x target",
+    ("template", "word"): "template x target",
+    ("unit", "template", "word"): "attribute x template x target",
+}
+"""What the parts of the variance are called."""
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceComponents:
+    """By `schemas.VARIANCES` and `schemas.CURVE`, less what they are of, and the figures; empty where none can be."""
+
+    variances: pd.DataFrame
+    curve: pd.DataFrame
+    figures: list[Figure]
+
+
+def variance_components(cube: Cube, level: float) -> VarianceComponents:
+    """Variance components of a set on a model, its coefficient, and the offset of its wordings.
+
+    `offset`: mean bias over attributes, templates and targets, nats, which all could have been others.
+    `generalizability`: how well mean biases order the attributes, 0 to 1.
+    `attribute_sd`: the SD of the attributes' biases with other templates and targets, nats: a spread without the noise
+    of these, from the variance component; 0 where that is not above 0.
+
+    Args:
+        cube: Of the set on the model.
+        level: Of the interval of the offset.
+
+    Source: Brennan (2001), Generalizability Theory.
+    """
+    n, templates, targets = cube.scores.shape
+    why = None
+    if not cube.balanced:
+        why = "the groups are not of equal size, two at least"
+    elif n < 2 or templates < 2:
+        why = "fewer than two attributes or templates"
+    if why:
+        offset = Figure("offset", float(cube.biases().to_numpy().mean()), n, UNIT)
+        nothing = Figure("generalizability", None, n, UNIT, reason=why)
+        return VarianceComponents(
+            pd.DataFrame(), pd.DataFrame(), [offset, nothing, replace(nothing, figure="attribute_sd")]
+        )
+    found = difference_of_groups(cube.scores, cube.poles)
+    interval = found.interval(level)
+    coefficient = finite(found.coefficient(templates, targets // 2))
+    unknown = None if coefficient is not None else "no variance"
+    figures = [
+        Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high)),
+        Figure("generalizability", coefficient, n, UNIT, reason=unknown),
+        Figure("attribute_sd", math.sqrt(max(found.variances["unit",], 0.0)), n, UNIT),
+    ]
+    variances = [{"effect": name, "variance": found.variances[effect]} for effect, name in EFFECTS.items()]
+    curve = [
+        {"templates": templates, "targets": targets, "coefficient": finite(found.coefficient(templates, targets))}
+        for targets in TARGETS
+        for templates in TEMPLATES
+    ]
+    return VarianceComponents(pd.DataFrame(variances), pd.DataFrame(curve), figures)

@@ -1,0 +1,292 @@
+"""Two drawings of what evolved, with a layout of their own: the family tree of templates, and their words.
+
+The tree has a lane for each template; lines of words stand in a monospaced font, numbers below them.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import altair as alt
+import pandas as pd
+
+from evenruler.report.style import GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, SEQUENTIAL, Panels
+
+GREY = "#c9d1d5"
+ORANGE, PURPLE = "#f58518", "#b279a2"
+"""Of tableau10."""
+START = "from the start"
+OPERATIONS: Final = {
+    START: (QUIET, "circle"),
+    "hotspot": (ONE_HUE, "square"),
+    "random-word": (ORANGE, "triangle-up"),
+    "reword": (PURPLE, "diamond"),
+}
+"""By how a template came about: colour, and the shape for those who see no colours."""
+NONE = "\u2013"
+TREE, LANE, TEXT = 360, 25, 560
+"""Pixels: width of the generations, height of a lane, longest text beside it."""
+DIGITS = 4
+STAR = "\u2605"
+CHARACTER, LINE = 8, 40
+"""Pixels of a character of 13 pixels in a monospaced font, and of a line with the numbers below it."""
+GAP = 0.3
+"""Between templates, in lines."""
+COLUMNS = 104
+"""Characters that a line of words may take."""
+NUMBER = 0.72
+"""Width of a character of the number below a word, in characters of the word."""
+
+
+def family_tree(history: pd.DataFrame) -> Panels:
+    """The last population and all that led to it, from left to right; what left no descendant in it is left out.
+
+    Args:
+        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
+    """
+    tree = ancestry(history)
+    last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1
+    nodes = _nodes(tree)
+    here = [name for name in OPERATIONS if name in set(nodes["operation"])]
+    colours = alt.Scale(domain=here, range=[OPERATIONS[name][0] for name in here])
+    shapes = alt.Scale(domain=here, range=[OPERATIONS[name][1] for name in here])
+    colour = alt.Color("operation:N", scale=colours, legend=LEGEND)
+    shape = alt.Shape("operation:N", scale=shapes, legend=LEGEND)
+    ticks = alt.Axis(values=list(range(last + 1)), format="d", domain=False, gridColor=PALE, offset=8, labelFlush=False)
+    x = alt.X("generation:Q", title="generation", axis=ticks, scale=alt.Scale(domain=[0, last], nice=False))
+    y = alt.Y("lane:Q", scale=alt.Scale(domain=[lanes - 0.5, -0.5], nice=False), axis=None)
+    # From each generation that a template lived in to the next one; paler while it was out of the population, before
+    # it came back for want of a rewording.
+    lived = history[["template", "generation"]].sort_values(["template", "generation"])
+    until = lived.groupby("template")["generation"].shift(-1)
+    lives = lived.assign(until=until, lane=lived["template"].map(tree["lane"])).dropna(subset=["until", "lane"])
+    of_life = alt.condition("datum.until - datum.generation == 1", alt.value(GREY), alt.value(PALE))
+    # From the last generation without a child to that which it was born in.
+    children = tree.dropna(subset=["parent"])
+    lane, operation = tree["lane"].loc[children["parent"]].to_numpy(), children["operation"]
+    edges = {"generation": children["born"] - 1, "born": children["born"], "lane": lane, "to": children["lane"]}
+    points = alt.Chart(nodes.fillna({"parent": NONE})).mark_point(
+        filled=True, size=110, opacity=1, stroke=GROUND, strokeWidth=1
+    )
+    named = nodes[nodes["place"].notna()].assign(last=last, generation=last).fillna({"parent": NONE})
+    base = alt.Chart(named.assign(said=named["shown"] + ". " + named["text"])).encode(x=x, y=y, tooltip=TOOLTIP)
+    weight = alt.expr("datum.elite ? 'bold' : 'normal'")
+    layers = [
+        alt.Chart(lives).mark_rule(strokeWidth=6).encode(x=x, x2="until:Q", y=y, color=of_life),
+        alt.Chart(pd.DataFrame({**edges, "operation": operation}))
+        .mark_rule(strokeWidth=2)
+        .encode(x=x, x2="born:Q", y=y, y2="to:Q", color=colour),
+        points.encode(x=x, y=y, color=colour, shape=shape, tooltip=TOOLTIP),
+        alt.Chart(nodes[nodes["parent"].isna()])
+        .mark_text(align="right", dx=-11, color=INK)
+        .encode(x=x, y=y, text="template:N"),
+        base.mark_text(align="left", dx=34, limit=TEXT, color=INK, fontWeight=weight).encode(text="said:N"),
+        base.transform_filter("datum.elite").mark_text(text=STAR, dx=21, fontSize=15, color=INK),
+    ]
+    chart: Panels = alt.layer(*layers).properties(width=TREE, height=LANE * lanes).configure_view(stroke=None)
+    return chart
+
+
+TOOLTIP: Final = [
+    alt.Tooltip("text:N", title="template"),
+    alt.Tooltip("template:N", title="slug"),
+    alt.Tooltip("parent:N", title="reworded from"),
+    alt.Tooltip("operation:N", title="came about by"),
+    alt.Tooltip("word:N", title="word replaced"),
+    alt.Tooltip("voice:N"),
+    alt.Tooltip("lived:N", title="generations"),
+    alt.Tooltip("fitness:Q", title="fitness in the last of them", format=".3f"),
+    alt.Tooltip("shown:N", title="place in the last population"),
+]
+
+
+def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
+    """A row a template, as it is to be read; `generation`: where it is drawn."""
+    shown = [NONE if pd.isna(place) else f"{place:.0f}" for place in tree["place"]]
+    ages = zip(tree["born"], tree["last"], strict=True)
+    lived = [f"{born} to {last}" if last > born else str(born) for born, last in ages]
+    named = tree.assign(operation=tree["operation"].fillna(START), generation=tree["born"], shown=shown, lived=lived)
+    return named.fillna({"word": NONE, "voice": NONE}).round({"fitness": DIGITS}).reset_index()
+
+
+def ancestry(history: pd.DataFrame) -> pd.DataFrame:
+    """The last population and all that led to it, a row a template, indexed by slug, with a lane for each.
+
+    A child stands on the lane of its parent where that has ended before, else below it, the last-born nearest; so no
+    line of a tree drawn from generation (x) to generation crosses another.
+
+    Args:
+        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
+
+    Returns:
+        `text`, `born`, `last` (generation that it lived in), `parent`, `operation`, `voice`, `word`, `fitness` (in
+        `last`), `place` and `elite` (of the last population, else null and False), `lane` (from 0).
+    """
+    latest = history.sort_values("generation").groupby("template", sort=False).tail(1).set_index("template")
+    final = latest["generation"] == history["generation"].max()
+    latest = latest.assign(
+        last=latest["generation"], place=latest["place"].where(final), elite=latest["elite"].astype(bool) & final
+    )
+    parents = parents_of(history)
+    best: dict[str, float] = {}
+    for slug, place in latest.loc[final, "place"].items():
+        for ancestor in lineage(str(slug), parents):
+            best[ancestor] = min(best.get(ancestor, math.inf), place)
+    # Founders and children of one age: those whose descendants came furthest first.
+    best_first = sorted(best, key=best.__getitem__)
+    tree = latest.loc[best_first]
+    born, last = (dict(zip(best_first, tree[name], strict=True)) for name in ("born", "last"))
+    lanes = _lanes(born, last, parents)
+    columns = ["text", "born", "last", "parent", "operation", "voice", "word", "fitness", "place", "elite"]
+    return tree[columns].assign(lane=pd.Series(lanes)).sort_values(["lane", "born"])
+
+
+def parents_of(history: pd.DataFrame) -> dict[str, str]:
+    """By template of a run what it was reworded from; founders are left out."""
+    known = history.dropna(subset=["parent"])
+    return dict(zip(known["template"], known["parent"], strict=True))
+
+
+def lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
+    """A template and its ancestors, the founder last."""
+    line = [slug]
+    while line[-1] in parents:
+        line.append(parents[line[-1]])
+    return line
+
+
+def _lanes(born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[str, str]) -> dict[str, int]:
+    """By slug its lane; `born` in the order in which equals are to stand."""
+    children: dict[str | None, list[str]] = {}
+    for slug in sorted(born, key=lambda slug: -born[slug]):
+        children.setdefault(parents.get(slug), []).append(slug)
+    lanes: dict[str, int] = {}
+
+    def settle(slug: str, lane: int) -> int:
+        """Place a template and its descendants; the first lane below them."""
+        lanes[slug] = lane
+        free = lane + 1
+        for number, child in enumerate(children.get(slug, [])):
+            heir = number == 0 and last[slug] < born[child]
+            free = settle(child, lane if heir else free)
+        return free
+
+    free = 0
+    for founder in children[None]:
+        free = settle(founder, free)
+    return lanes
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a line: a word with its gradient, or what has none (slots, articles before them, punctuation)."""
+
+    line: int
+    column: float
+    width: float
+    text: str
+    gradient: float | None
+
+
+def pieces(text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]) -> list[Piece]:
+    """A template in lines of at most `COLUMNS` characters, each word as wide as the number below it at least.
+
+    Args:
+        text: The template.
+        begins: Where each word begins in it, ascending.
+        words: Those words.
+        gradients: Theirs, nats.
+    """
+    known = {begin: (begin + len(word), value) for begin, word, value in zip(begins, words, gradients, strict=True)}
+    placed: list[Piece] = []
+    line, column = 0, 0.0
+    for match in re.finditer(r"\S+", text):
+        parts = _parts(match, known)
+        widths = [len(part) if value is None else max(len(part), len(said(value)) * NUMBER) for part, value in parts]
+        if column and column + sum(widths) > COLUMNS:
+            line, column = line + 1, 0.0
+        for (part, value), width in zip(parts, widths, strict=True):
+            placed.append(Piece(line, round(column, 2), round(width, 2), part, value))
+            column += width
+        column += 1
+    return placed
+
+
+def _parts(match: re.Match[str], known: Mapping[int, tuple[int, float]]) -> list[tuple[str, float | None]]:
+    """What stands between two spaces, cut where a word with a gradient begins and ends."""
+    parts: list[tuple[str, float | None]] = []
+    at = match.start()
+    for begin in (begin for begin in known if match.start() <= begin < match.end()):
+        end, value = known[begin]
+        parts += [(match.string[at:begin], None), (match.string[begin:end], value)]
+        at = end
+    return [part for part in [*parts, (match.string[at : match.end()], None)] if part[0]]
+
+
+def said(gradient: float) -> str:
+    """The number below a word."""
+    return f"{gradient:.2f}"
+
+
+def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
+    """Templates as lines of words, each the bluer the more its bias owes to the word, the number below it.
+
+    Args:
+        templates: `template`, `text`, `place`, `elite`; in the order in which they are to stand.
+        gradients: By `GRADIENTS` of `evenruler.instruments.probes.schemas`, of one run.
+    """
+    words, starts = _placed(templates, gradients)
+    deep = float(words["line"].max()) + 1
+    known = [
+        alt.Tooltip("text:N", title="word"),
+        alt.Tooltip("gradient:Q", title="gradient (nats)", format=".3f"),
+        alt.Tooltip("template:N"),
+    ]
+    across = alt.Scale(domain=[0, COLUMNS], nice=False)
+    down = alt.Scale(domain=[0, deep], reverse=True, nice=False)
+    line = alt.Y("line:Q", scale=down, axis=None)
+    base = alt.Chart(words)
+    measured = base.transform_filter("isValid(datum.gradient)")
+    middle = base.transform_calculate(middle="datum.column + datum.width / 2")
+    boxes = measured.transform_calculate(end="datum.column + datum.width", bottom="datum.line + 0.5").mark_rect(
+        cornerRadius=3, stroke=INK, strokeWidth=alt.expr("datum.hotspot ? 1.5 : 0")
+    )
+    legend = alt.Legend(title="gradient (nats)", orient="top", gradientLength=160, format=".1f", tickCount=4)
+    colour = alt.Color("gradient:Q", scale=alt.Scale(range=list(SEQUENTIAL), domainMin=0), legend=legend)
+    column = alt.X("column:Q", scale=across, axis=None)
+    shown = middle.mark_text(
+        font="monospace", fontSize=13, dy=10, color=alt.expr(f"isValid(datum.gradient) ? '{INK}' : '{QUIET}'")
+    )
+    numbers = middle.transform_filter("isValid(datum.gradient)").mark_text(fontSize=9.5, dy=27, color=INK)
+    weight = alt.expr("datum.elite ? 'bold' : 'normal'")
+    places = alt.Chart(starts).mark_text(align="right", dx=-10, dy=10, color=INK, fontWeight=weight)
+    at = alt.X("middle:Q", scale=across, axis=None)
+    layers = alt.layer(
+        boxes.encode(x=column, x2="end:Q", y=line, y2="bottom:Q", color=colour, tooltip=known),
+        shown.encode(x=at, y=line, text="text:N", tooltip=known),
+        numbers.encode(x=at, y=line, text="said:N", tooltip=known),
+        places.encode(x=column, y=line, text="said:N"),
+    )
+    chart: Panels = layers.properties(width=COLUMNS * CHARACTER, height=deep * LINE).configure_view(stroke=None)
+    return chart
+
+
+def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A row a piece of a line, and a row a template where it begins."""
+    words, starts, top = [], [], 0.0
+    of = {slug: own.sort_values("begin") for slug, own in gradients.groupby("template")}
+    for record in templates.to_dict("records"):
+        own = of.get(record["template"], gradients.head(0))
+        placed = pieces(record["text"], own["begin"].tolist(), own["word"].tolist(), own["gradient"].tolist())
+        measured = [piece for piece in placed if piece.gradient is not None]
+        highest = max(measured, key=lambda piece: piece.gradient or 0.0, default=None)
+        starts.append({"line": top, "column": 0, "said": f"{record['place']}.", "elite": record["elite"]})
+        for piece in placed:
+            row = {"template": record["template"], "text": piece.text, "line": top + piece.line}
+            row |= {"column": piece.column, "width": piece.width, "gradient": piece.gradient}
+            number = "" if piece.gradient is None else said(piece.gradient)
+            words.append({**row, "said": number, "hotspot": piece is highest})
+        top += placed[-1].line + 1 + GAP
+    return pd.DataFrame(words).round({"gradient": DIGITS}), pd.DataFrame(starts).round({"line": 2})

@@ -1,0 +1,55 @@
+"""The commands of SAGED: `evenruler refresh`, `find` and `plan`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenruler import repository
+from evenruler.terminal import say
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command()
+def refresh(
+    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
+) -> None:
+    """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
+    from evenruler.declared import Declared
+    from evenruler.instruments.saged.scrape.fetching import refresh as fetch
+
+    repository.enter()
+    for line in fetch(Path(), domain, Declared().settings(domain, "saged")):
+        say(line)
+
+
+@app.command()
+def find(
+    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
+) -> None:
+    """Find keywords, pages and replacements, as a domain's `find` says: data/sources/saged/found/DOMAIN.yaml."""
+    from evenruler.declared import Declared
+    from evenruler.instruments.saged.scrape.fetching import find as look
+
+    repository.enter()
+    declared = Declared()
+    for line in look(Path(), domain, declared.settings(domain, "saged"), declared.catalogue):
+        say(line)
+
+
+@app.command()
+def plan(
+    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
+    difference: Annotated[
+        list[float] | None,
+        typer.Option(min=0.01, metavar="SD", help="In SD of a reply; may be repeated. .2, .3, .5 and .8 by default."),
+    ] = None,
+) -> None:
+    """Say how small a difference between concepts a domain can detect, and how many root items a wanted one takes."""
+    from evenruler.declared import Declared
+    from evenruler.project import planning
+
+    repository.enter()
+    for line in planning.plan(Path(), domain, Declared(), difference or planning.WANTED):
+        say(line)

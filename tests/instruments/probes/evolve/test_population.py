@@ -1,0 +1,163 @@
+import numpy as np
+import pytest
+
+from evenruler.instruments.probes.evolve.fitness import hotspot
+from evenruler.instruments.probes.evolve.population import Ruler, Template
+from tests.instruments.probes.evolve.toy import BIT, ToyModel, toy_source
+
+BITS = {"man": 3, "uncle": 5, "woman": 4, "girl": 6, "a": 1, "an": 2}
+AFTER = {
+    ("strong", "man"): -2,
+    ("strong", "uncle"): -2,
+    ("strong engineer", "man"): 1,
+    ("say", "girl"): -1,
+    ("like baker", "girl"): 2,
+    ("like engineer", "girl"): -2,
+    ("engineer", "woman"): 2,
+    ("engineer", "girl"): 4,
+}
+STRONG = Template("strong", "Some say the {ATTRIBUTE} is strong like a {TARGET}.", 1)
+PLAIN = Template("plain", "The {ATTRIBUTE} is a {TARGET}.", 1)
+
+
+def ruler(gradient_attributes: int = 2, article="agree", **changes) -> Ruler:
+    return Ruler(ToyModel(BITS, AFTER), toy_source(**changes), article, gradient_attributes)
+
+
+def in_bits(nats) -> list[float]:
+    return [round(float(value) / BIT, 4) for value in nats]
+
+
+class TestBiases:
+    """Words that are the same for all targets fall out. In bits, and for men where women cost more."""
+
+    # "a man" 1 + 3, "an uncle" 2 + 5: mean 5.5. "a woman" 1 + 4, "a girl" 1 + 6: mean 6. Half a bit for men.
+    # An engineer adds 2 to woman and 4 to girl: 3 more.
+
+    def test_equation_one_for_each_attribute_in_the_order_of_the_source(self) -> None:
+        (found,) = ruler().measure([PLAIN])
+
+        assert in_bits(found.biases) == [0.5, 3.5]
+
+    def test_the_article_of_the_template_kept(self) -> None:
+        # "a uncle" is one bit less: mean of men 5, of women 6.
+        (found,) = ruler(article="literal").measure([PLAIN])
+
+        assert in_bits(found.biases) == [1.0, 4.0]
+
+    def test_words_before_the_target_count(self) -> None:
+        # Baker: 0.5, strong 2, say -0.5, like 1 (a girl costs 2 more: women 1).
+        # Engineer: 3.5, strong 1.5 (a man gets 1 of his 2 back), say -0.5, like -1.
+        (found,) = ruler().measure([STRONG])
+
+        assert in_bits(found.biases) == [3.0, 3.5]
+
+    def test_a_keying_of_minus_one_turns_biases_and_no_gradients(self) -> None:
+        (found,) = ruler().measure([STRONG])
+        (turned,) = ruler().measure([Template("turned", STRONG.text, -1)])
+
+        assert in_bits(turned.biases) == [-3.0, -3.5]
+        assert turned.gradients == found.gradients
+
+    def test_the_group_that_is_named_first_is_the_positive_pole(self) -> None:
+        targets = {"women": ["woman", "girl"], "men": ["man", "uncle"]}
+        (found,) = ruler(targets=targets).measure([PLAIN])
+
+        assert in_bits(found.biases) == [-0.5, -3.5]
+
+    def test_groups_of_different_size_count_alike(self) -> None:
+        # Men 5.5; "a woman" alone 5.
+        (found,) = ruler(targets={"men": ["man", "uncle"], "women": ["woman"]}).measure([PLAIN])
+
+        assert in_bits(found.biases) == [-0.5, 1.5]
+
+
+class TestGradients:
+    # Taken out, "say" moves both biases by 0.5, "strong" by 2 and 1.5, "like" by -1 and 1; the others none.
+
+    def test_mean_over_attributes_of_how_far_the_bias_moves(self) -> None:
+        (found,) = ruler().measure([STRONG])
+
+        assert [(word.begin, word.word) for word in found.gradients] == [
+            (0, "Some"),
+            (5, "say"),
+            (25, "is"),
+            (28, "strong"),
+            (35, "like"),
+        ]
+        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 1.75, 1]
+        assert hotspot(found.gradients).word == "strong"
+
+    def test_of_fewer_attributes_those_evenly_spread(self) -> None:
+        # One of two is the second: the engineer. Biases are of both.
+        (found,) = ruler(gradient_attributes=1).measure([STRONG])
+
+        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 1.5, 1]
+        assert in_bits(found.biases) == [3.0, 3.5]
+
+    def test_none_where_there_is_no_word(self) -> None:
+        (found,) = ruler().measure([Template("bare", "{ATTRIBUTE}: a {TARGET}!", 1)])
+
+        assert found.gradients == ()
+        assert in_bits(found.biases) == [0.5, 3.5]
+
+
+class TestSentences:
+    def test_all_are_asked_at_once(self) -> None:
+        model = ToyModel(BITS)
+        Ruler(model, toy_source(), "agree", 2).measure([STRONG, PLAIN])
+
+        (asked,) = model.calls
+        assert "Some say the engineer is strong like an uncle." in asked
+        assert "Say the engineer is strong like an uncle." in asked
+        assert "Some say the engineer is like an uncle." in asked
+        assert "The engineer a girl." in asked
+
+    def test_their_number(self) -> None:
+        # 2 attributes x 4 targets, and of each word g attributes x 4 targets.
+        assert [one.sentences for one in ruler().measure([STRONG, PLAIN])] == [8 + 5 * 8, 8 + 8]
+        assert [one.sentences for one in ruler(1).measure([STRONG, PLAIN])] == [8 + 5 * 4, 8 + 4]
+
+    def test_the_same_sentence_counts_once(self) -> None:
+        # Without either "very" it is the same: 8 + 8 of "is" + 8.
+        (found,) = ruler().measure([Template("very", "A {TARGET} is very very {ATTRIBUTE}.", 1)])
+
+        assert found.sentences == 24
+
+
+def test_a_template_is_measured_the_same_whatever_is_measured_with_it() -> None:
+    alone = [ruler().measure([template])[0] for template in (STRONG, PLAIN)]
+
+    assert ruler().measure([STRONG, PLAIN]) == alone
+    assert ruler().measure([PLAIN, STRONG]) == alone[::-1]
+    assert ruler().measure([]) == []
+
+
+class TestAcceptability:
+    def test_mean_of_nats_a_token(self) -> None:
+        # "The baker is a man." 4 + 4 + 4 + 1 + 3 = 16 bits; uncle ("an") 19, woman 17, girl 19: over 5 tokens, mean
+        # 71 / 20 = 3.55. "head cook" is one token and 4 bits more: 87 / 24 = 3.625. Mean of both: 3.5875.
+        found = ruler(attributes=["baker", "head cook"]).acceptability([PLAIN])
+
+        assert in_bits(found) == [-3.5875]
+
+    def test_over_the_attributes_of_gradients_only(self) -> None:
+        # The second of two: 3.625; and with one word less ("is", 4 bits): (16 + 19 + 17 + 19) / 20.
+        shorter = Template("shorter", "The {ATTRIBUTE}, a {TARGET}.", 1)
+        found = ruler(1, attributes=["baker", "head cook"]).acceptability([PLAIN, shorter])
+
+        assert in_bits(found) == [-3.625, -3.55]
+
+    def test_what_is_less_likely_is_less_acceptable(self) -> None:
+        model = ToyModel(BITS | {"xyzzy": 20})
+        odd = Template("odd", "The {ATTRIBUTE} xyzzy a {TARGET}.", 1)
+        plain, other = Ruler(model, toy_source(), "agree", 2).acceptability([PLAIN, odd])
+
+        # 16 bits more on 5 tokens.
+        assert (plain - other) / BIT == pytest.approx(16 / 5, abs=1e-4)
+
+    def test_of_no_template(self) -> None:
+        found = ruler().acceptability([])
+
+        assert found.shape == (0,)
+        assert found.dtype == np.float64

@@ -1,0 +1,62 @@
+"""Sections of sets of templates, from what the diagnosis gives."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import pytest
+
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.diagnose import TABLES as SCHEMAS
+from evenruler.instruments.probes.report import TABLES, of_probes
+from evenruler.report.page import Cell, Picture, Section, Table
+from tests.instruments.probes.known import BIAS, TEMPLATES
+
+
+def section(source, tables: Mapping[str, pd.DataFrame]) -> Section:
+    given = {name: tables[name] if name in tables else pd.DataFrame(columns=SCHEMAS[name].names) for name in TABLES}
+    (found,) = of_probes({"trades": source}, given)
+    return found
+
+
+def titles(found: Section) -> list[str]:
+    return [part.title for part in found.parts if isinstance(part, Picture)]
+
+
+def tables_of(found: Section) -> dict[str, Table]:
+    return {part.title: part for part in found.parts if isinstance(part, Table)}
+
+
+@pytest.fixture
+def written(source):
+    return source(sets={"hand": {"title": "By hand", "templates": TEMPLATES}})
+
+
+class TestItems:
+    def test_templates_that_are_read_the_other_way_are_marked(self, diagnosed, written) -> None:
+        turned = BIAS.assign(odd=-0.3 * (BIAS["first"] + BIAS["last"]) + [0.1, 0, -0.1, 0, 0.1, 0, 0, -0.1])
+        found = tables_of(section(written, diagnosed(m=turned)))["Correlation of each template with the rest"]
+        marks = {row[0]: row[1].mark for row in found.rows if isinstance(row[1], Cell)}
+        assert marks == {"first": None, "last": None, "odd": "poor"}
+
+
+class TestPictures:
+    def test_are_there_where_there_is_something_to_draw(self, diagnosed, written) -> None:
+        found = section(written, diagnosed())
+        assert "How many templates and targets it takes" in titles(found)
+        assert "What stands before the sentences" not in titles(found)  # nothing was asked after prefixes
+
+    def test_a_set_of_one_template_has_no_curve_and_is_drawn(self, diagnosed, source) -> None:
+        templates = {"first": TEMPLATES["first"]}
+        one = source(sets={"hand": {"title": "By hand", "templates": templates}})
+        found = section(one, diagnosed(templates=templates, m=BIAS[["first"]]))
+        assert "How many templates and targets it takes" not in titles(found)
+        assert all(picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture))
+
+    def test_what_prefixes_do_is_drawn(self, diagnosed, written) -> None:
+        tables = dict(diagnosed())
+        key = {name: tables["biases"][name].iloc[0] for name in schemas.SHIFTS.names[:7]}
+        numbers = {"level": 0.1, "level_in_sd": 0.2, "reordering": 0.1, "reordering_in_sd": 0.3, "rank_agreement": 0.9}
+        rows = [{**key, "prefix": name, "placebo": name != "cue", "n": 8, **numbers} for name in ("cue", "rain")]
+        found = section(written, {**tables, "shifts": pd.DataFrame(rows)})
+        assert titles(found)[-1] == "What stands before the sentences"
+        assert all(picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture))
