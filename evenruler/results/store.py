@@ -110,9 +110,7 @@ def refuse_another(result: Result, root: Path) -> None:
             remedy="give it another name with --name",
         )
     if not before.benchmark.content_sha256.startswith(KIND):
-        what = (
-            f"what {result.benchmark.name} {result.benchmark.version} held there is said in a way of older evenrulers"
-        )
+        what = f"an older evenruler says there in another way what {result.benchmark.name} held (content_sha256)"
         raise UserError(what, where=str(folder), remedy="move that folder away")
     if _content(before) != _content(result):
         raise UserError(
