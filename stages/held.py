@@ -83,7 +83,7 @@ def _step(number: str) -> float:
 
 
 def _are_tables_alike(held: pa.Table, made: pa.Table) -> bool:
-    """Whether rows are the same, numbers within 1e-4, as likelihoods are; a hash of a row that holds such may differ."""
+    """Whether rows are the same, numbers within 1e-4, as likelihoods are; hashes of rows with such may differ."""
     if held.schema != made.schema or len(held) != len(made):
         return False
     for column in (column for column in held.column_names if column != "content_sha256"):

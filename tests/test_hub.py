@@ -132,9 +132,9 @@ ABOUT_THE_REPOSITORY = [
 
 
 @pytest.mark.parametrize(("call", "what", "remedy"), ANSWERS)
-@pytest.mark.parametrize("where", ["", "params.yaml: models.it"])
-def test_what_the_hub_refuses_is_one_line(line_of, call, what, remedy, where) -> None:
-    assert line_of(call, where=where) == f"{where or 'you/it'}: {what}; {remedy}"
+def test_what_the_hub_refuses_is_one_line(line_of, call, what, remedy) -> None:
+    for where in ("", "params.yaml: models.it"):
+        assert line_of(call, where=where) == f"{where or 'you/it'}: {what}; {remedy}"
 
 
 @pytest.mark.parametrize(("call", "what", "remedy"), ABOUT_THE_REPOSITORY)

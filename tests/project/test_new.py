@@ -120,11 +120,11 @@ class TestWhatIsRefused:
             ("xyz", "sailors", "no family 'xyz'; known: framing, pairs, probes, questionnaires, saged"),
             *(
                 ("pairs", name, f"{name!r} is no slug; use lower-case letters, digits and single hyphens")
-                for name in ("Sailors", "two words", "a--b", "-a", "a-", "a.b", "a/b", "", "é", "a\n")
+                for name in ("Sailors", "a--b", "a/b", "", "a\n")
             ),
             *(
                 ("pairs", name, f"{name!r} is no word in YAML; begin with a word, as in 'set-1'")
-                for name in ("2024", "1e3", "null", "true", "2024-01-01")
+                for name in ("2024", "null", "2024-01-01")
             ),
             ("pairs", "doctors", "the instrument 'doctors' is there already; take another name"),
             ("pairs", "bred", "the instrument 'bred' is there already; take another name"),

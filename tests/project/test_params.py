@@ -127,14 +127,6 @@ REFUSED = [
     pytest.param(
         "diagnosis:", "diagnosi:", "diagnosi", ["unknown key 'diagnosi'", "'diagnosis'?", "rename"], id="unknown-key"
     ),
-    pytest.param("  seed: 7", "  sed: 7", "diagnosis.sed", ["unknown key 'sed'", "'seed'?"], id="unknown-key-nested"),
-    pytest.param(
-        "    lineage: tiny-family",
-        "    linage: tiny-family",
-        "models.tiny.linage",
-        ["unknown key 'linage'", "'lineage'?"],
-        id="unknown-key-of-a-model",
-    ),
     pytest.param(
         "instruments:",
         "1: a\ninstruments:",
@@ -144,11 +136,9 @@ REFUSED = [
     ),
     pytest.param("diagnosis:", '"diag\\nnosis":', "diag nosis", ["'diagnosis'?"], id="unknown-key-with-a-line-break"),
     pytest.param("  seed: 7", "  size: 7", "diagnosis.size", ["'size'", "DVC", "call it something"], id="size"),
-    pytest.param("instruments:", "nfiles: 1\ninstruments:", "nfiles", ["'nfiles'", "DVC"], id="nfiles-on-top"),
     pytest.param(
         "    stimuli: {", "    size: {", "instruments.jobs.size", ["'size'", "DVC"], id="size-of-an-instrument"
     ),
-    pytest.param("  big:", "  size:", "models.size", ["'size'", "DVC"], id="model-called-size"),
     pytest.param(
         "level: 0.9", "level: [1, {nfiles: 2}]", "diagnosis.level.1.nfiles", ["'nfiles'"], id="nfiles-in-a-list"
     ),
@@ -165,15 +155,7 @@ REFUSED = [
     pytest.param(
         "    scale: paper", "    scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"
     ),
-    pytest.param(
-        "active:\n  scale: quick",
-        "active:\n  scale: none",
-        "active.scale",
-        ["'none'", "'quick' or 'paper'"],
-        id="active-scale",
-    ),
     pytest.param(REVISION, "main", "models.big", ["revision is 'main'", "40 hex digits"], id="revision-a-branch"),
-    pytest.param(REVISION, "a07cc9a", "models.big", ["revision is 'a07cc9a'", "40 hex digits"], id="revision-short"),
     pytest.param(
         f"    revision: {REVISION}\n", "", "models.big", ["revision is None", "40 hex digits"], id="revision-none"
     ),
@@ -186,26 +168,13 @@ REFUSED = [
     pytest.param(
         "hub:org/big", "hug:org/big", "models.big.source", ["'hug:org/big'", "hub:org/name"], id="scheme-unknown"
     ),
-    pytest.param("hub:org/big", "org/big", "models.big.source", ["'org/big'", "hub:org/name"], id="scheme-none"),
     pytest.param(
         "package:parts_two/", "hub:parts/", "models.parked.source", ["hub:parts/p.gguf.1"], id="parts-of-two-schemes"
     ),
     pytest.param(
         "hub:org/big", "[hub:org/big, hub:org/b]", "models.big.source", ["only the file of a package"], id="parts-hub"
     ),
-    pytest.param("hub:org/big", "[]", "models.big.source", ["[]", "hub:org/name"], id="parts-none"),
     pytest.param("  big:", "  big.2b:", "models.big.2b", ["'big.2b'", "slug", "rename"], id="slug-of-a-model"),
-    pytest.param("  jobs:", "  jobs.en:", "instruments.jobs.en", ["'jobs.en'", "slug"], id="slug-of-an-instrument"),
-    pytest.param("  big:", "  Big:", "models.Big", ["'Big'", "slug"], id="slug-capital"),
-    pytest.param("  big:", "  big--one:", "models.big--one", ["'big--one'", "slug"], id="slug-two-hyphens"),
-    pytest.param("  big:", "  big/one:", "models.big/one", ["'big/one'", "slug"], id="slug-slash"),
-    pytest.param(
-        "lineage: tiny-family",
-        "lineage: tiny family",
-        "models.tiny.lineage",
-        ["'tiny family'", "slug"],
-        id="slug-lineage",
-    ),
     pytest.param(
         "  jobs:\n    family: framing\n    stimuli: {quick: 3, paper: 9}",
         "  jobs: framing",
@@ -234,9 +203,6 @@ REFUSED = [
         "    licence: gemma\n", "", "models.big.licence", ["missing", "add the key 'licence'"], id="key-missing"
     ),
     pytest.param("level: 0.9", "level: 95", "diagnosis.level", ["95", "less than 1"], id="level-in-percent"),
-    pytest.param("seed: 7", "seed: 7.5", "diagnosis.seed", ["7.5", "integer"], id="seed-no-integer"),
-    pytest.param("seed: 7", "seed: '7'", "diagnosis.seed", ["'7'", "integer"], id="seed-text"),
-    pytest.param("    origin: org/big\n", "    origin: ' '\n", "models.big.origin", ["' '"], id="text-of-blanks"),
     pytest.param(
         "    origin: org/big\n",
         "    origin: org/big\n    chat: no\n",
@@ -252,9 +218,7 @@ REFUSED = [
         id="version-a-number",
     ),
     pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 47", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
-    pytest.param("{quick: 3, paper: 9}", "{quick: 3", "line 40", ["mend the YAML"], id="yaml-unclosed"),
     pytest.param("  level: 0.9", "\tlevel: 0.9", "line 45", ["'\\t'", "mend the YAML"], id="yaml-tab"),
-    pytest.param("seed: 7", "seed: *seven", "line 46", ["'seven'", "mend the YAML"], id="yaml-alias"),
     pytest.param("seed: 7", "seed: !!python/name:os.system", "line 46", ["os.system"], id="yaml-tag"),
 ]
 
@@ -276,14 +240,6 @@ REFUSED_IN_WORDS = [
         "'abc'",
         "\n",
         id="sha256-short",
-    ),
-    pytest.param(
-        "hub:org/big",
-        '"hub:"',
-        "models.big.source",
-        "'hub:'",
-        "\n",
-        id="scheme-alone",
     ),
     pytest.param(
         "package:minilm_weights/model",

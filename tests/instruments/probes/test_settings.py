@@ -149,31 +149,16 @@ class TestWhatItMeans:
 REFUSED = [
     ({"generation": 3}, "generation", "did you mean 'generations'?"),
     ({"generations": {"quick": 3}}, "generations", "expected one for quick and one for paper"),
-    ({"generations": {"quick": 3, "paper": 0}}, "generations", "greater than or equal to 1"),
-    ({"samples": 0}, "samples", "greater than or equal to 1"),
-    ({"gradient_attributes": {"quick": 0, "paper": 1}}, "gradient_attributes", "greater than or equal to 1"),
-    ({"ablation": {"paper": True}}, "ablation", "expected one for quick and one for paper"),
-    ({"operator": {"quick": "talker"}}, "operator", "expected one for quick and one for paper"),
-    ({"elites": 0}, "elites", "greater than or equal to 1"),
-    ({"tournament": 0}, "tournament", "greater than or equal to 1"),
-    ({"tries": 0}, "tries", "greater than or equal to 1"),
-    ({"new_tokens": 0}, "new_tokens", "greater than or equal to 1"),
     ({"max_words": {"quick": 2, "paper": 30}}, "max_words", "greater than or equal to 3"),
-    ({"alpha_clip": 0}, "alpha_clip", "greater than 0"),
-    ({"acceptability": -0.1}, "acceptability", "greater than or equal to 0"),
     ({"guided": [0.5, 1.1]}, "guided", "expected two probabilities"),
     ({"guided": [0.5]}, "guided.1", "missing"),
     ({"guided": [0.5, "0.9"]}, "guided.1", "valid number"),
-    ({"weights": {"alpha": -0.1}}, "weights.alpha", "greater than or equal to 0"),
     ({"weights": {"diversity": 1}}, "weights.diversity", "unknown key 'diversity'"),
     (
         {"weights": dict.fromkeys(("alpha", "gradient_focus", "semantic_diversity", "lexical_diversity"), 0)},
         "weights",
         "all weights are 0",
     ),
-    ({"scale": "paper"}, "scale", "unknown key 'scale'"),
-    ({"start": "Seed one"}, "start", "slug"),
-    ({"seed": -1}, "seed", "greater than or equal to 0"),
 ]
 
 
@@ -198,14 +183,8 @@ class TestWhatIsRefused:
         ("said", "key", "held"),
         [
             ("bound: 0", "bound", "greater than 0"),
-            ("bound: -0.2", "bound", "greater than 0"),
             ("least: 1", "least", "greater than or equal to 2"),
-            ("least: 12.5", "least", "integer"),
-            ("reliability: -0.1", "reliability", "greater than or equal to 0"),
             ("reliability: 1.1", "reliability", "less than or equal to 1"),
-            ("prefixed_templates: 0", "prefixed_templates", "greater than or equal to 1"),
-            ("prefixed_targets: {quick: 3}", "prefixed_targets", "expected one for quick and one for paper"),
-            ("bounds: 0.2", "bounds", "did you mean 'bound'?"),
         ],
     )
     def test_what_verdicts_and_prefixes_cannot_be(
@@ -225,12 +204,9 @@ class TestWhatIsRefused:
 UNABLE = [
     ({"embedder": "minillm"}, "embedder", ["no model 'minillm'", "'minilm'?"]),
     ({"embedder": "tiny"}, "embedder", ["'tiny' (kind causal) cannot embed"]),
-    ({"evolve": {"model": "tinny"}}, "evolve.model", ["no model 'tinny'", "'tiny'?"]),
     ({"evolve": {"model": "minilm"}}, "evolve.model", ["'minilm' (kind embedder) cannot loglikelihood"]),
     ({"evolve": {"model": "big-server"}}, "evolve.model", ["'big-server' (kind chat) cannot loglikelihood"]),
-    ({"evolve": {"operator": "talkr"}}, "evolve.operator", ["no model 'talkr'", "'talker'?"]),
     ({"evolve": {"operator": "tiny"}}, "evolve.operator", ["'tiny' does not chat", "`chat: true`"]),
-    ({"evolve": {"operator": "minilm"}}, "evolve.operator", ["'minilm' (kind embedder) cannot generate"]),
     ({"evolve": {"operator": "big-server"}}, "evolve.shots", ["'big-server' only chats", "say false"]),
 ]
 

@@ -109,19 +109,9 @@ REFUSED = [
         id="no-term",
     ),
     pytest.param(
-        ("This {INTENSIFIER} h", "This h"),
-        "items.first: premise and hypothesis hold {INTENSIFIER} 0 times together, expected once; mend it",
-        id="no-intensifier",
-    ),
-    pytest.param(
         ("This {INTENSIFIER} h", "Being {TERM} {INTENSIFIER} h"),
         "items.first: premise and hypothesis hold {TERM} 2 times together, expected once; mend it",
         id="term-twice",
-    ),
-    pytest.param(
-        ("crowd I am {TERM}", "crowd I {INTENSIFIER} feel {TERM}"),
-        "items.first: premise and hypothesis hold {INTENSIFIER} 2 times together, expected once; mend it",
-        id="intensifier-twice",
     ),
     pytest.param(
         ("crowd I am {TERM}", "crowd I am {TERMS}"),
@@ -129,17 +119,7 @@ REFUSED = [
         id="unknown-slot",
     ),
     pytest.param(
-        ("crowd I am {TERM}", "crowd I am {term} {TERM}"),
-        "items.first: unknown slot {term}; known: {INTENSIFIER}, {TERM}; mend it",
-        id="slot-in-lower-case",
-    ),
-    pytest.param(
         ("crowd I am {TERM}", "crowd I am {TERM}}"), "items.first: a brace belongs to no slot; mend it", id="brace"
-    ),
-    pytest.param(
-        ("inverse: [calm]", "inverse: [calm, afraid]"),
-        "items.first.terms: 'afraid' is both a source and an inverse term; mend it",
-        id="overlap",
     ),
     pytest.param(
         ("inverse: [calm]", "inverse: {calm: calm, other: Ill At Ease}"),
@@ -147,24 +127,9 @@ REFUSED = [
         id="overlap-but-for-case",
     ),
     pytest.param(
-        ("inverse: [calm]", "inverse: []"),
-        "items.first.terms.inverse: found []: value should have at least 1 item after validation, not 0; mend it",
-        id="no-inverse-term",
-    ),
-    pytest.param(
-        ("In a crowd", "In a Calm crowd"),
-        "items.first: the term 'calm' stands in a template, which should be neutral; mend it",
-        id="term-in-premise",
-    ),
-    pytest.param(
         ("This {INTENSIFIER} happens", "This {INTENSIFIER} leaves me ill at ease"),
         "items.first: the term 'ill at ease' stands in a template, which should be neutral; mend it",
         id="term-in-hypothesis",
-    ),
-    pytest.param(
-        ("In a crowd I am", "In a crowd I am always"),
-        "items.first: the intensifier 'always' stands in a template; take it out: {INTENSIFIER} says how often",
-        id="intensifier-in-premise",
     ),
     pytest.param(
         ("{INTENSIFIER} feel so", "{INTENSIFIER} feel so, Very Rarely not"),
@@ -172,7 +137,6 @@ REFUSED = [
         id="intensifier-in-hypothesis",
     ),
     pytest.param(("keying: -1", "keying: 2"), "items.second.keying: found 2, expected 1 or -1; mend it", id="keying"),
-    pytest.param(("keying: -1", "keying: 0"), "items.second.keying: found 0, expected 1 or -1; mend it", id="keying-0"),
     pytest.param(
         ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happen"),
         "items.second: 'It {INTENSIFIER} happen': subject and verb do not agree; mend it",
@@ -183,17 +147,6 @@ REFUSED = [
         "items.second: 'It {INTENSIFIER} happened': a habit is told in the present, not as 'happened'; mend it",
         id="verb-in-the-past",
     ),
-    pytest.param(
-        ("    subscale: body", "    subscal: body"),
-        "items.first.subscal: unknown key 'subscal'; did you mean 'subscale'?; rename or remove it",
-        id="unknown-key",
-    ),
-    pytest.param(("title: Fear\n", ""), "title: missing; add the key 'title'", id="no-title"),
-    pytest.param(
-        ("  second:", "  Second one:"),
-        "items.Second one: found 'Second one', expected a slug (lower-case letters, digits, single hyphens); rename it",
-        id="no-slug",
-    ),
 ]
 
 # (change to the scale, where after the file, what is wrong and what to do)
@@ -203,22 +156,7 @@ SCALE_REFUSED = [
         "weights [-4.0, -4.0, 4.0] do not rise from level to level; mend it",
         id="equal-weights",
     ),
-    pytest.param(
-        ("weight: -2.5", "weight: 5"), "weights [-4.0, 5.0, 4.0] do not rise from level to level; mend it", id="falling"
-    ),
     pytest.param(("[always]", "[always, never]"), "'never' stands at two levels; mend it", id="at-two-levels"),
-    pytest.param(("weight: -4, ", ""), "levels.0.weight: missing; add the key 'weight'", id="no-weight"),
-    pytest.param(
-        ("[always]", "[]"),
-        "levels.2.words: found []: value should have at least 1 item after validation, not 0; mend it",
-        id="no-word",
-    ),
-    pytest.param(
-        ("  - {weight: -4, words: [never]}\n  - {weight: -2.5, words: [seldom, very rarely]}\n", ""),
-        "levels: found [{'weight': 4, 'words': ['always']}]: "
-        "list should have at least 2 items after validation, not 1; mend it",
-        id="one-level",
-    ),
 ]
 
 

@@ -133,7 +133,7 @@ def test_only_what_is_wanted_is_asked(server: ScriptedServer) -> None:
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("fault", NO_ANSWERS)
+@pytest.mark.parametrize("fault", ["empty object", "html", "null with stop", "wrong key", "bad gateway"])
 def test_what_is_no_answer_is_one_line_and_asked_again(server: ScriptedServer, fault: str) -> None:
     server.faults = [NO_ANSWERS[fault]] * 3
     model, keeping = OpenAI("big", "big-one", "chat"), Keeping()

@@ -53,11 +53,8 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"concepts": {"apple": {"name": "apple", "keywords": ["pip", "Pip"]}, "pear": "pear"}},
             "the keyword 'Pip' is given twice for apple",
         ),
-        ({"concepts": {"apple": {"name": "apple", "keyword": ["pip"]}}}, "'keyword'; did you mean 'keywords'?"),
         ({"material": {"kind": "local", "path": "fruit.md"}}, "`path` is 'fruit.md', expected one such as articles/"),
-        ({"material": {"kind": "local", "path": "articles"}}, "`path` is 'articles', expected one such as articles/"),
         ({"material": {"kind": "local", "path": "articles/../../x.md"}}, "DVC watches no other"),
-        ({"material": {"kind": "local", "path": "/articles/x.md"}}, "DVC watches no other"),
         ({"find": {"by": []}}, "find: nothing to look for: `by` is empty and there is no `replacements`"),
         (
             {"find": {"replacements": {"model": "m"}}},
@@ -68,49 +65,27 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "`find.replacements` and `branch.replacements: found` belong together",
         ),
         (
-            {"branch": {"roots": ["apple"], "replacements": "found"}, "find": {"by": ["embedding"]}},
-            "`find.replacements` and `branch.replacements: found` belong together",
-        ),
-        (
-            {"branch": {"roots": ["apple"], "replacements": "find"}},
-            "branch.replacements: found 'find', expected keys",
-        ),
-        ({"find": {"replacements": {"threshold": 0.4}}}, "find.replacements.model: missing"),
-        (
             {"find": {"replacements": {"model": "m", "threshold": "automatic"}}},
             "find.replacements.threshold: found 'automatic', expected auto or a number",
         ),
-        ({"find": {"replacements": {"model": "m", "threshold": True}}}, "found True, expected auto or a number from"),
         (
             {"find": {"replacements": {"model": "m", "threshold": 1.5}}},
             "found 1.5, expected auto or a number from -1 to 1",
         ),
         ({"find": {"replacements": {"model": "m"}, "entities": True}}, "`entities` belongs to the ways embedding and"),
-        ({"find": {"by": ["embeddings"]}}, "find.by.0: found 'embeddings'"),
         ({"find": {"by": ["embedding", "embedding"]}}, "find: `by` names a way twice (embedding, embedding)"),
         (
             {"find": {"by": ["model"]}},
             "find: `model`, of the catalogue, and the way `model` under `by` belong together",
         ),
-        ({"find": {"by": ["embedding"], "model": "m"}}, "and the way `model` under `by` belong together"),
         ({"find": {"by": ["model"], "model": "m", "entities": True}}, "`entities` belongs to the ways embedding and"),
-        ({"find": {"by": ["embedding"], "most": 0}}, "find.most: found 0"),
-        ({"find": {"by": ["embedding"], "time": 3}}, "unknown key 'time'; did you mean 'times'?"),
         ({"find": {"by": ["links"]}}, "find.by names links, which local text has none of"),
         ({"material": {"kind": "extracts", "path": "a.md"}}, "`path` belongs to kind local, found extracts"),
         ({"material": {"kind": "local", "path": "a.md", "api": "http://x"}}, "`api` belongs to kind wiki, found local"),
-        (
-            {"material": {"kind": "wiki", "around": {"depth": 0, "most": 3}}},
-            "material.around.depth: found 0",
-        ),
         ({"branch": {"roots": ["aple"], "replacements": {}}}, "branch names the concept 'aple'; did you mean 'apple'?"),
         ({"branch": {"roots": ["apple"], "replacements": {}}}, "branch.replacements holds nothing from apple to pear"),
         (
             {"branch": {"roots": ["apple"], "to": ["peer"], "replacements": {}}},
-            "branch names the concept 'peer'; did you mean 'pear'?",
-        ),
-        (
-            {"branch": {"roots": ["apple"], "to": {"apple": ["peer"]}, "replacements": {}}},
             "branch names the concept 'peer'; did you mean 'pear'?",
         ),
         (
@@ -120,10 +95,6 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         (
             {"branch": {"roots": ["apple"], "words": {"apple": ["apple", "cider"], "pear": ["pear"]}}},
             "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other by its place",
-        ),
-        (
-            {"branch": {"roots": ["apple"], "words": {"apple": ["apple"], "peer": ["pear"]}}},
-            "branch names the concept 'peer'; did you mean 'pear'?",
         ),
         (
             {"branch": {"roots": ["apple"], "words": {"pear": ["pear"]}}},
@@ -147,16 +118,8 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "find.by names links, which a dump has none of",
         ),
         (
-            {"material": {"kind": "wiki", "dump": DUMP | {"config": "english"}}},
-            "material.dump.config: found 'english'",
-        ),
-        (
             {"material": {"kind": "wiki", "dump": DUMP | {"source": "wikimedia/wikipedia"}}},
             "material.dump.source: found 'wikimedia/wikipedia'",
-        ),
-        (
-            {"material": {"kind": "wiki", "dump": DUMP | {"source": "hub:wikimedia/wikipedia"}}},
-            "`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together",
         ),
         (
             {"material": {"kind": "wiki", "dump": DUMP | {"revision": "0" * 40}}},
@@ -249,10 +212,6 @@ def test_a_concept_that_nothing_was_found_for_goes_by_its_name(tmp_path: Path) -
         ("concepts: {pear: {keywords: [CIDER]}}", "the keyword 'CIDER' belongs to two concepts, apple and pear"),
         ("concepts: {pear: {keywords: [perry, Perry]}}", "the keyword 'Perry' is given twice for pear"),
         ("concepts: {pear: {words: [perry]}}", "concepts.pear.words: unknown key 'words'; did you mean 'keywords'?"),
-        ("concepts: {pear: {keywords: perry}}", "concepts.pear.keywords: found 'perry'"),
-        ("concepts: {pear: {keywords: [['perry']]}}", "concepts.pear.keywords.0: found ['perry']"),
-        ("pear: {keywords: [perry]}", "unknown key 'pear'"),
-        ("[perry]", "expected keys"),
         ("concepts: {pear: ", "line"),
     ],
 )
@@ -314,10 +273,8 @@ def test_replacements_that_are_lacking_are_to_be_found(
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ("replacements: {aple: {pear: {apple: pear}}}", "'aple' is no concept of the domain; did you mean 'apple'?"),
         ("replacements: {apple: {peer: {apple: pear}}}", "'peer' is no concept of the domain; did you mean 'pear'?"),
         ("replacements: {apple: {pear: {apple: ''}}}", "replacements.apple.pear.apple: found ''"),
-        ("replacements: {apple: {pear: pear}}", "replacements.apple.pear: found 'pear'"),
     ],
 )
 def test_a_mistake_in_replacements_that_were_found(
