@@ -6,7 +6,7 @@ from evenruler.models import load
 from evenruler.models.adapter_record import read_adapter
 from evenruler.models.declared import Catalogue
 from evenruler.project.params import load_params
-from evenruler.training import card
+from evenruler.training.finetuning import card_of
 from tests.conftest import ROOT
 
 ADAPTERS = ROOT / "data" / "adapters"
@@ -30,7 +30,7 @@ def test_it_was_fitted_as_params_say(name, shipped_params) -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_its_card_is_that_of_its_record(name, shipped_params) -> None:
     written = (ADAPTERS / name / "README.md").read_text()
-    assert written == card.render(name, shipped_params.models[name], read_adapter(name, ADAPTERS).content)
+    assert written == card_of(name, shipped_params.models[name], read_adapter(name, ADAPTERS).content)
 
 
 @pytest.mark.parametrize("name", OURS)

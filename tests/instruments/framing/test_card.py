@@ -4,12 +4,10 @@ import pandas as pd
 
 from evenruler.evaluate.measuring import warnings
 from evenruler.instruments.card import Card
-from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing import card, schemas
 from evenruler.instruments.framing.card import card as card_of
-from evenruler.instruments.framing.card import words as card
-from evenruler.instruments.framing.declare.headings import headings, listed
-from evenruler.instruments.framing.declare.settings import Settings
-from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.declare import headings, listed
+from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
 from tests.instruments.framing.recording import record
 

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.diagnose import choices
-from evenruler.instruments.framing.diagnose.chance import apd_by_chance, with_chance
-from evenruler.instruments.framing.diagnose.sensitivity import effects
+from evenruler.instruments.framing.diagnose.distributions import choice_distributions
+from evenruler.instruments.framing.diagnose.sensitivity import apd_by_chance, effects, with_chance
 from evenruler.instruments.framing.schemas import CHOICES
 
 
@@ -73,7 +72,7 @@ def test_effects_of_choices_have_it_over_their_pairs_and_invalid_replies_are_not
         "salience+instruction": "sss",
         "salience~1": "hs",
     }
-    measured = choices.distributions(chosen(**replies), {"he": [], "she": []})
+    measured = choice_distributions(chosen(**replies), {"he": [], "she": []})
     found = with_chance(effects(measured, factors), measured, factors).set_index(["factor", "placebo"])
     assert found.loc[("salience", 0), "chance"] == pytest.approx(
         (by_dealing([2, 1], [1, 2]) + by_dealing([2, 0], [0, 3])) / 2
@@ -88,7 +87,7 @@ def test_effects_of_choices_have_it_over_their_pairs_and_invalid_replies_are_not
 def test_it_is_the_mean_over_all_pairs_of_a_stimulus() -> None:
     few, many = {"bare": "h", "age": "h", "instruction": "h"}, {"instruction+age": "hhhsss"}
     replies = {**few, **many, "salience": "s", "salience+age": "h", "salience+instruction": "h"}
-    measured = choices.distributions(chosen(**replies, **{"salience+instruction+age": "hhhsss"}), {"he": [], "she": []})
+    measured = choice_distributions(chosen(**replies, **{"salience+instruction+age": "hhhsss"}), {"he": [], "she": []})
     factors = ["salience", "instruction", "age"]
     found = with_chance(effects(measured, factors), measured, factors).set_index(["factor", "placebo"])
     of_pairs = [by_dealing([1, 0], [0, 1]), 0.0, 0.0, by_dealing([3, 3], [3, 3])]
@@ -98,7 +97,7 @@ def test_it_is_the_mean_over_all_pairs_of_a_stimulus() -> None:
 
 
 def test_probabilities_are_not_drawn() -> None:
-    measured = choices.distributions(chosen(bare="hs", salience="ss"), {"he": [], "she": []})
+    measured = choice_distributions(chosen(bare="hs", salience="ss"), {"he": [], "she": []})
     both = pd.concat([measured, measured.assign(metric="token")])
     found = with_chance(effects(both, ["salience"]), both, ["salience"]).set_index("metric")["chance"]
     assert found["choice"] == pytest.approx(by_dealing([1, 1], [0, 2]))

@@ -3,11 +3,11 @@ import math
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.diagnose.choices import (
+from evenruler.instruments.framing.diagnose.distributions import (
     WITHHELD,
+    choice_distributions,
     continuations,
-    distributions,
-    read,
+    read_replies,
 )
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, REPLIES
 from evenruler.tables import write_table
@@ -63,17 +63,17 @@ class TestRead:
 
     def test_what_was_withheld_is_invalid_with_its_reason(self) -> None:
         replies = self.replies(p0=["They sing.", None]).assign(reason=[None, "content_filter"])
-        found = read(replies, PROMPTS, OUTCOMES, OPTIONS).sort_values("repetition")
+        found = read_replies(replies, PROMPTS, OUTCOMES, OPTIONS).sort_values("repetition")
         assert found["rule"].tolist() == ["word", WITHHELD]
         assert found["outcome"].isna().tolist() == found["reply"].isna().tolist() == [False, True]
         assert found["reason"].tolist()[1] == "content_filter"
-        assert set(distributions(found, OUTCOMES)["coverage"]) == {0.5}
+        assert set(choice_distributions(found, OUTCOMES)["coverage"]) == {0.5}
         assert continuations(found, [], "they", ["he"])["n"].tolist() == [1]
 
     def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
         replies = self.replies(p0=["They sing.", "A", "A"], p1=["A", "B"], p2=["A", "B: He"])
 
-        found = read(replies, PROMPTS, OUTCOMES, OPTIONS)
+        found = read_replies(replies, PROMPTS, OUTCOMES, OPTIONS)
 
         read_as = found[["id", "task", "framing", "stimulus", "repetition", "outcome", "rule"]]
         assert read_as.astype(object).where(read_as.notna(), None).to_numpy().tolist() == [
@@ -88,22 +88,22 @@ class TestRead:
         assert found["reply"].tolist() == replies["reply"].tolist()
 
     def test_is_a_table_of_choices(self, tmp_path) -> None:
-        found = read(self.replies(p0=["He."], p1=["?"]), PROMPTS, OUTCOMES, OPTIONS)
+        found = read_replies(self.replies(p0=["He."], p1=["?"]), PROMPTS, OUTCOMES, OPTIONS)
 
         write_table(found, CHOICES, tmp_path / "choices.parquet")
 
     def test_replies_to_other_prompts_are_none_of_them(self) -> None:
-        found = read(self.replies(p0=["He."], p9=["She."]), PROMPTS, OUTCOMES, OPTIONS)
+        found = read_replies(self.replies(p0=["He."], p9=["She."]), PROMPTS, OUTCOMES, OPTIONS)
 
         assert found["id"].tolist() == ["p0"]
 
     @pytest.mark.parametrize("options", [{}, {**OPTIONS, "p2": OPTIONS["p1"]}])
     def test_options_in_another_order_than_the_prompt_lists_are_no_use(self, options) -> None:
         with pytest.raises(ValueError, match=r"p\d: options .* but the prompt lists"):
-            read(self.replies(p0=["He."]), PROMPTS, OUTCOMES, options)
+            read_replies(self.replies(p0=["He."]), PROMPTS, OUTCOMES, options)
 
     def test_no_replies_make_no_rows(self, tmp_path) -> None:
-        found = read(self.replies(), PROMPTS, OUTCOMES, OPTIONS)
+        found = read_replies(self.replies(), PROMPTS, OUTCOMES, OPTIONS)
 
         assert found.empty
         write_table(found, CHOICES, tmp_path / "choices.parquet")
@@ -111,7 +111,7 @@ class TestRead:
 
 class TestDistributions:
     def test_mass_is_of_all_replies_and_share_of_those_that_are_valid(self, tmp_path) -> None:
-        found = distributions(chosen("he", "he", "she", None, "he", None, None, None), OUTCOMES)
+        found = choice_distributions(chosen("he", "he", "she", None, "he", None, None, None), OUTCOMES)
 
         assert found["outcome"].tolist() == ["he", "she", "they"]
         assert found["mass"].tolist() == [0.375, 0.125, 0.0]
@@ -131,7 +131,7 @@ class TestDistributions:
             chosen("she", model="n"),
             chosen("they", configuration="plain"),
         ]
-        found = distributions(pd.concat(parts), OUTCOMES)
+        found = choice_distributions(pd.concat(parts), OUTCOMES)
 
         key = ["model", "configuration", "task", "framing", "stimulus"]
         shares = {cell: rows["share"].tolist() for cell, rows in found.groupby(key)}
@@ -145,19 +145,19 @@ class TestDistributions:
         }
 
     def test_cells_are_in_the_alphabet_whatever_came_first(self) -> None:
-        found = distributions(pd.concat([chosen("he", task="choice"), chosen("he", task="again")]), OUTCOMES)
+        found = choice_distributions(pd.concat([chosen("he", task="choice"), chosen("he", task="again")]), OUTCOMES)
 
         assert found["task"].drop_duplicates().tolist() == ["again", "choice"]
 
     def test_where_no_reply_is_valid_there_is_no_share(self, tmp_path) -> None:
-        found = distributions(chosen(None, None), OUTCOMES)
+        found = choice_distributions(chosen(None, None), OUTCOMES)
 
         assert found["share"].isna().all()
         assert found["mass"].tolist() == found["coverage"].tolist() == [0.0] * 3
         write_table(found, DISTRIBUTIONS, tmp_path / "distributions.parquet")
 
     def test_no_choices_have_no_distribution(self, tmp_path) -> None:
-        write_table(distributions(nothing(), OUTCOMES), DISTRIBUTIONS, tmp_path / "distributions.parquet")
+        write_table(choice_distributions(nothing(), OUTCOMES), DISTRIBUTIONS, tmp_path / "distributions.parquet")
 
 
 class TestContinuations:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.framing.diagnose import class_shifts
+from evenruler.instruments.framing.diagnose.effects import shift_figures
 from evenruler.measurement import Figure
 from evenruler.measurement.placebos import cue_minus_placebos
 
@@ -24,7 +24,7 @@ def figures(shifts: Table | list[tuple[int, str, str, float]], level: float = 0.
         ["placebo", "stimulus", "outcome"]
     ).cumcount()  # like ones are of one pair of cells after another
     table = table.assign(factor="salience", task="say", at=pair.astype(str))
-    return {figure.figure: figure for figure in class_shifts.figures(table, ["he", "she", "they"], level)}
+    return {figure.figure: figure for figure in shift_figures(table, ["he", "she", "they"], level)}
 
 
 def of_classes(placebo: int, stimulus: str, *shifts: float) -> Table:

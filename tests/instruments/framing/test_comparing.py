@@ -12,7 +12,7 @@ from statsmodels.stats.multicomp import pairwise_tukeyhsd
 from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose.comparing import comparisons
+from evenruler.instruments.framing.diagnose.comparisons import comparisons
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, write_table
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.diagnose.coverage import exclusions, without_excluded
+from evenruler.instruments.framing.diagnose.distributions import exclusions, without_excluded
 from evenruler.instruments.framing.schemas import DISTRIBUTIONS, EXCLUSIONS
 from evenruler.tables import write_table
 

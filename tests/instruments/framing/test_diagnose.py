@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.framing import diagnose
-from evenruler.instruments.framing.diagnose import TABLES, across, comparing, evidence
-from evenruler.instruments.framing.diagnose.comparing import comparisons
+from evenruler.instruments.framing.diagnose import TABLES, across, evidence
+from evenruler.instruments.framing.diagnose import comparisons as comparing
+from evenruler.instruments.framing.diagnose.comparisons import comparisons
 from evenruler.tables import table_of
 from tests.instruments.framing.hair import with_placebos
 from tests.instruments.framing.recording import RESAMPLING, record

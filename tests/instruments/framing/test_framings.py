@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from evenruler.instruments.framing.declare.framings import (
+from evenruler.instruments.framing.declare.tasks import (
     cues_of,
     framing_of,
     placebo_of,

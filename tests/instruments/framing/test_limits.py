@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.framing.card import words
+from evenruler.instruments.framing import card
 from evenruler.instruments.framing.declare.source import ContrastSource
 from tests.instruments.framing.hair import settings
 from tests.instruments.framing.report.framings import source
@@ -28,8 +28,8 @@ def lettered(placebos: bool = True) -> ContrastSource:
 
 def limits(of: ContrastSource, **changes: Any) -> list[str]:
     """Those that hang on how it is asked; there are six orders of options."""
-    found = words.limits(of, settings(**changes), n_orders=6)
-    return found[len(words.LIMITS) :]
+    found = card.limits(of, settings(**changes), n_orders=6)
+    return found[len(card.LIMITS) :]
 
 
 def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.framing.diagnose.mass import token_distributions
+from evenruler.instruments.framing.diagnose.distributions import token_distributions
 
 OUTCOMES = {"he": ["he", "his"], "she": ["she", "her"]}
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.ask.asked import (
+from evenruler.instruments.framing.ask import (
     asked_forms,
     asked_prompts,
     asked_replies,
@@ -12,7 +12,7 @@ from evenruler.instruments.framing.ask.asked import (
 )
 from evenruler.instruments.framing.declare.plan import FramingPlan
 from evenruler.instruments.framing.declare.tasks import orders_of
-from evenruler.instruments.framing.rows.composing import balanced_orders, compose
+from evenruler.instruments.framing.rows import balanced_orders, compose
 from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
 
 OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}

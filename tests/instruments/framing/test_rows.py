@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from evenruler.instruments.framing.ask.asked import asked_prompts, asked_replies
+from evenruler.instruments.framing.ask import asked_prompts, asked_replies
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.rows import build
-from evenruler.instruments.framing.rows.composing import balanced_orders, compose
+from evenruler.instruments.framing.rows import balanced_orders, build, compose
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declared import Catalogue
 from tests.instruments.framing.hair import COLOURS, PLACEBOS, built, declaration, hair, settings, with_placebos

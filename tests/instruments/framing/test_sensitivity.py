@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose.chance import with_chance
-from evenruler.instruments.framing.diagnose.sensitivity import apd, effects, partners, shifts
+from evenruler.instruments.framing.diagnose.sensitivity import apd, effects, partners, shifts, with_chance
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import distributions
 

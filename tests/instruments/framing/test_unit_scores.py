@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from evenruler.instruments.framing.diagnose.unit_scores import units
+from evenruler.instruments.framing.diagnose import units
 from evenruler.instruments.instrument import Record
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS

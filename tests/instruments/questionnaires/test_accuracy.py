@@ -10,8 +10,14 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.instrument import Record, Subject
 from evenruler.instruments.questionnaires.declare.headings import headings
-from evenruler.instruments.questionnaires.diagnose.accuracy import accuracies, figures_of, fitness, judged_by
-from evenruler.instruments.questionnaires.diagnose.population import members_of, population
+from evenruler.instruments.questionnaires.diagnose.population import (
+    accuracies,
+    accuracy_figures,
+    fitness,
+    judged_by,
+    members_of,
+    population,
+)
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness, marked
 from tests.instruments.questionnaires.doors import PLAN, labelled, subject
@@ -78,7 +84,7 @@ class TestFitness:
 
 def test_figures_stand_beside_guessing() -> None:
     rows = found(labelled(right=15), labelled(right=4, n=6, name="statements"), labelled("verbaliser", 0))
-    told = {figure.figure: figure for figure in figures_of(rows, "head")}
+    told = {figure.figure: figure for figure in accuracy_figures(rows, "head")}
     assert list(told) == ["accuracy", "auc", "accuracy_of_statements", "auc_of_statements"]
     assert (told["accuracy"].value, told["accuracy"].control, told["accuracy"].n) == (0.75, 1 / 3, 20)
     assert {figure.unit for figure in told.values()} == {"pairs"}

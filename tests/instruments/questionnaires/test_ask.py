@@ -15,7 +15,7 @@ import pytest
 from evenruler.instruments.asking import Answering, ask
 from evenruler.instruments.instrument import Built, Declaration, Record, Request, Subject
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
-from evenruler.instruments.questionnaires.ask.adapting import MESSAGE, course
+from evenruler.instruments.questionnaires.ask.adaptation import MESSAGE, course
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import Scale
@@ -26,7 +26,7 @@ from evenruler.models.declared import Catalogue
 from evenruler.models.records import LABELS
 from evenruler.tables import table_of
 from tests.instruments.questionnaires.doors import no_answers, subject, together
-from tests.instruments.questionnaires.test_build import ITEM, SCALE, SOURCE
+from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 OWN = {"licence": "cc0-1.0", "origin": "made up", "source": "local:a"}

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.questionnaires.declare.corpora import load_corpus
-from evenruler.instruments.questionnaires.declare.matching import Match, differences, profile
+from evenruler.instruments.questionnaires.declare.controls import Match, differences, profile
+from evenruler.instruments.questionnaires.declare.shared import load_corpus
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/questionnaires/shared/corpora").glob("*.yaml"))}

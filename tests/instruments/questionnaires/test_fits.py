@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.questionnaires.diagnose.fits import over_fits
+from evenruler.instruments.questionnaires.diagnose.quality import over_fits
 from evenruler.measurement.agreement import icc_agreement, icc_of_mean, mean_spearman
 from evenruler.measurement.multitrait import shared_changes
 from tests.instruments.questionnaires.doors import subject

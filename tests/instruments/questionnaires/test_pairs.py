@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenruler.declared import Declared
-from evenruler.instruments.questionnaires.declare.pairs import LabelledPair, first_pairs, load_pairs
+from evenruler.instruments.questionnaires.declare.shared import LabelledPair, first_pairs, load_pairs
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.training.data import _place
 from tests.stages.conftest import ROOT

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import log_softmax
 
-from evenruler.instruments.questionnaires.ask.scoring import (
+from evenruler.instruments.questionnaires.ask.item_scores import (
     entailment_share,
     item_effect,
     item_score,

@@ -1,18 +1,38 @@
-"""Tables of the framing family: cues beside placebos, coverage, comparisons of classes, continuations, studies."""
+"""Tables of a contrast: cues beside placebos, coverage, comparisons of classes, continuations, studies."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.framing.declare.framings import placebo_of
-from evenruler.instruments.framing.declare.headings import EFFECT
+from evenruler.instruments.framing.declare import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.framing.report.words import CONFIGURATIONS, METRICS, cell_in_words, in_words, with_titles
+from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+
+METRICS = {"token": "token probability", "choice": "proportion of choices"}
+CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
+
+
+def in_words(slug: str) -> str:
+    """A slug as words."""
+    return slug.replace("-", " ")
+
+
+def cell_in_words(framing: str) -> str:
+    """The cues of a cell."""
+    return " + ".join(map(in_words, cues_of(framing))) or "no cue"
+
+
+def with_titles(told: str, source: ContrastSource) -> str:
+    """A text with the titles of tasks in the place of their slugs."""
+    names = "|".join(map(re.escape, sorted(source.tasks, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda found: f"“{source.tasks[found.group()].title}”", told)
+
 
 SHIFT, COVERAGE = "shift probability", "coverage"
 """Names of figures."""

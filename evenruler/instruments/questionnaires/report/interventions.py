@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.questionnaires.declare.corpora import OPEN, CorpusSource
+from evenruler.instruments.questionnaires.declare.shared import OPEN, CorpusSource
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table

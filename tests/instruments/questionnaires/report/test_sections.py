@@ -6,10 +6,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.report import sections
+from evenruler.instruments.questionnaires.report import lead, of_questionnaires, sections
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
-from evenruler.instruments.questionnaires.report.lead import lead
-from evenruler.instruments.questionnaires.report.questionnaires import of_questionnaires
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, listed, p_value
 from tests.report.pages import page_of

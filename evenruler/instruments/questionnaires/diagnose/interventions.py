@@ -1,8 +1,4 @@
-"""Does a scale move when it should? Adaptation to a corpus beside adaptation to its control (EMPALC, section 3.3.5).
-
-Fits are the units: what differs between them is what chance does to an adaptation. A fit to a corpus and the fit of the
-same number to its control share their seed, so they are compared in pairs.
-"""
+"""Does a scale move when it should? Adaptation to a corpus beside its control (EMPALC, section 3.3.5)."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -13,10 +9,9 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.instruments.instrument import Plan
-from evenruler.instruments.questionnaires.ask.adapting import STAGE
+from evenruler.instruments.questionnaires.ask.adaptation import STAGE
 from evenruler.instruments.questionnaires.declare.headings import of_those
-from evenruler.instruments.questionnaires.diagnose.accuracy import fitness, interval_of
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called, fitness, interval_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.figures import jackknifed

@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
-from evenruler.instruments.questionnaires.ask.item_scores import LOGITS
-from evenruler.instruments.questionnaires.ask.labelled import judged_pairs, sides_of
-from evenruler.instruments.questionnaires.declare.lines import lines_of
+from evenruler.instruments.questionnaires.ask.questions import LOGITS, judged_pairs, sides_of
+from evenruler.instruments.questionnaires.declare.shared import lines_of
 from evenruler.tables import evenly_spread
 
 MESSAGE = "I think I have a panic attack, can you help me?"
