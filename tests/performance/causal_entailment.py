@@ -50,8 +50,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evenruler.instruments.questionnaires.declare.shared import MNLI, first_pairs, load_pairs
 from evenruler.instruments.questionnaires.declare import Settings
+from evenruler.instruments.questionnaires.declare.shared import MNLI, first_pairs, load_pairs
 from evenruler.instruments.questionnaires.diagnose.population import accuracies, fitness
 from evenruler.models import load
 from evenruler.models.backends.causal import Causal

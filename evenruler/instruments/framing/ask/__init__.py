@@ -61,7 +61,8 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
     listed = options_by_prompt(prompts, tables["stimuli"], asked)
     options = {prompt: [text for _, text in own] for prompt, own in listed.items()}
     if asked.calibrated:
-        content_free = _beside(prompts, tables["content-free"])
+        cells = prompts[["task", "framing"]].drop_duplicates()
+        content_free = tables["content-free"].merge(cells, on=["task", "framing"])
         options |= {row["id"]: [""] * row["letters"] for row in content_free.to_dict("records")}
         prompts = pd.concat([prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True)
     for configuration in _configurations(subject, asked, PLAIN):
@@ -73,12 +74,6 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
             {"prompt": rows["prompt"].tolist(), "form": rows["form"].tolist()},
             {"chat": configuration == CHAT},
         )
-
-
-def _beside(prompts: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
-    """The prompts without content of the cells that are asked."""
-    cells = prompts[["task", "framing"]].drop_duplicates()
-    return content_free.merge(cells, on=["task", "framing"])
 
 
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:

@@ -99,13 +99,7 @@ class Answers:
 
 
 def measures(answers: Answers, study: Study, groups: Mapping[str, str | None]) -> dict[tuple[str, str], Measure]:
-    """By metric and name, those of AS after the ones that they are made of.
-
-    Args:
-        answers: Of one model in one configuration.
-        study: Which measures.
-        groups: The group of every stimulus, in the order of the source; for `p-at`.
-    """
+    """By metric and name, those of AS after the ones that they are made of; `groups` of stimuli are for `p-at`."""
     found = _probing(answers) if study == "indirect-probing" else _association(answers, groups)
     return {(measure.metric, measure.name): measure for measure in found}
 
@@ -124,29 +118,22 @@ def _probing(answers: Answers) -> Iterator[Measure]:
         return _jensen_shannon(*by_stimulus[side, stimuli].T)
 
     known = _known(_tasks(mass))
+    unsampled = wordless = None
+    if not len(answers.replies):
+        # A model that was asked in two ways was asked for words in one and for replies in the other.
+        remedy = BOTH_WAYS if answers.elsewhere else "`generations` above 0 and `choices: every` ask for them"
+        unsampled = f"no replies were asked for in this way; {remedy}"
+    if "token" not in set(answers.distributions["metric"]):
+        wordless = f"no words were asked for in this way; {BOTH_WAYS}"
     no_mass = "a class has no mass" if len(known) and by_stimulus.sum(axis=1).min() == 0 else None
-    gas = Measure("GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), _unsampled(answers))
+    gas = Measure("GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unsampled)
     of_words = [
-        Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), _wordless(answers)),
-        Measure("ADD", "token", add, known, _wordless(answers) or no_mass),
+        Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless),
+        Measure("ADD", "token", add, known, wordless or no_mass),
     ]
     yield from (gas, *of_words)
     yield _sensitivity(AS, "all", [gas, *of_words])
     yield _sensitivity(AS_OF_WORDS, "token", of_words)
-
-
-def _unsampled(answers: Answers) -> str | None:
-    if len(answers.replies):
-        return None
-    # A model that was asked in two ways was asked for words in one and for replies in the other.
-    remedy = BOTH_WAYS if answers.elsewhere else "`generations` above 0 and `choices: every` ask for them"
-    return f"no replies were asked for in this way; {remedy}"
-
-
-def _wordless(answers: Answers) -> str | None:
-    if "token" in set(answers.distributions["metric"]):
-        return None
-    return f"no words were asked for in this way; {BOTH_WAYS}"
 
 
 def _association(answers: Answers, groups: Mapping[str, str | None]) -> Iterator[Measure]:
@@ -291,12 +278,9 @@ def replications(
 
 
 def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
-    """A measure on both sides, and its change beside those of placebos.
+    """A measure without and with the cue, and its change beside those of placebos.
 
-    Args:
-        measure: Without and with the cue.
-        beside: By placebo, the same of the prompts that were asked with the cue and with it, its side the third.
-        level: Of intervals.
+    Each of `beside` is of the prompts that were asked with the cue and with one placebo, its side the third.
     """
     row: Row = {"metric": measure.metric, "measure": measure.name, "n": len(measure.stimuli), "reason": measure.reason}
     if measure.reason:
@@ -326,13 +310,7 @@ def _beside(measure: Measure, placebos: Sequence[Measure], level: float) -> Row:
 def _told(of: Callable[[Stimuli], float], measure: Measure, name: str, prefix: str, lowest: float, level: float) -> Row:
     """A measure as `name`, and where it has one its interval over stimuli as `low` and `high` with a prefix.
 
-    Args:
-        of: Of some stimuli, in a range from `lowest` to the width of the measure's, or to 1.
-        measure: Whose it is.
-        name: Of the value.
-        prefix: Of the names of the ends.
-        lowest: Where the range begins.
-        level: Of the interval.
+    Its range is from `lowest` to the width of the measure's, or to 1.
     """
     if measure.name not in MEANS:
         return {name: finite(of(measure.stimuli))}

@@ -264,10 +264,14 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     known = bare["id"].isin(tables["prompts"]["id"])
     asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
     cells = cells_of(prompts, asked, settings) if len(asked) else _none(schemas.CELLS)
+    beside = _none(schemas.ITEM_SCORES)
+    if len(asked) and len(twins["prompts"]):
+        of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
+        beside = score_items(twins["prompts"], twins["items"], of_twins, settings)
     return {
         "cells": cells,
         "items": item_scores(cells, items) if len(asked) else _none(schemas.ITEM_SCORES),
-        "twins": _twins(twins, bare, settings) if len(asked) else _none(schemas.ITEM_SCORES),
+        "twins": beside,
         "prefixed": _prefixed(prefixed_rows(prompts, plan), items, after, settings, subject),
         "adapted": _adapted(prompts, items, answered[answered["corpus"] != ""], settings),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
@@ -290,14 +294,6 @@ def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
     rows = pd.concat([frame for frame in found if len(frame)] or found[:1], ignore_index=True)
     kind = rows["configuration"].map(KINDS)
     return rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
-
-
-def _twins(tables: Tables, answered: pd.DataFrame, settings: Mapping[str, Scoring]) -> pd.DataFrame:
-    """Scores of the twins, under the names of their items."""
-    prompts, items = tables["prompts"], tables["items"]
-    if prompts.empty:
-        return _none(schemas.ITEM_SCORES)
-    return score_items(prompts, items, answered[answered["id"].isin(prompts["id"])], settings)
 
 
 def _prefixed(

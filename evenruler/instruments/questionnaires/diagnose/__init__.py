@@ -122,6 +122,8 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     content = _all([record.found["content_of_any"] for record in firsts.values()])
     items, beside = (_all([record.found[table] for record in records]) for table in ("items", "twins"))
     agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
+    own = _all([record.found["figures"] for record in records])
+    lineages = pd.DataFrame(interventions.of_lineages(own, known, resampling.level))
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
         "accuracy": _all([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
@@ -129,13 +131,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat(
-            [
-                of_population(items, scales, content, resampling, members),
-                _of_lineages(records, known, resampling),
-                agreed,
-            ]
-        ),
+        "figures": pd.concat([of_population(items, scales, content, resampling, members), lineages, agreed]),
         "course": _all([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = _all([quality, *(record.found["quality"] for record in records)])
@@ -174,12 +170,6 @@ def _moved(
         for figure, fit in interventions.figures(own, in_form[0], scores["course"], spread, plan, level):
             before = fits[str(form)]
             yield here, figure, fit if before.unfit is None else before
-
-
-def _of_lineages(records: Sequence[Record], known: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """What interventions do over lineages of models that count."""
-    own = _all([record.found["figures"] for record in records])
-    return pd.DataFrame(interventions.of_lineages(own, known, resampling.level))
 
 
 def _all(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

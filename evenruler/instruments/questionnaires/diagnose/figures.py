@@ -262,9 +262,6 @@ def controls(twins: pd.DataFrame, intensifiers: int) -> dict[str, float | None]:
     return {figure: float(x.mean()) if x.notna().any() else None for figure, x in known}
 
 
-UNIT = "items"
-"""What observations are."""
-
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
 NO_QUESTION = "framings stand before the question of the verbaliser, which this form does not ask"
 

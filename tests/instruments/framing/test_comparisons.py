@@ -1,3 +1,5 @@
+"""Classes compared, against statsmodels and by hand."""
+
 import math
 import warnings
 

@@ -1,3 +1,5 @@
+"""Replies and how they are read."""
+
 import pytest
 
 from evenruler.instruments.framing.diagnose.replies import RULES, Reading, read_reply

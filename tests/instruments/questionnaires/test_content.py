@@ -1,3 +1,5 @@
+"""How acceptable the sentences of items are."""
+
 import math
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""From logits to scores of items, by hand."""
+
 import math
 
 import numpy as np
