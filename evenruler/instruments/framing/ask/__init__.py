@@ -52,8 +52,11 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     found: list[Request] = []
     if "forms" not in answers and subject.can("words"):
         found += _for_forms(prompts, tables, asked, subject)
-    if "replies" not in answers and asked.generations and _is_sampled(asked, subject):
-        found += _for_replies(prompts, asked, subject)
+    if "replies" not in answers and asked.generations and subject.can("generate"):
+        if asked.choices == "every" or subject.chats:
+            found += _for_replies(prompts, asked, subject)
+        else:
+            _say(f"{subject.name} is not sampled where framing has `choices: chat`: it was not tuned to chat")
     return [request for request in found if len(request.rows)]
 
 
@@ -89,15 +92,6 @@ def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) ->
             {"prompt": rows["prompt"].tolist(), "seed": rows["seed"].tolist()},
             {"new_tokens": asked.new_tokens, "chat": configuration == CHAT},
         )
-
-
-def _is_sampled(asked: FramingPlan, subject: Subject) -> bool:
-    if not subject.can("generate"):
-        return False
-    if asked.choices == "chat" and not subject.chats:
-        _say(f"{subject.name} is not sampled where framing has `choices: chat`: it was not tuned to chat")
-        return False
-    return True
 
 
 @cache  # once for all instruments, however often they say what they ask

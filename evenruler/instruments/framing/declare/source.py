@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations, permutations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -91,10 +91,6 @@ class Outcome(Strict):
     """Phrases in which no form and no term counts when a reply is read, as "years old"."""
 
 
-def _outcome(value: Any) -> Any:
-    return {"forms": value} if isinstance(value, list) else value
-
-
 class StimulusEntry(Strict):
     """What the question is about."""
 
@@ -102,10 +98,6 @@ class StimulusEntry(Strict):
     """With its article."""
     group: Slug | None = None
     """The set that it belongs to, where sets are compared."""
-
-
-def _stimulus(value: Any) -> Any:
-    return {"text": value} if isinstance(value, str) else value
 
 
 class Continuation(Strict):
@@ -122,8 +114,13 @@ class ContrastSource(Source):
     """The cues, and what each is in words; a prompt has a cue or has it not."""
     confirmatory: list[Text] = Field(default_factory=list, max_length=MOST_CONFIRMATORY)
     """Effects that get a verdict, each `FACTOR` or `FACTOR, TASK`; of every factor where none is named."""
-    outcomes: dict[Slug, Annotated[Outcome, BeforeValidator(_outcome)]] = Field(min_length=2)
-    stimuli: dict[Slug, Annotated[StimulusEntry, BeforeValidator(_stimulus)]] = Field(min_length=1)
+    outcomes: dict[
+        Slug, Annotated[Outcome, BeforeValidator(lambda value: {"forms": value} if isinstance(value, list) else value)]
+    ] = Field(min_length=2)
+    stimuli: dict[
+        Slug,
+        Annotated[StimulusEntry, BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value)],
+    ] = Field(min_length=1)
     tasks: dict[Slug, TaskEntry] = Field(min_length=1)
     continuation: Continuation | None = None
     replicates: Study | None = None

@@ -265,17 +265,12 @@ def faults_of_placebos(
         for factor, placebos in task.placebos.items():
             for number, text in enumerate(placebos.texts, start=1):
                 for outcome, own in words.items():
-                    if word := _word_in(text, own):
+                    any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)"
+                    if found := re.search(any_of, text, re.IGNORECASE):
                         where = _named(name, factor, number, text)
-                        yield f"{where}: {word!r} is a word of the class {outcome}, so that it is no placebo"
+                        yield f"{where}: {found.group()!r} is a word of the class {outcome}, so that it is no placebo"
     for variant in variants or ["every"]:
         yield from _repeated(tasks, variant)
-
-
-def _word_in(text: str, words: Sequence[str]) -> str | None:
-    """The first of some words that a text holds as a whole word, in any case."""
-    found = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", text, re.IGNORECASE)
-    return found.group() if found else None
 
 
 def _repeated(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[str]:

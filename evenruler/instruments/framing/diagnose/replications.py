@@ -100,7 +100,16 @@ class Answers:
 
 def measures(answers: Answers, study: Study, groups: Mapping[str, str | None]) -> dict[tuple[str, str], Measure]:
     """By metric and name, those of AS after the ones that they are made of; `groups` of stimuli are for `p-at`."""
-    found = _probing(answers) if study == "indirect-probing" else _association(answers, groups)
+    if study == "indirect-probing":
+        found = list(_probing(answers))
+    else:
+        order = list(dict.fromkeys(groups.values()))
+        group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
+        sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
+        found = []
+        for metric in ("token", "choice") if sampled else ("token",):
+            own = _preferences(metric, answers.prompts(metric, "share"), group)
+            found += [*own, _sensitivity(AS, metric, own)]
     return {(measure.metric, measure.name): measure for measure in found}
 
 
@@ -134,15 +143,6 @@ def _probing(answers: Answers) -> Iterator[Measure]:
     yield from (gas, *of_words)
     yield _sensitivity(AS, "all", [gas, *of_words])
     yield _sensitivity(AS_OF_WORDS, "token", of_words)
-
-
-def _association(answers: Answers, groups: Mapping[str, str | None]) -> Iterator[Measure]:
-    order = list(dict.fromkeys(groups.values()))
-    group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
-    sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
-    for metric in ("token", "choice") if sampled else ("token",):
-        own = _preferences(metric, answers.prompts(metric, "share"), group)
-        yield from (*own, _sensitivity(AS, metric, own))
 
 
 def _preferences(metric: str, shares: Floats, group: Stimuli) -> list[Measure]:

@@ -42,6 +42,8 @@ APD = (
     "the answers have no class in common."
 )
 
+NONE = "none (no such reply)"
+
 CHANCE = " By chance: what APD comes to where the same replies are dealt to the two prompts anew."
 
 Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
@@ -214,7 +216,12 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
         for cell in task.cells:
             own = [known.get((metric, slug, cell, model)) for model in models]
             if any(own):
-                rows.append([METRICS[metric], f"{task.title}: {cell_in_words(cell)}", *map(_covered, own)])
+                shares = [(record, number(record["coverage"], 3) if record else "") for record in own]
+                cells = [
+                    Cell(f"{share}, too little", "poor") if record and record["excluded"] else share
+                    for record, share in shares
+                ]
+                rows.append([METRICS[metric], f"{task.title}: {cell_in_words(cell)}", *cells])
     said = [
         f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
         for metric in METRICS
@@ -242,13 +249,6 @@ def _least(exclusions: pd.DataFrame) -> str:
     return " ".join(told)
 
 
-def _covered(record: Mapping[Any, Any] | None) -> str | Cell:
-    if record is None:
-        return ""
-    share = number(record["coverage"], 3)
-    return Cell(f"{share}, too little", "poor") if record["excluded"] else share
-
-
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
     """Replies of the neutral class that name another after all (appendix A.3)."""
     if source.continuation is None or continuations.empty:
@@ -257,10 +257,13 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     columns = {("all", False): "all replies"}
     for factor in source.factors:
         columns |= {(factor, cue): f"{'with' if cue else 'without'} {in_words(factor)}" for cue in (False, True)}
-    rows = [
-        [model, *(_share(known.get((model, *column))) for column in columns)]
-        for model in sorted(continuations["model"].unique())
-    ]
+    rows = []
+    for model in sorted(continuations["model"].unique()):
+        told = [known.get((model, *column)) for column in columns]
+        shares = [
+            f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})" if own and own["n"] else NONE for own in told
+        ]
+        rows.append([model, *shares])
     neutral = source.continuation.outcome
     caption = (
         f"Replies of the class “{neutral}” that go on to name another class, by a keyword "
@@ -269,12 +272,6 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     )
     title = f"Does “{neutral}” stay “{neutral}”?"
     return [Table(["model", *columns.values()], rows, title, caption)]
-
-
-def _share(record: Mapping[Any, Any] | None) -> str:
-    if record is None or not record["n"]:
-        return "none (no such reply)"
-    return f"{100 * record['share']:.2f}% ({record['named']} of {record['n']})"
 
 
 def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFrame) -> Table:

@@ -27,7 +27,14 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
     """
     if subject.adapted is None:
         return
-    adaptation = _adaptation(plan)
+    corpora = sorted(plan["corpora"].items())
+    told = tuple(
+        (name, tuple(own["sentences"] if "sentences" in own else lines_of(own["file"], f"corpus {name}")))
+        for name, own in corpora
+    )
+    recipes = tuple((name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora)
+    # The same for every questionnaire whose models are adapted to the same corpora.
+    adaptation = Adaptation(told, recipes)
     for corpus, epochs, *_ in adaptation.recipes:
         for fit in range(1, plan["fits"] + 1):
             on_the_way = range(1, epochs) if subject.adapted == "every" and fit == 1 else ()
@@ -39,19 +46,6 @@ def asked_then(tables: Tables, plan: Plan) -> Tables:
     prompts = tables["prompts"]
     kept = evenly_spread(sorted(set(prompts["item"])), plan["adapted"])
     return {**tables, "prompts": prompts[prompts["item"].isin(kept)]}
-
-
-def _adaptation(plan: Plan) -> Adaptation:
-    """The same for every questionnaire whose models are adapted to the same corpora."""
-    corpora = sorted(plan["corpora"].items())
-    told = tuple((name, tuple(_sentences(name, own))) for name, own in corpora)
-    recipes = tuple((name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora)
-    return Adaptation(told, recipes)
-
-
-def _sentences(name: str, corpus: Plan) -> list[str]:
-    found: list[str] = corpus["sentences"] if "sentences" in corpus else lines_of(corpus["file"], f"corpus {name}")
-    return found
 
 
 def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Request]:

@@ -30,6 +30,9 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     source: Source = declaration.source
     settings: Settings = declaration.settings
     scored = {key: plan[key] for key in ("temperature", "three_way", "stop_below")}
+    prompts = tables["prompts"]
+    shown = prompts.loc[~prompts["twin"] & (prompts["polarity"] == "source"), "id"].tolist()
+    told = "A model says how far the premise entails the hypothesis, with each term and intensifier in its place."
     weights = {word: level.weight for level in source.responses.levels for word in level.words}
     return Card(
         task_categories=["text-classification"],
@@ -53,20 +56,12 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             three_way=settings.three_way,
         ),
         harness_task=task_name(declaration.name),
-        example=_example(tables),
+        example=Example(shown[0], told) if shown else None,
         papers=[PAPER],
         responsible=_responsible(source),
         validity=_validity(source, tables, plan, evidence),
         withheld=withheld(source, declaration.name),
     )
-
-
-def _example(tables: Tables) -> Example | None:
-    """A prompt of an item, with a term that keeps the stance of the question."""
-    prompts = tables["prompts"]
-    rows = prompts[~prompts["twin"] & (prompts["polarity"] == "source")]
-    told = "A model says how far the premise entails the hypothesis, with each term and intensifier in its place."
-    return None if rows.empty else Example(rows["id"].iloc[0], told)
 
 
 READING = (

@@ -1,7 +1,8 @@
 """What questionnaires share: corpora that models are adapted to, labelled pairs; and text files of users."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -164,9 +165,5 @@ def first_pairs(pairs: Sequence[LabelledPair], n: int) -> list[LabelledPair]:
     by_set: dict[str, dict[str, list[LabelledPair]]] = defaultdict(lambda: defaultdict(list))
     for pair in pairs:
         by_set[pair.set][pair.label].append(pair)
-    return [pair for of_set in by_set.values() for pair in list(_in_turn(list(of_set.values())))[:n]]
-
-
-def _in_turn(by_label: Sequence[Sequence[LabelledPair]]) -> Iterator[LabelledPair]:
-    for place in range(max(map(len, by_label))):
-        yield from (own[place] for own in by_label if place < len(own))
+    in_turn = (chain.from_iterable(zip_longest(*of_set.values())) for of_set in by_set.values())
+    return [pair for of_set in in_turn for pair in list(filter(None, of_set))[:n]]

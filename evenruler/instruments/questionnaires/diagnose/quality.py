@@ -117,6 +117,7 @@ def verdict(measure: str, value: float) -> Verdict:
 
 UNIT = "items"
 
+ALONE = "no model in use differs from it in the seed of its fit alone"
 DOES_NOT_COUNT = "its accuracy is not surely above the bar"
 
 Key = tuple[str, str]
@@ -142,7 +143,8 @@ def over_fits(
     for fits in _by_recipe(subjects, members):
         own, beside = (_scores(frame, fits) for frame in (items, twins))
         for name in sorted(own):
-            found = list(_figures(name, own, beside, level)) if len(fits) > 1 else [_alone(len(own[name]))]
+            alone = Figure(FIT_AGREEMENT, None, len(own[name]), UNIT, reason=ALONE)
+            found = list(_figures(name, own, beside, level)) if len(fits) > 1 else [alone]
             rows += [
                 {"benchmark": name, "part": WHOLE, "model": model, **asdict(figure)}
                 for model in fits
@@ -172,10 +174,6 @@ def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]
         str(name): of_name.pivot(index="item", columns="model", values="score").dropna()
         for name, of_name in own.groupby("questionnaire", sort=True)
     }
-
-
-def _alone(n: int) -> Figure:
-    return Figure(FIT_AGREEMENT, None, n, UNIT, reason="no model in use differs from it in the seed of its fit alone")
 
 
 def _figures(

@@ -109,11 +109,21 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
     figures = tables["figures"][tables["figures"]["benchmark"] == questionnaire]
     scales = tables["scales"][tables["scales"]["questionnaire"] == questionnaire]
     subscales = sorted(set(scales["subscale"]) - {WHOLE})
-    rows = [_score_row(scales[scales["subscale"] == subscale], subscale, models) for subscale in (WHOLE, *subscales)]
+    rows: list[list[str | Cell]] = []
+    for subscale in (WHOLE, *subscales):
+        own = scales[scales["subscale"] == subscale]
+        scored = {model: _score(record) for model, record in zip(called(own), own.to_dict("records"), strict=True)}
+        items = listed([str(n) for n in sorted(own["n"].unique())])
+        rows.append([f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)])
     for name, label in OF_A_MODEL.items():
         records = _records(figures, name, WHOLE)
         rows.append([label, *(_beside(records.get(model)) for model in models)])
-    for name, label in _of_any_model(figures).items():
+    # Figures without a model; correlations with other scales last.
+    found = set(figures.loc[figures["model"].isna(), "figure"])
+    rho = {name: name.removeprefix(RHO).partition(" ") for name in sorted(found) if name.startswith(RHO)}
+    labels = {name: label for name, label in OF_ANY_MODEL.items() if name in found}
+    labels |= {name: f"rho with {other}, asked by {form.strip('()')}" for name, (other, _, form) in rho.items()}
+    for name, label in labels.items():
         for subscale in (WHOLE, *subscales):
             for record in _records(figures, name, subscale).values():
                 rows.append([f"{label}{_of(subscale)}", Cell(figure(record), columns=len(models))])
@@ -144,34 +154,14 @@ def _models(tables: Tables) -> dict[str, str]:
     return {model: f"{model}{'' if member else ' (does not count)'}" for model, member in standing}
 
 
-def _of_any_model(figures: pd.DataFrame) -> dict[str, str]:
-    """Figures without a model, and what to call them; correlations with other scales last."""
-    found = set(figures.loc[figures["model"].isna(), "figure"])
-    rho = {name: _rho_label(name) for name in sorted(found) if name.startswith(RHO)}
-    return {name: label for name, label in OF_ANY_MODEL.items() if name in found} | rho
-
-
-def _rho_label(name: str) -> str:
-    other, _, form = name.removeprefix(RHO).partition(" ")
-    return f"rho with {other}, asked by {form.strip('()')}"
-
-
 def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
     """The rows of a figure, by model."""
     rows = figures[(figures["figure"] == figure) & (figures["part"] == subscale)]
     return {record["model"]: record for record in rows.to_dict("records")}
 
 
-def _score_row(scales: pd.DataFrame, subscale: str, models: Mapping[str, str]) -> list[str | Cell]:
-    """Scores on one scale with each model's place in the population."""
-    records = dict(zip(called(scales), scales.to_dict("records"), strict=True))
-    items = listed([str(n) for n in sorted(scales["n"].unique())])
-    return [f"score{_of(subscale)}, {items} items", *(_score(records.get(model)) for model in models)]
-
-
-def _score(record: Mapping[Any, Any] | None) -> str:
-    if record is None:
-        return ""
+def _score(record: Mapping[Any, Any]) -> str:
+    """A score with the model's place in the population."""
     place = [f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])]
     return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
 
@@ -225,7 +215,12 @@ def _items(tables: Tables) -> Table:
     for (questionnaire, item), of_item in quality.groupby(["questionnaire", "item"], sort=True):
         records = of_item.to_dict("records")
         of_item_scores = ranges.get((questionnaire, item), {})
-        by_column = {_column(record): _judged(record, counts, of_item_scores) for record in records}
+        by_column = {
+            CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"]): _judged(
+                record, counts, of_item_scores
+            )
+            for record in records
+        }
         counted = [record for record in records if record["model"] in counts or pd.isna(record["model"])]
         order = sorted(SEVERITY[record["verdict"]] for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
@@ -239,10 +234,6 @@ def _items(tables: Tables) -> Table:
         "Advice and order go by the models that count; items that need work stand first."
     )
     return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], "Quality of the items", caption)
-
-
-def _column(record: Mapping[Any, Any]) -> str:
-    return CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"])
 
 
 def _ranges(items: pd.DataFrame) -> dict[tuple[Any, Any], dict[str, str]]:

@@ -55,7 +55,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
-    framings = source.framings if settings.prefixed else None
+    framings, file = source.framings if settings.prefixed else None, source.original.file
     return {
         "asked": settings.asked,
         "temperature": settings.temperature,
@@ -65,7 +65,8 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         "least": settings.least,
         "accuracy": _accuracy(source, settings),
         "embedder": settings.embedder,
-        "wording": _wording(source),
+        # Where the wording lies that is not published, and the items in the order of its lines: the file, no text.
+        "wording": None if file is None else {"file": file, "items": list(source.items)},
         "judge": _judge(settings.acceptability, catalogue),
         "prefixed": settings.prefixed,
         "prefixes": framings.prefixes if framings else {},
@@ -85,12 +86,6 @@ def _accuracy(source: Source, settings: Settings) -> dict[str, Any]:
         "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
         "pairs": [pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs],
     }
-
-
-def _wording(source: Source) -> dict[str, Any] | None:
-    """Where the wording lies that is not published, and the items in the order of its lines: the file, no text."""
-    file = source.original.file
-    return None if file is None else {"file": file, "items": list(source.items)}
 
 
 def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
@@ -163,7 +158,8 @@ def _common(source: QuestionnaireSource, row: str, *content: object) -> Row:
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, item, asked in source.worded:
-        original = _question(source, item) if asked is item else None
+        # The whole question: what the questionnaire begins every item with, and the item.
+        original = " ".join(filter(None, (source.original.stem, item.original))) if asked is item else None
         content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
         yield {
             **_common(source, row_id(family=FAMILY, benchmark=name, item=slug, **_twin_of(item, asked)), *content),
@@ -194,11 +190,6 @@ def _rights(source: QuestionnaireSource) -> Row:
         "source": f"{source.source}; wording: {original.name} ({original.reference})",
         "licence": own if own == theirs else f"{own}; wording: {theirs}",
     }
-
-
-def _question(source: QuestionnaireSource, item: Item) -> str:
-    """The whole question: what the questionnaire begins every item with, and the item."""
-    return f"{source.original.stem} {item.original}" if source.original.stem else item.original
 
 
 def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
