@@ -1,10 +1,12 @@
 """Fitting a head on an encoder: one mechanism for every task (EMPALC, section 3.2: entailment on MNLI)."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +27,7 @@ from evenruler.models.recipe import NLI_LABELS, Finetune
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
-from evenruler.training import card, data, trainer
+from evenruler.training import data, trainer
 from evenruler.training.data import Labelled
 
 Backend = TypeVar("Backend", bound=Classifier)
@@ -100,7 +102,7 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
             **_measured(fitting, folder),
         }
         (folder / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        (folder / "README.md").write_text(card.render(name, entry, record), encoding="utf-8")
+        (folder / "README.md").write_text(card_of(name, entry, record), encoding="utf-8")
     trainer.clear(run)
     return read_adapter(name)
 
@@ -238,3 +240,40 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
         }
         for i, (pair, expected) in enumerate(sample)
     ]
+
+
+WHAT_IS_FITTED = {
+    "adapter": "low-rank changes of every layer (rank {rank}) and the head; the encoder's own weights stay as they are",
+    "head": "the head alone; the encoder is frozen",
+    "whole": "the encoder and the head",
+}
+
+
+def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
+    """The card's text.
+
+    Args:
+        name: Of the model in the catalogue.
+        entry: Its declaration.
+        record: `training.json`.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("evenruler.training", "."),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown
+    )
+    recipe = record["recipe"]
+    return environment.get_template("card.md.j2").render(
+        name=name,
+        entry=entry,
+        record=record,
+        recipe=recipe,
+        held_out=record["held_out"],
+        fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
+        below=record["held_out"]["accuracy"] < recipe["bar"],
+        checks=record.get("sense_checks", []),
+        failures=[check for check in record.get("sense_checks", []) if check["said"] != check["expected"]],
+    )

@@ -37,12 +37,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/models/store.py": ("tests/models/test_store.py", "tests/models/test_cache.py"),
     "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_numbers.py"),
     "evenruler/instruments/questionnaires/diagnose": of_names(
-        "questionnaires", "accuracy diagnosis figures fits framed intervening population quality scoring twins"
+        "questionnaires", "diagnosis figures framed interventions item_scores population quality twins"
     ),
     "evenruler/instruments/framing/diagnose": of_names(
         "framing",
-        "chance choices class_shifts comparing controls coverage diagnose figures mass parsing replications "
-        "sensitivity unit_scores",
+        "comparisons controls diagnose distributions effects replications replies sensitivity",
     ),
     "evenruler/instruments/probes/diagnose": of_names(
         "probes",

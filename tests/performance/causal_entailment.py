@@ -50,9 +50,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evenruler.instruments.questionnaires.declare.pairs import MNLI, first_pairs, load_pairs
-from evenruler.instruments.questionnaires.declare.settings import Settings
-from evenruler.instruments.questionnaires.diagnose.accuracy import accuracies, fitness
+from evenruler.instruments.questionnaires.declare import Settings
+from evenruler.instruments.questionnaires.declare.shared import MNLI, first_pairs, load_pairs
+from evenruler.instruments.questionnaires.diagnose.population import accuracies, fitness
 from evenruler.models import load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import padded

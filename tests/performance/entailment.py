@@ -33,7 +33,7 @@ Items = Sequence[Sequence[Pair]]
 
 def prompts(params: Params) -> list[list[Pair]]:
     """All prompts, by item."""
-    from evenruler.instruments.questionnaires.rows.translating import translate
+    from evenruler.instruments.questionnaires.rows import translate
 
     items: dict[tuple[str, str], list[Pair]] = {}
     for name in [name for name, entry in params.instruments.items() if entry["family"] == "questionnaires"]:

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evenruler.instruments.framing.declare.settings import Settings
-from evenruler.instruments.framing.declare.source import ContrastSource, load
+from evenruler.instruments.framing.declare.source import ContrastSource, Settings, load
 from evenruler.instruments.framing.declare.tasks import LETTERS, option_text
-from evenruler.instruments.framing.rows.composing import Row, compose
+from evenruler.instruments.framing.rows import Row, compose
 from evenruler.models import Sampling
 from evenruler.models import load as load_model
 from evenruler.tables.ids import content_sha256

@@ -11,8 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import two_way
-from evenruler.instruments.questionnaires.ask.placing import placed
-from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
+from evenruler.instruments.questionnaires.ask.questions import placed, prefixed_rows
 from evenruler.models import Placed, load
 from evenruler.project.check import set_scale
 from evenruler.project.params import load_params

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing.diagnose.choices import WITHHELD
+from evenruler.instruments.framing.diagnose.distributions import WITHHELD
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.records import LABELS
 from evenruler.tables import read_frame

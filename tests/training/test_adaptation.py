@@ -12,7 +12,7 @@ import pytest
 from evenruler.models import catalogue, load
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.training import adaptation, objectives
+from evenruler.training import adaptation
 from evenruler.training.adaptation import Adapted, Recipe, split
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
@@ -47,7 +47,7 @@ def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(objectives, "HEAD_STEPS", 3)
+    monkeypatch.setattr(adaptation, "HEAD_STEPS", 3)
     return tmp_path / "cache"
 
 
@@ -314,7 +314,7 @@ class TestEncoders:
         sentences = ["the sea is the sea", "the man is the man"] * 10
         losses = {}
         for steps in (0, 60):
-            monkeypatch.setattr(objectives, "HEAD_STEPS", steps)
+            monkeypatch.setattr(adaptation, "HEAD_STEPS", steps)
             encoder = of_head(head_folder)
             losses[steps] = adapted(encoder, {"gloom": sentences}, replace(RECIPE, batch=steps + 1)).loss("gloom", 1, 0)
         assert losses[60] < losses[0]
@@ -332,8 +332,8 @@ class TestEncoders:
         assert objective._words.tolist() == known
         (held_out,) = split(GLOOM, 2)[1]
         ids, paid, n = tokenizer(held_out)["input_ids"], 0.0, 0
-        for number in range(objectives.ROUNDS):
-            places = [i for i in range(number, len(ids), objectives.ROUNDS) if ids[i] not in tokenizer.all_special_ids]
+        for number in range(adaptation.ROUNDS):
+            places = [i for i in range(number, len(ids), adaptation.ROUNDS) if ids[i] not in tokenizer.all_special_ids]
             if not places:
                 continue
             masked = torch.tensor([[tokenizer.mask_token_id if i in places else ids[i] for i in range(len(ids))]])
@@ -413,7 +413,7 @@ class TestCausal:
         assert np.array_equal(model.at("gloom", 1, 2).entailment(PAIRS), model.at("gloom", 1, 0).entailment(PAIRS))
 
     def test_long_sentences_are_cut(self, causal_folder, monkeypatch) -> None:
-        monkeypatch.setattr(objectives, "LONGEST", 4)
+        monkeypatch.setattr(adaptation, "LONGEST", 4)
         cut = adapted(of_causal(causal_folder), {"gloom": ["xyxyabcdef", "abababcdef"]}).at("gloom", 1, 1)
         short = adapted(of_causal(causal_folder), {"gloom": ["xyxy", "abab"]}).at("gloom", 1, 1)
         assert np.array_equal(cut.entailment(PAIRS), short.entailment(PAIRS))

@@ -5,7 +5,7 @@ from huggingface_hub import ModelCard
 from ruamel.yaml import YAML
 
 from evenruler.models.entry import ModelEntry
-from evenruler.training.card import render
+from evenruler.training.finetuning import card_of
 
 RECIPE: dict[str, Any] = {
     "data": ["moods", "tempers"],
@@ -50,7 +50,7 @@ def rendered(recipe: dict[str, Any] | None = None, **record: Any) -> str:
             "finetune": RECIPE,
         }
     )
-    return render("tiny", entry, {**RECORD, **record, "recipe": {**RECIPE, **(recipe or {})}})
+    return card_of("tiny", entry, {**RECORD, **record, "recipe": {**RECIPE, **(recipe or {})}})
 
 
 def test_the_front_matter_is_what_the_hub_reads() -> None:

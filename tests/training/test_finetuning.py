@@ -354,7 +354,7 @@ class TestAgain:
         def broken(*_: object) -> str:
             raise Killed
 
-        monkeypatch.setattr("evenruler.training.card.render", broken)
+        monkeypatch.setattr("evenruler.training.finetuning.card_of", broken)
         with pytest.raises(Killed):
             finetune("tiny", params(MOODS, seed=1, **SHORT), store=store)
         assert contents() == before

@@ -5,7 +5,7 @@ import pytest
 from evenruler.models import load
 from evenruler.models.adapter_record import read_adapter
 from evenruler.models.declared import Catalogue
-from evenruler.training import card
+from evenruler.training.finetuning import card_of
 from tests.conftest import ROOT
 
 ADAPTERS = ROOT / "data" / "adapters"
@@ -34,7 +34,7 @@ def test_they_were_fitted_as_params_say(ours, shipped_params) -> None:
 def test_their_cards_are_those_of_their_records(ours, shipped_params) -> None:
     for name in ours:
         written = (ADAPTERS / name / "README.md").read_text()
-        assert written == card.render(name, shipped_params.models[name], read_adapter(name, ADAPTERS).content)
+        assert written == card_of(name, shipped_params.models[name], read_adapter(name, ADAPTERS).content)
 
 
 def test_they_are_small_enough_for_git(ours) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.instruments.questionnaires.ask.scoring import (
+    from evenruler.instruments.questionnaires.ask.item_scores import (
         entailment_share,
         item_effect,
         item_score,
@@ -17,9 +17,9 @@ __all__ = ["entailment_share", "item_effect", "item_score", "two_way", "two_way_
 
 __getattr__ = lazily(
     __name__,
-    entailment_share="ask.scoring",
-    item_effect="ask.scoring",
-    item_score="ask.scoring",
-    two_way="ask.scoring",
-    two_way_of_logs="ask.scoring",
+    entailment_share="ask.item_scores",
+    item_effect="ask.item_scores",
+    item_score="ask.item_scores",
+    two_way="ask.item_scores",
+    two_way_of_logs="ask.item_scores",
 )

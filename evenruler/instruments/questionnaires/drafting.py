@@ -15,10 +15,10 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from evenruler.errors import UserError
-from evenruler.instruments.questionnaires.declare.identity import VARIANT
 from evenruler.instruments.questionnaires.declare.source import (
     INTENSIFIER,
     TERM,
+    VARIANT,
     Item,
     QuestionnaireSource,
     Scale,
@@ -114,10 +114,6 @@ def questions_of(path: Path, questionnaire: QuestionnaireSource | None = None) -
 
 def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
     """The first causal model in use that was tuned to answer people.
-
-    Args:
-        in_use: Names of models.
-        catalogue: That holds them.
 
     Raises:
         UserError: There is none.
@@ -260,7 +256,7 @@ def _lines(slug: str, found: Draft) -> Iterator[str]:
         for key, text in (("original", item.original), ("premise", item.premise), ("hypothesis", item.hypothesis)):
             yield f"    {key}: {_scalar(text)}"
         yield "    terms:"
-        for side, words in (("source", item.terms.source), ("inverse", item.terms.inverse)):
+        for side, words in item.terms.by_polarity.items():
             yield f"      {side}: [{', '.join(map(_scalar, words.values()))}]"
     for reply in found.refused:
         yield f"    # refused, seed {reply.seed}: {reply.reason}: {_scalar(reply.said)}"

@@ -4,8 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.framing.declare.settings import Settings
-from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan, Scale, Subject
 from evenruler.models.declared import Catalogue

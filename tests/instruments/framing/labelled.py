@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
 
-from evenruler.instruments.framing.diagnose.parsing import read_reply
+from evenruler.instruments.framing.diagnose.replies import read_reply
 
 Row = dict[str, str]
 Label = Literal["first", "second"]

@@ -4,12 +4,10 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing import diagnose, schemas
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.diagnose import figuring
-from evenruler.instruments.framing.diagnose.chance import with_chance
-from evenruler.instruments.framing.diagnose.coverage import exclusions, without_excluded
-from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts
+from evenruler.instruments.framing.diagnose.distributions import exclusions, without_excluded
+from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
 from evenruler.instruments.instrument import Subject
 from tests.instruments.framing.hair import subject
 
@@ -69,5 +67,5 @@ def figures_of(
         "continuations": pd.DataFrame(continuations, columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),
     }
-    figures = figuring.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)
+    figures = diagnose.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)
     return figures.set_index(["part", "figure"]).sort_index()

@@ -14,8 +14,7 @@ from evenruler.instruments.asking import Answering, ask
 from evenruler.instruments.card import Card
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.card import card as card_of
-from evenruler.instruments.framing.declare.settings import Settings
-from evenruler.instruments.framing.declare.source import load
+from evenruler.instruments.framing.declare.source import Settings, load
 from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from evenruler.instruments.framing.ask.asked import asked_prompts, asked_replies
+from evenruler.instruments.framing.ask import asked_prompts, asked_replies
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.rows import build
-from evenruler.instruments.framing.rows.composing import balanced_orders, compose
+from evenruler.instruments.framing.rows import balanced_orders, build, compose
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declared import Catalogue
 from tests.instruments.framing.hair import COLOURS, PLACEBOS, built, declaration, hair, settings, with_placebos
@@ -265,7 +264,7 @@ class TestPlacebos:
 
 class TestWithoutContent:
     def test_lettered_prompts_say_nothing_but_their_letters(self) -> None:
-        rows = compose("hair", hair(), SETTINGS).without_content
+        rows = compose("hair", hair(), SETTINGS).content_free
         assert {(row["task"], row["framing"], row["letters"]) for row in rows} == {
             ("choice", "instruction", 3),
             ("choice", "salience+instruction", 3),
@@ -280,7 +279,7 @@ class TestWithoutContent:
         assert len({row["id"] for row in rows}) == len(rows) == 6
 
     def test_there_are_those_of_each_placebo_and_none_where_words_are_read(self) -> None:
-        rows = compose("hair", with_placebos(), SETTINGS).without_content
+        rows = compose("hair", with_placebos(), SETTINGS).content_free
         assert Counter(row["framing"] for row in rows) == dict.fromkeys(
             ("instruction", "salience+instruction", *(f"salience~{number}+instruction" for number in range(1, 7))), 3
         )

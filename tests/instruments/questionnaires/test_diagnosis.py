@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.metrics import silhouette_score
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items, silhouette
+from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items, silhouette
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.instruments.questionnaires.diagnose.figures import of_population
 from evenruler.measurement import Resampling
@@ -529,7 +529,7 @@ class TestQuality:
 
 class TestScoreItems:
     def test_are_those_of_the_diagnosis(self, diagnosis) -> None:
-        settings = {"fear": Settings(), "joy": Settings()}
+        settings = {"fear": Scoring(), "joy": Scoring()}
         found = score_items(PROMPTS, ITEMS, answers(MODELS, LINEAGES, 7.0), settings)
         order = ["questionnaire", "model", "item"]
         expected = diagnosis.items.sort_values(order, ignore_index=True)
@@ -538,7 +538,7 @@ class TestScoreItems:
     def test_a_missing_prompt_is_an_error_as_there(self) -> None:
         scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
         with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
-            score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], {"fear": Settings()})
+            score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], {"fear": Scoring()})
 
 
 class TestTables:

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.prefixed import prefixed_rows
-from evenruler.instruments.questionnaires.card import words
+from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
+from evenruler.instruments.questionnaires.card import reading
 from evenruler.instruments.questionnaires.declare.headings import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.diagnose import evidence
-from evenruler.instruments.questionnaires.rows.translating import translate
+from evenruler.instruments.questionnaires.rows import translate
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import PLAN, diagnose
 from tests.instruments.questionnaires.test_diagnosis import (
@@ -240,5 +240,5 @@ class TestCard:
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS})
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        assert words.reading(source).endswith(said)
-        assert "level shift" not in words.reading(source.model_copy(update={"framings": None}))
+        assert reading(source).endswith(said)
+        assert "level shift" not in reading(source.model_copy(update={"framings": None}))

@@ -19,10 +19,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items
+from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
 from evenruler.instruments.questionnaires.card.harness import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
-from evenruler.instruments.questionnaires.rows.translating import translate
+from evenruler.instruments.questionnaires.rows import translate
 from evenruler.models import LABELS, load
 from evenruler.text.verbaliser import OPTIONS, verbalised
 from tests.later import Later
@@ -258,7 +258,7 @@ def asked(module: ModuleType, files: dict[str, str], nats: Callable[[list[str]],
     return found
 
 
-def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Settings) -> pd.DataFrame:
+def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Scoring) -> pd.DataFrame:
     """Item scores as the product computes them."""
     built = translate("my-tension", declared(), SCALE)
     prompts = pd.DataFrame(built.prompts)
@@ -280,7 +280,7 @@ def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Settin
 
 
 class TestScores:
-    @pytest.mark.parametrize("settings", [Settings(), Settings(temperature=0.4, three_way=True)])
+    @pytest.mark.parametrize("settings", [Scoring(), Scoring(temperature=0.4, three_way=True)])
     def test_are_those_of_the_product(self, settings, tmp_path, store, metrics) -> None:
         model = load("tiny", tiny_params({"tiny": save_tiny(tmp_path / "tiny")}), store=store)
         files = files_of(temperature=settings.temperature, three_way=settings.three_way)

@@ -11,7 +11,7 @@ import pytest
 
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.questionnaires.ask.content import content, embedding_request, source_prompts
-from evenruler.instruments.questionnaires.ask.twins import apart
+from evenruler.instruments.questionnaires.ask.questions import apart
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load
 from evenruler.instruments.questionnaires.rows import build

@@ -9,10 +9,10 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.item_scores import Settings, score_items
+from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
 from evenruler.instruments.questionnaires.card import harness
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
-from evenruler.instruments.questionnaires.rows.translating import Translated, translate
+from evenruler.instruments.questionnaires.rows import Translated, translate
 from evenruler.models import LABELS, load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -26,7 +26,7 @@ from tests.tiny import save_tiny, tiny_declaration, tiny_params
 from tests.warm import Warm
 
 QUESTIONNAIRE, REPO = "trust-in-people", "you/trust"
-SETTINGS = Settings(temperature=0.8)
+SETTINGS = Scoring(temperature=0.8)
 
 
 def shortened() -> tuple[QuestionnaireSource, Scale]:

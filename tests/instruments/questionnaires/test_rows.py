@@ -7,7 +7,7 @@ import pytest
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.content import source_prompts
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
-from evenruler.instruments.questionnaires.rows.translating import Translated, translate
+from evenruler.instruments.questionnaires.rows import Translated, translate
 from evenruler.tables import read_frame, write_table
 
 ITEM = {

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from evenruler.instruments.questionnaires.declare.source import disagreement, load_questionnaire
-from evenruler.instruments.questionnaires.rows.translating import translate
+from evenruler.instruments.questionnaires.rows import translate
 from tests.conftest import ROOT
 
 SOURCES = ROOT / "data" / "sources"

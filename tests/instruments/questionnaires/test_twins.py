@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from evenruler.instruments.instrument import Record
-from evenruler.instruments.questionnaires.ask.twins import apart
+from evenruler.instruments.questionnaires.ask.questions import apart
 from evenruler.instruments.questionnaires.declare import Settings
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
@@ -19,9 +19,9 @@ from evenruler.instruments.questionnaires.declare.source import (
     load_questionnaire,
     refuse_own_intensifiers,
 )
-from evenruler.instruments.questionnaires.diagnose.twins import beyond_twins, controls
-from evenruler.instruments.questionnaires.diagnose.unit_scores import units
-from evenruler.instruments.questionnaires.rows.translating import translate
+from evenruler.instruments.questionnaires.diagnose import units
+from evenruler.instruments.questionnaires.diagnose.figures import beyond_twins, controls
+from evenruler.instruments.questionnaires.rows import translate
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS

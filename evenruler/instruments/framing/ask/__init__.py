@@ -1,26 +1,20 @@
-"""What a model is asked of framings: words at decision points, and replies that are sampled."""
+"""What a model is asked of a contrast: words at decision points, and replies that are sampled (section 4.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.ask.asked import (
-    CHAT,
-    PLAIN,
-    asked_forms,
-    asked_prompts,
-    asked_replies,
-    options_by_prompt,
-)
-from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare.tasks import LETTERS, option_text, orders_of, placebo_of, real_framing
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.progress import note
 from evenruler.tables import evenly_spread
+from evenruler.tables.ids import content_sha256
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
 
@@ -58,8 +52,11 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     found: list[Request] = []
     if "forms" not in answers and subject.can("words"):
         found += _for_forms(prompts, tables, asked, subject)
-    if "replies" not in answers and asked.generations and _is_sampled(asked, subject):
-        found += _for_replies(prompts, asked, subject)
+    if "replies" not in answers and asked.generations and subject.can("generate"):
+        if asked.choices == "every" or subject.chats:
+            found += _for_replies(prompts, asked, subject)
+        else:
+            _say(f"{subject.name} is not sampled where framing has `choices: chat`: it was not tuned to chat")
     return [request for request in found if len(request.rows)]
 
 
@@ -67,7 +64,8 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
     listed = options_by_prompt(prompts, tables["stimuli"], asked)
     options = {prompt: [text for _, text in own] for prompt, own in listed.items()}
     if asked.calibrated:
-        content_free = _beside(prompts, tables["content-free"])
+        cells = prompts[["task", "framing"]].drop_duplicates()
+        content_free = tables["content-free"].merge(cells, on=["task", "framing"])
         options |= {row["id"]: [""] * row["letters"] for row in content_free.to_dict("records")}
         prompts = pd.concat([prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True)
     for configuration in _configurations(subject, asked, PLAIN):
@@ -79,12 +77,6 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
             {"prompt": rows["prompt"].tolist(), "form": rows["form"].tolist()},
             {"chat": configuration == CHAT},
         )
-
-
-def _beside(prompts: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
-    """The prompts without content of the cells that are asked."""
-    cells = prompts[["task", "framing"]].drop_duplicates()
-    return content_free.merge(cells, on=["task", "framing"])
 
 
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
@@ -100,15 +92,6 @@ def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) ->
             {"prompt": rows["prompt"].tolist(), "seed": rows["seed"].tolist()},
             {"new_tokens": asked.new_tokens, "chat": configuration == CHAT},
         )
-
-
-def _is_sampled(asked: FramingPlan, subject: Subject) -> bool:
-    if not subject.can("generate"):
-        return False
-    if asked.choices == "chat" and not subject.chats:
-        _say(f"{subject.name} is not sampled where framing has `choices: chat`: it was not tuned to chat")
-        return False
-    return True
 
 
 @cache  # once for all instruments, however often they say what they ask
@@ -153,3 +136,139 @@ def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
         n: How many at most.
     """
     return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}
+
+
+PLAIN, CHAT = "plain", "chat"
+"""Configurations: the prompt as it is, and in the model's chat template."""
+
+
+def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
+    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders.
+
+    Orders are turned on from stimulus to stimulus, so that over stimuli every option stands at every letter as often as
+    their number allows (a Latin square). Each placebo has stimuli of its own, evenly spread over the list; the orders
+    go through those of one placebo before those of the next, so that they are balanced within each.
+
+    Args:
+        prompts: By `schemas.PROMPTS`.
+        asked: How many of what.
+
+    Returns:
+        Rows of `prompts`.
+    """
+    place = prompts["stimulus"].map({stimulus: i for i, stimulus in enumerate(asked.stimuli)})
+    known = prompts[place.notna()]
+    place = place.dropna().astype(int)
+    step = -(-len(asked.stimuli) // asked.placebo_stimuli)
+    by_placebo = sorted(range(len(asked.stimuli)), key=lambda i: (i % step, i))
+    rank = place.map({i: rank for rank, i in enumerate(by_placebo)})
+    turns = known["order"].map(lambda order: orders_of(len(order)))  # also those whose prompts were rejected
+    in_orders = (known["turn"] - asked.orders * rank) % turns < asked.orders
+    placebo = known["framing"].map(placebo_of)
+    in_placebos = (placebo == 0) | (place % step == placebo % step)
+    return known[in_orders & in_placebos]
+
+
+def surface_forms(words: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
+    """Words as they may stand at a decision point: as they are and with a capital, after a space and without.
+
+    Without a space a word is one of its own only where no letter or digit stands before it.
+
+    Args:
+        words: Of the outcome classes.
+        after: The prompt.
+        chat: Whether the answer begins a turn of its own.
+        apart: Whether it is a text of its own, as an encoder-decoder's: no space is before a word then.
+    """
+    bare = chat or apart or not after[-1:].isalnum()
+    spaces = ([] if apart else [" "]) + ([""] if bare else [])
+    cased = dict.fromkeys(form for word in words for form in (word, word[0].upper() + word[1:]))
+    return [space + form for form in cased for space in spaces]
+
+
+def asked_forms(
+    prompts: pd.DataFrame,
+    outcomes: Mapping[str, Sequence[str]],
+    options: Mapping[str, Sequence[str]],
+    configurations: Sequence[str],
+    apart: bool = False,
+) -> pd.DataFrame:
+    """One row per prompt, configuration and surface form.
+
+    Where a prompt lists options, a form is a letter, or a letter with the text of its option; else a word of a class.
+
+    Args:
+        prompts: With `id` and `prompt`.
+        outcomes: Surface forms by class.
+        options: By id of a prompt, the texts of its options in the order of the letters; not there, or empty, where
+            words are read.
+        configurations: `plain` and `chat`, or one of them.
+        apart: Whether an answer is a text of its own (`surface_forms`).
+
+    Returns:
+        `id, configuration, prompt, form`.
+    """
+    words = [form for forms in outcomes.values() for form in forms]
+    rows = []
+    for row_id, prompt in zip(prompts["id"], prompts["prompt"], strict=True):
+        texts = options.get(row_id, ())
+        for configuration in configurations:
+            chat = configuration == CHAT
+            forms = letter_forms(texts, prompt, chat, apart) if texts else surface_forms(words, prompt, chat, apart)
+            rows += [(row_id, configuration, prompt, form) for form in forms]
+    return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "form"])
+
+
+def letter_forms(texts: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
+    """Letters as they may stand at a decision point, alone and before the first word of their option.
+
+    Args:
+        texts: Of the options, in the order of the letters.
+        after: The prompt.
+        chat: Whether the answer begins a turn of its own.
+        apart: Whether it is a text of its own (`surface_forms`).
+    """
+    letters = list(LETTERS[: len(texts)])
+    with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]
+    return surface_forms([*letters, *with_text], after, chat, apart)
+
+
+def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurations: Sequence[str]) -> pd.DataFrame:
+    """One row a reply to sample. Each draws one of the orders of options at random.
+
+    Args:
+        prompts: By `schemas.PROMPTS`.
+        repetitions: Replies to a task about a stimulus in a cell.
+        seed: Of the draws; each row's own seed hangs on it and on what the row is.
+        configurations: `plain` and `chat`, or one of them.
+
+    Returns:
+        `id, configuration, prompt, repetition, seed`.
+    """
+    rows = []
+    for key, orders in prompts.sort_values("id").groupby(["task", "stimulus", "framing"], sort=True):
+        for configuration in configurations:
+            for repetition in range(repetitions):
+                own = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
+                chosen = orders.iloc[int(np.random.default_rng(own).integers(len(orders)))]
+                rows.append((chosen["id"], configuration, chosen["prompt"], repetition, own))
+    return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "repetition", "seed"])
+
+
+def options_by_prompt(
+    prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan
+) -> dict[str, list[tuple[str, str]]]:
+    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read.
+
+    Args:
+        prompts: By `schemas.PROMPTS`.
+        stimuli: By `schemas.STIMULI`.
+        asked: What the prompts list.
+    """
+    listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
+    texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
+    found = {}
+    for row in prompts.to_dict("records"):
+        options = listed.get((row["task"], real_framing(row["framing"])), {})
+        found[row["id"]] = [(slug, option_text(options[slug], texts[row["stimulus"]])) for slug in row["order"]]
+    return found

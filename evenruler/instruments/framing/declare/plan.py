@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from evenruler.instruments.framing.declare.settings import Choices, Configurations, Mass, Metric
-from evenruler.instruments.framing.declare.source import Continuation, Study
+from evenruler.instruments.framing.declare.source import Choices, Configurations, Continuation, Mass, Metric, Study
 from evenruler.strict import Strict
 
 
@@ -69,9 +68,6 @@ class FramingPlan(Strict):
     @classmethod
     def read(cls, plan: Mapping[str, Any]) -> "FramingPlan":
         """The family's part of a plan; what others put beside it, as the tools, is left aside.
-
-        Args:
-            plan: As it was published.
 
         Raises:
             ValidationError: It is no plan of this family.

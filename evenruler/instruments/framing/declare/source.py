@@ -1,20 +1,74 @@
-"""`data/sources/framing/*.yaml`: one contrast of framings, a question with and without cues that it is a test."""
+"""`data/sources/framing/*.yaml`: one contrast, a question with and without cues that it is a test, and its settings."""
 
 from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations, permutations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.framing.declare.placebos import faults_of_placebos
-from evenruler.instruments.framing.declare.settings import Settings
-from evenruler.instruments.framing.declare.tasks import TaskEntry, faults
-from evenruler.instruments.instrument import Source
-from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
+from evenruler.instruments.instrument import BaseSettings, Source
+from evenruler.instruments.scaled import Scaled
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
 from evenruler.tables.schemas import BARE
+
+Mass = Literal["words", "forms", "first_token"]
+"""`words`: all tokens of a form, where no letter follows; `forms`: whatever follows, as in lm-evaluation-harness;
+`first_token`: as the paper, its first token alone."""
+
+Choices = Literal["chat", "every"]
+"""Which models are sampled: those tuned to chat, or every one."""
+
+Configurations = Literal["own", "every"]
+"""`own`: words where the prompt is as it is, replies in the chat template; of models that have but one of the two,
+that. `every`: both in both."""
+
+Metric = Literal["token", "choice"]
+"""Probability of words at the decision point, or shares of sampled replies."""
+
+LEAST_OF_CHOICES = 0.4
+"""The share of valid replies below which a cell is left out: the paper leaves out over 60% invalid."""
+
+
+class Settings(BaseSettings):
+    """How one contrast of framings is built and asked."""
+
+    variant: Slug = "balanced"
+    """Of templates and options, where the contrast has several."""
+    asked: Scaled[bool] = True
+    """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
+    mass: Mass = "words"
+    stimuli: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 12, "paper": 1000}, validate_default=True)
+    """At most so many are asked about, evenly spread over the list."""
+    placebo_stimuli: Scaled[Annotated[int, Field(ge=1)]] = Field(
+        default={"quick": 4, "paper": 1000}, validate_default=True
+    )
+    """Each placebo is asked about at most so many of them, other placebos about others."""
+    orders: Scaled[Annotated[int, Field(ge=2, multiple_of=2)]] = Field(
+        default={"quick": 2, "paper": 1000}, validate_default=True
+    )
+    """At most so many orders of options are asked, in whole pairs of an order and its reverse."""
+    calibrated: bool = True
+    """Whether the probabilities of letters are divided by what a prompt without content gives them."""
+    configurations: Scaled[Configurations] = Field(default={"quick": "own", "paper": "every"}, validate_default=True)
+    generations: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 1, "paper": 10}, validate_default=True)
+    """Sampled replies to a prompt; 0 for none. With one reply placebos are not sampled."""
+    new_tokens: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 20, "paper": 50}, validate_default=True)
+    """At most so many in a reply."""
+    choices: Choices = "chat"
+    confirmed: Scaled[Metric] = Field(default={"quick": "token", "paper": "choice"}, validate_default=True)
+    """The metric whose effects get a verdict."""
+    least_coverage: float = Field(default=0.1, gt=0, lt=1)
+    """Of the answers that is of any class; effects of a cell with less get no verdict but `instrument unfit`."""
+    bound: float = Field(default=0.2, gt=0)
+    """So many standard deviations over stimuli make no difference to placebos."""
+    least: int = Field(default=10, ge=2)
+    """Stimuli below which nothing is said."""
+    seed: Seed = 0
+
 
 TAKEN = {BARE, "all"}
 """What tables call a prompt without cues, and all factors together; no factor can be called so."""
@@ -37,10 +91,6 @@ class Outcome(Strict):
     """Phrases in which no form and no term counts when a reply is read, as "years old"."""
 
 
-def _outcome(value: Any) -> Any:
-    return {"forms": value} if isinstance(value, list) else value
-
-
 class StimulusEntry(Strict):
     """What the question is about."""
 
@@ -48,10 +98,6 @@ class StimulusEntry(Strict):
     """With its article."""
     group: Slug | None = None
     """The set that it belongs to, where sets are compared."""
-
-
-def _stimulus(value: Any) -> Any:
-    return {"text": value} if isinstance(value, str) else value
 
 
 class Continuation(Strict):
@@ -68,8 +114,13 @@ class ContrastSource(Source):
     """The cues, and what each is in words; a prompt has a cue or has it not."""
     confirmatory: list[Text] = Field(default_factory=list, max_length=MOST_CONFIRMATORY)
     """Effects that get a verdict, each `FACTOR` or `FACTOR, TASK`; of every factor where none is named."""
-    outcomes: dict[Slug, Annotated[Outcome, BeforeValidator(_outcome)]] = Field(min_length=2)
-    stimuli: dict[Slug, Annotated[StimulusEntry, BeforeValidator(_stimulus)]] = Field(min_length=1)
+    outcomes: dict[
+        Slug, Annotated[Outcome, BeforeValidator(lambda value: {"forms": value} if isinstance(value, list) else value)]
+    ] = Field(min_length=2)
+    stimuli: dict[
+        Slug,
+        Annotated[StimulusEntry, BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value)],
+    ] = Field(min_length=1)
     tasks: dict[Slug, TaskEntry] = Field(min_length=1)
     continuation: Continuation | None = None
     replicates: Study | None = None

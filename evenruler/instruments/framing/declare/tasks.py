@@ -1,16 +1,50 @@
-"""One way of asking: a template for every framing that can be asked, placebos for its cues, and options."""
+"""Ways of asking: cells of cues with a template each, placebos in the place of cues, and options."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from evenruler.errors import nearest
-from evenruler.instruments.framing.declare.framings import cues_of, without
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables.schemas import BARE
 from evenruler.text.slots import fill, slots
+
+JOINED, NUMBERED = "+", "~"
+
+
+def framing_of(cues: Sequence[str]) -> str:
+    """What a row with these cues has in its column `framing`."""
+    return JOINED.join(cues) or BARE
+
+
+def cues_of(framing: str) -> list[str]:
+    """The cues that `framing_of` named, in their order; a placebo is one of them, with its number."""
+    return [] if framing == BARE else framing.split(JOINED)
+
+
+def without(framing: str, factor: str) -> str:
+    """The same framing without the cue of a factor."""
+    return framing_of([cue for cue in cues_of(framing) if cue != factor])
+
+
+def with_placebo(framing: str, factor: str, placebo: int) -> str:
+    """The same framing with a placebo in the place of the cue of a factor."""
+    return framing_of([f"{cue}{NUMBERED}{placebo}" if cue == factor else cue for cue in cues_of(framing)])
+
+
+def placebo_of(framing: str) -> int:
+    """The number of the placebo in a framing; 0 where all its cues are real."""
+    numbers = [int(number) for cue in cues_of(framing) if (number := cue.partition(NUMBERED)[2])]
+    return numbers[0] if numbers else 0
+
+
+def real_framing(framing: str) -> str:
+    """The same framing with the real cue where a placebo stands."""
+    return framing_of([cue.partition(NUMBERED)[0] for cue in cues_of(framing)])
+
 
 STIMULUS, OPTIONS, ANSWER = "{STIMULUS}", "{OPTIONS}", "{ANSWER}"
 """Slots of templates: the attribute, the list of options, and the place where the model answers."""
@@ -215,3 +249,53 @@ def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]
             yield f"{where}: unknown slot {slot}; {nearest(slot, allowed)}"
     if text.count("{") + text.count("}") != 2 * len(slots(text)):
         yield f"{where}: a brace belongs to no slot"
+
+
+def faults_of_placebos(
+    tasks: Mapping[str, TaskEntry], words: Mapping[str, Sequence[str]], variants: Sequence[str]
+) -> Iterator[str]:
+    """A line each; the first is what a user is told.
+
+    Args:
+        tasks: Of a contrast, by name.
+        words: Forms and terms by class.
+        variants: All that tasks tell apart; none where everything holds for all.
+    """
+    for name, task in tasks.items():
+        for factor, placebos in task.placebos.items():
+            for number, text in enumerate(placebos.texts, start=1):
+                for outcome, own in words.items():
+                    any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)"
+                    if found := re.search(any_of, text, re.IGNORECASE):
+                        where = _named(name, factor, number, text)
+                        yield f"{where}: {found.group()!r} is a word of the class {outcome}, so that it is no placebo"
+    for variant in variants or ["every"]:
+        yield from _repeated(tasks, variant)
+
+
+def _repeated(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[str]:
+    """Placebos whose prompts are those of a cell, or of a placebo before: their rows would be left out."""
+    seen: dict[tuple[str, ...], str] = {}
+    for task in tasks.values():
+        for cell in task.cells:
+            seen.setdefault(_prompt(task, cell, task.template(cell, variant), variant), f"those of the cell {cell!r}")
+    for name, task in tasks.items():
+        for factor, placebos in task.placebos.items():
+            for cell in placebos.cells:
+                template = placebos.template(cell, variant)
+                for number, text in enumerate(placebos.texts if template else (), start=1):
+                    prompt = _prompt(task, cell, (template or "").replace(PLACEBO, text), variant)
+                    if prompt in seen:
+                        where = _named(name, factor, number, text)
+                        yield f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
+                    seen[prompt] = f"those of placebo {number} of {factor} in task {name}"
+
+
+def _prompt(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:
+    """What makes the prompts of a cell what they are, whatever the stimulus."""
+    options = task.options_of(cell, variant)
+    return (template, task.option or "", task.separator, *options, *options.values())
+
+
+def _named(task: str, factor: str, number: int, text: str) -> str:
+    return f"task {task}, placebo {number} of {factor} ({text!r})"

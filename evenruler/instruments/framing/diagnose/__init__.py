@@ -1,27 +1,40 @@
-"""How framings move what a model answers (framing, sections 4.3 and 5, appendices A and B)."""
+"""How cues move what a model answers (framing, sections 4.3 and 5, appendices A and B)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
+from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.ask.asked import options_by_prompt
-from evenruler.instruments.framing.declare.framings import placebo_of
+from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.diagnose import choices
-from evenruler.instruments.framing.diagnose.chance import with_chance
-from evenruler.instruments.framing.diagnose.coverage import exclusions, without_excluded
-from evenruler.instruments.framing.diagnose.figuring import figures_of
-from evenruler.instruments.framing.diagnose.mass import METRIC as TOKEN
-from evenruler.instruments.framing.diagnose.mass import token_distributions
-from evenruler.instruments.framing.diagnose.replications import replications
-from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts
-from evenruler.instruments.framing.diagnose.unit_scores import units
+from evenruler.instruments.framing.declare.tasks import placebo_of
+from evenruler.instruments.framing.diagnose.distributions import (
+    CHOICE,
+    EVERY,
+    TOKEN,
+    choice_distributions,
+    continuations,
+    exclusions,
+    read_replies,
+    token_distributions,
+    unmeasured,
+    without_excluded,
+)
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, shift_figures
+from evenruler.instruments.framing.diagnose.replications import AS, MEANS, replications
+from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
-from evenruler.measurement import Resampling, as_metrics
-from evenruler.tables import stacked
+from evenruler.measurement import Figure, Resampling, as_metrics
+from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
+from evenruler.measurement.verdicts import Fitness, judge, marked
+from evenruler.tables import rows_of, stacked
+from evenruler.tables.schemas import UNITS
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
@@ -36,6 +49,17 @@ TABLES: Final[Mapping[str, pa.Schema]] = {
     "continuations": schemas.CONTINUATIONS,
     "replications": schemas.REPLICATIONS,
 }
+
+COVERAGE, EXCLUDED, CONTINUATION = "coverage", "excluded cells", "continuation check"
+"""Names of figures."""
+
+SAME = 1e-9
+"""How far two figures may be apart that are one."""
+
+OF_FEWER = (
+    "no control: placebos were asked about fewer stimuli, of which {measure} is another; `{measure}: beyond placebos` "
+    "compares cue and placebos on theirs"
+)
 
 
 def figures(
@@ -62,26 +86,38 @@ def figures(
     asked = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
     options = options_by_prompt(prompts, stimuli, asked)
-    read = choices.read(scores["replies"], prompts, asked.words, options, asked.left_out)
+    read = read_replies(scores["replies"], prompts, asked.words, options, asked.left_out)
     content_free = tables["content-free"] if asked.calibrated else None
     distributions = stacked(
         [
             token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass),
-            choices.distributions(read, asked.forms),
+            choice_distributions(read, asked.forms),
         ]
     )
     excluded = exclusions(distributions, asked.least_coverage)
-    counted = without_excluded(distributions, excluded, [choices.METRIC])
+    counted = without_excluded(distributions, excluded, [CHOICE])
+    # Shifts of classes are of cells with enough coverage; of one reply to a question there is none.
+    metrics = (TOKEN, CHOICE) if asked.samples_placebos else (TOKEN,)
+    covered = without_excluded(distributions[distributions["metric"].isin(metrics)], excluded, metrics)
     found = {
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
         "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
         "pairs": apd_of_pairs(counted, asked.factors),
-        "shifts": shifts(_compared(distributions, excluded, asked), asked.factors),
-        "continuations": _continued(read, asked),
-        "replications": _replicated(counted, read, stimuli, asked, resampling.level),
+        "shifts": shifts(covered, asked.factors),
+        "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
+        "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
     }
+    if (neutral := asked.continuation) is not None:
+        real = read[read["framing"].map(placebo_of) == 0]
+        found["continuations"] = continuations(real, asked.factors, neutral.outcome, neutral.keywords)
+    if asked.replicates is not None:
+        # In the order of the source, which says from which group the preference of another is taken off.
+        in_order = {group: stimuli.loc[stimuli["group"] == group, "stimulus"] for group in asked.groups}
+        groups = {stimulus: group for group, own in in_order.items() for stimulus in own}
+        level = resampling.level
+        found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, level)
     found["figures"] = figures_of(name, found, asked, subject, resampling.level)
     return {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
 
@@ -96,20 +132,16 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     Returns:
         `comparisons`, by `schemas.COMPARISONS`, contrast by contrast in the order of the records.
     """
-    from evenruler.instruments.framing.diagnose.comparing import comparisons  # its libraries take seconds to import
+    from evenruler.instruments.framing.diagnose.comparisons import comparisons  # its libraries take seconds to import
 
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
-        shifted = stacked(_of_cues(record) for record in records if record.instrument == instrument)
+        own = [record.found["shifts"] for record in records if record.instrument == instrument]
+        shifted = stacked(table[table["placebo"] == 0] for table in own)
         # One order of rows whatever that of the records: sums hang on it in their last bits.
         ordered = shifted.sort_values([column for column in schemas.SHIFTS.names if column != "shift"])
         found.append(comparisons(ordered, resampling))
     return {"comparisons": stacked(found)}
-
-
-def _of_cues(record: Record) -> pd.DataFrame:
-    own = record.found["shifts"]
-    return own[own["placebo"] == 0]
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
@@ -121,27 +153,138 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(tables["figures"], "part")
 
 
-def _compared(distributions: pd.DataFrame, excluded: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
-    """What shifts of classes are of: cells with enough coverage; of one reply to a question, none."""
-    metrics = (TOKEN, choices.METRIC) if asked.samples_placebos else (TOKEN,)
-    own = distributions[distributions["metric"].isin(metrics)]
-    return without_excluded(own, excluded, metrics)
-
-
-def _continued(read: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
-    neutral = asked.continuation
-    if neutral is None:
-        return pd.DataFrame(columns=schemas.CONTINUATIONS.names)
-    real = read[read["framing"].map(placebo_of) == 0]
-    return choices.continuations(real, asked.factors, neutral.outcome, neutral.keywords)
-
-
-def _replicated(
-    counted: pd.DataFrame, read: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan, level: float
+def figures_of(
+    name: str, found: dict[str, pd.DataFrame], asked: FramingPlan, subject: Subject, level: float
 ) -> pd.DataFrame:
-    if asked.replicates is None:
-        return pd.DataFrame(columns=schemas.REPLICATIONS.names)
-    # In the order of the source, which says from which group the preference of another is taken off.
-    in_order = {group: stimuli.loc[stimuli["group"] == group, "stimulus"] for group in asked.groups}
-    groups = {stimulus: group for group, own in in_order.items() for stimulus in own}
-    return replications(counted, read, asked.forms, groups, asked.replicates, level)
+    """Figures of every part (configuration and metric) of a model on a contrast.
+
+    Args:
+        name: Of the contrast.
+        found: Tables by `diagnose.TABLES`: `choices`, `distributions`, `effects`, `shifts`, `exclusions`,
+            `continuations`, `replications`; and `pairs`, by `sensitivity.apd_of_pairs`.
+        asked: What was asked.
+        subject: The model.
+        level: Of intervals.
+
+    Returns:
+        By `schemas.FIGURES`: effects by factor and task, `shift probability`, `coverage` (also by cell), `excluded
+        cells`, shifts of classes, the continuation check, and the measures of a replicated study.
+
+    Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
+    """
+    rows: list[tuple[str, Figure, Fitness]] = []
+    bars: dict[str, Fitness] = {}
+    # A model that is not sampled has its verdicts by the probability of words.
+    sampled = (found["distributions"]["metric"] == CHOICE).any()
+    judged_by = asked.confirmed if sampled else TOKEN
+    for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
+        configuration, metric = map(str, key)
+        part = f"{configuration}, {metric}"
+        own = {
+            name: table[(table["configuration"] == configuration) & (table["metric"] == metric)]
+            for name, table in found.items()
+            if name in ("effects", "pairs", "shifts", "exclusions")
+        }
+        # Verdicts are of words as the prompt is, and of replies in the chat template, if a model has both.
+        plain = subject.continues if metric == TOKEN else not subject.chats
+        confirmed = metric == judged_by and configuration == (PLAIN if plain else CHAT)
+        effects = Effects.of({**own, "distributions": measured}, asked, confirmed, level)
+        replies = found["choices"][found["choices"]["configuration"] == configuration]
+        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies))
+        shifted = shift_figures(own["shifts"], list(asked.forms), level)
+        rows += [
+            (part, marked(figure, bar), fitness if bar.unfit is None else bar) for figure, fitness in effects.figures()
+        ]
+        rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
+        rows += [(part, marked(figure, bar), bar) for figure in shifted]
+    rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
+    rows += [
+        (part, marked(figure, bars.get(part, Fitness())), Fitness())
+        for part, figure in _replicated(found["replications"])
+    ]
+    judged = judge([(figure, fitness) for _, figure, fitness in rows], asked.least)
+    told = [
+        {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}
+        for (part, *_), figure in zip(rows, judged, strict=True)
+    ]
+    return pd.DataFrame(told, columns=schemas.FIGURES.names)
+
+
+def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) -> Iterator[Figure]:
+    """Of all cells, of each that has no placebo, and how many have too little."""
+    cells = measured.drop_duplicates(["task", "framing", "stimulus"])
+    real = cells[cells["framing"].map(placebo_of) == 0]
+    by_stimulus = real.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
+    whole = by_stimulus.mean(axis=1).to_numpy()
+    yield jackknifed(COVERAGE, lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT)
+    told = exclusions[exclusions["framing"].map(placebo_of) == 0]
+    unit = "replies" if measured["metric"].iloc[0] == CHOICE else "prompts"
+    for row in told.to_dict("records"):
+        yield Figure(f"{COVERAGE}: {row['task']}, {row['framing']}", float(row["coverage"]), int(row["n"]), unit)
+    yield Figure(EXCLUDED, float(told["excluded"].sum()), len(told), "cells")
+
+
+def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, Figure]]:
+    """The continuation check, with Wilson's interval from `FEWEST_UNITS` replies on (appendix A.3)."""
+    for row in continuations[continuations["factor"] == EVERY].to_dict("records"):
+        part, n = f"{row['configuration']}, {CHOICE}", int(row["n"])
+        if not n:
+            yield part, Figure(CONTINUATION, None, 0, "replies", reason="no reply is of the class")
+            continue
+        low, high = proportion_confint(int(row["named"]), n, alpha=1 - level, method="wilson")
+        ends = (float(low), float(high)) if n >= FEWEST_UNITS else (None, None)
+        yield part, Figure(CONTINUATION, float(row["share"]), n, "replies", *ends)
+
+
+def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
+    """A replicated study's measures before, after, and their change beside placebos (appendix B)."""
+    for row in replications.astype(object).where(replications.notna(), None).to_dict("records"):
+        metric = row["metric"] if row["metric"] in (TOKEN, CHOICE) else TOKEN
+        part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]
+        if not str(row["measure"]).startswith(AS):
+            for side in ("before", "after"):
+                ends = (row[f"{side}_low"], row[f"{side}_high"])
+                yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, *ends, reason=reason)
+        change = Figure(f"{row['measure']}: change", row["change"], n, UNIT, row["low"], row["high"], reason=reason)
+        yield part, _with_placebos(change, row)
+        if row["measure"] not in MEANS:
+            why = reason or (None if row["difference"] is not None else "no placebo was asked about in this way")
+            yield part, Figure(f"{row['measure']}: beyond placebos", row["difference"], n, UNIT, reason=why)
+
+
+def _with_placebos(change: Figure, row: Mapping[Any, Any]) -> Figure:
+    """A change with its control, unless that is of other stimuli, of which the measure would not be the same."""
+    if change.value is None or row["control"] is None:
+        return change
+    if abs(change.value - row["control"] - row["difference"]) > SAME:
+        return replace(change, reason=OF_FEWER.format(measure=row["measure"]))
+    ends = {"difference_low": row["difference_low"], "difference_high": row["difference_high"]}
+    return replace(change, control=row["control"], **ends)
+
+
+def units(record: Record) -> pd.DataFrame:
+    """The effect of every cue on every stimulus, mean over the tasks that have the cue.
+
+    Args:
+        record: Of one contrast on one model.
+
+    Returns:
+        By `tables.schemas.UNITS`, of `effect: FACTOR`; none where no effect could be measured.
+    """
+    effects = record.found["effects"]
+    effects = effects[effects["placebo"] == 0]
+    if effects.empty:
+        return pd.DataFrame(columns=UNITS.names)
+    by = ["configuration", "metric", "factor", "stimulus"]
+    found = effects.groupby(by)["apd"].mean().reset_index(name="value")
+    rows = rows_of(record.tables["prompts"].filter(READS["prompts"]), ["stimulus"])
+    told: pd.DataFrame = found.assign(
+        part=found["configuration"] + ", " + found["metric"],
+        model=record.subject.name,
+        figure="effect: " + found["factor"],
+        statistic="mean",
+        unit=found["stimulus"],
+        rows=found["stimulus"].map(rows),
+        beside=float("nan"),
+    )[UNITS.names]
+    return told

@@ -1,15 +1,16 @@
-"""Figures of effects: how far each cue moves answers, beside what placebos in its place do (section 4.3)."""
+"""Figures of effects: how far each cue moves answers and classes, beside placebos in its place (section 4.3)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.framing.declare.headings import EFFECT
+from evenruler.instruments.framing.declare import EFFECT
 from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.diagnose import choices
+from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import finite, jackknifed
@@ -20,6 +21,9 @@ from evenruler.measurement.verdicts import Fitness
 Floats = NDArray[np.float64]
 
 UNIT = "stimuli"
+
+SHIFT = "shift: "
+"""Before the name of a class, or of two with a minus between."""
 
 _SMALLEST = 1e-9
 """A bound is positive also where nothing differs."""
@@ -43,31 +47,20 @@ class Effects:
     level: float
 
     @classmethod
-    def of(
-        cls,
-        effects: pd.DataFrame,
-        pairs: pd.DataFrame,
-        measured: pd.DataFrame,
-        exclusions: pd.DataFrame,
-        asked: FramingPlan,
-        confirmed: bool,
-        level: float,
-    ) -> "Effects":
+    def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, confirmed: bool, level: float) -> "Effects":
         """From long tables of one model and part.
 
         Args:
-            effects: By `schemas.EFFECTS`.
-            pairs: What they are means of, by `sensitivity.apd_of_pairs`.
-            measured: By `schemas.DISTRIBUTIONS`.
-            exclusions: By `schemas.EXCLUSIONS`.
+            found: `effects`, `distributions` and `exclusions` by `schemas`, and `pairs`, what effects are means of, by
+                `sensitivity.apd_of_pairs`.
             asked: What was asked.
             confirmed: Whether this part gets verdicts.
             level: Of intervals.
         """
-        table = effects.pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
-        out = exclusions[exclusions["excluded"].astype(bool)]
+        table = found["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
+        out = found["exclusions"][found["exclusions"]["excluded"].astype(bool)]
         covered = {(row["task"], row["framing"]): row["coverage"] for row in out.to_dict("records")}
-        return cls(table, beyond_placebos(pairs), measured, covered, asked, confirmed, level)
+        return cls(table, beyond_placebos(found["pairs"]), found["distributions"], covered, asked, confirmed, level)
 
     @property
     def tasks(self) -> list[str]:
@@ -80,102 +73,76 @@ class Effects:
         A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
         are left, where it has no placebos, if another has. So effect and control are of the same tasks.
         """
-        means: list[tuple[str, list[str]]] = []
+        columns: list[tuple[str, int, str]] = []
+        weights: list[float] = []
         lacking = None
         for factor in self.asked.factors:
             unfit = {task: self._why_unfit(factor, task) for task in self._known(factor)}
             for task in self.tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
             covered = [task for task, why in unfit.items() if not why] or list(unfit)
-            counted = [task for task in covered if self._has_placebos(factor, task)] or covered
+            with_placebos = {task for (of, _), table in self.beyond.items() if of == factor for task in table}
+            counted = [task for task in covered if task in with_placebos] or covered
             why = next(iter(unfit.values()), None) if all(unfit.values()) else None
             figure, fitness = self._figure(factor, counted or self.tasks, factor, why)
             if figure.value is not None:
                 figure = replace(figure, reason=_left_out(counted, covered, list(unfit)))
             yield figure, fitness
-            means.append((factor, counted))
+            columns += [(factor, 0, task) for task in counted]
+            weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
             lacking = lacking or (None if counted else self._why_none(factor))
-        yield self._shift_probability(means, lacking), Fitness()
+        # The mean of the factors' effects is the paper's probability of a shift.
+        name, lacking = "shift probability", lacking or self._too_few()
+        if lacking:
+            yield Figure(name, None, 0, UNIT, reason=lacking), Fitness()
+            return
+        x = self.table[columns].dropna(how="all").to_numpy(dtype=np.float64)
+        yield jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT), Fitness()
 
     def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> tuple[Figure, Fitness]:
-        known = [task for task in tasks if task in self._known(factor)]
+        known = [task for task in self._known(factor) if task in tasks]
         bare = Figure(EFFECT + name, None, 0, UNIT, bound=self._bound(factor, known, name))
         if not known or (too_few := self._too_few()):
             reason = too_few if known else self._why_none(factor, tasks)
             unfit = unfit or (reason if self.excluded and not known else None)
-            return Figure(bare.figure, None, 0, UNIT, reason=reason, bound=bare.bound), Fitness(unfit=unfit)
-        cue = self.table[factor][0][known].dropna(how="all")
-        found = jackknifed(bare.figure, _mean_of_means, cue.to_numpy(dtype=np.float64), PLAIN, self.level, UNIT)
-        beyond = self._beyond(factor, known)
-        fitness = Fitness(unfit=unfit, doubt=self._doubt(len(beyond)))
+            return replace(bare, reason=reason), Fitness(unfit=unfit)
+        cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
+        found = replace(jackknifed(bare.figure, _mean_of_means, cue, PLAIN, self.level, UNIT), bound=bare.bound)
+        # By placebo, [stimuli, tasks]; none that lacks a task.
+        own = [table for (of, _), table in sorted(self.beyond.items()) if of == factor and set(known) <= set(table)]
+        beyond = [table[known].dropna(how="all") for table in own]
+        few = f"{len(beyond)} placebos stand beside the cue, of at least {FEWEST_PLACEBOS}"
+        fitness = Fitness(unfit=unfit, doubt=few if len(beyond) < FEWEST_PLACEBOS else None)
         if not beyond or found.value is None:
-            return replace(found, bound=bare.bound), fitness
+            return found, fitness
         difference = mean_difference(beyond, self.level)
-        told = with_control(found, difference)
-        return replace(told, p=finite(difference.p), bound=bare.bound), fitness
-
-    def _shift_probability(self, means: Sequence[tuple[str, list[str]]], lacking: str | None) -> Figure:
-        """The mean of the factors' effects (the paper's probability of a shift)."""
-        name = "shift probability"
-        lacking = lacking or self._too_few()
-        if lacking:
-            return Figure(name, None, 0, UNIT, reason=lacking)
-        columns = [(factor, 0, task) for factor, tasks in means for task in tasks]
-        weights = np.array([1 / len(tasks) / len(means) for _, tasks in means for _ in tasks])
-        x = self.table[columns].dropna(how="all").to_numpy(dtype=np.float64)
-        return jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT)
-
-    @property
-    def _columns(self) -> list[tuple[str, int, str]]:
-        """Factor, placebo and task of what was measured."""
-        names: list[tuple[str, int, str]] = list(self.table.columns.to_flat_index())  # type: ignore[arg-type]
-        return names
+        return replace(with_control(found, difference), p=finite(difference.p)), fitness
 
     def _known(self, factor: str) -> list[str]:
         """The tasks in which the cue of a factor was measured."""
-        columns = {(of, task) for of, placebo, task in self._columns if not placebo}
-        return [task for task in self.tasks if (factor, task) in columns]
-
-    def _has_placebos(self, factor: str, task: str) -> bool:
-        """Whether any placebo can be compared with the cue of a factor in a task."""
-        return any(of == factor and task in table for (of, _), table in self.beyond.items())
-
-    def _beyond(self, factor: str, tasks: list[str]) -> list[pd.DataFrame]:
-        """By placebo, how far the cue goes beyond it, [stimuli, tasks]; none that lacks a task."""
-        own = [table for (of, _), table in sorted(self.beyond.items()) if of == factor]
-        return [table[tasks].dropna(how="all") for table in own if set(tasks) <= set(table)]
-
-    def _placebos(self, factor: str, tasks: list[str]) -> list[pd.DataFrame]:
-        """By placebo, APD [stimuli, tasks]; none that lacks a task."""
-        numbers = sorted({placebo for of, placebo, _ in self._columns if of == factor and placebo})
-        every = [self.table[factor][number].reindex(columns=tasks) for number in numbers]
-        return [placebo for placebo in every if placebo.notna().any().all()]
+        return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
 
     def _bound(self, factor: str, tasks: list[str], name: str) -> float | None:
         """Of a confirmatory figure: so many standard deviations over stimuli of what placebos do, or the cue."""
         if name not in self.asked.confirmatory or not self.confirmed:
             return None
-        alike = [frame.mean(axis=1) for frame in self._placebos(factor, tasks)]
-        values = pd.concat(alike, axis=1).mean(axis=1) if alike else None
-        if values is None and tasks:
-            values = self.table[factor][0][tasks].mean(axis=1)
-        spread = 0.0 if values is None or values.count() < 2 else float(values.std(ddof=1))
-        return max(self.asked.bound * spread, _SMALLEST)
-
-    def _doubt(self, placebos: int) -> str | None:
-        if placebos >= FEWEST_PLACEBOS:
-            return None
-        return f"{placebos} placebos stand beside the cue, of at least {FEWEST_PLACEBOS}"
-
-    def _too_few(self) -> str | None:
-        """Why effects of choices say nothing."""
-        if self._sampled and self.measured["n"].max() < 2:
-            return "one reply to a question cannot be told from chance"
-        return None
+        if not tasks:
+            return _SMALLEST
+        own = self.table[factor]
+        numbers = sorted(set(own.columns.get_level_values("placebo")) - {0})
+        placebos = [own[number].reindex(columns=tasks) for number in numbers]
+        alike = [placebo for placebo in placebos if placebo.notna().any().all()] or [own[0][tasks]]
+        values = pd.concat([table.mean(axis=1) for table in alike], axis=1).mean(axis=1)
+        return max(self.asked.bound * float(np.nan_to_num(values.std(ddof=1))), _SMALLEST)
 
     @property
     def _sampled(self) -> bool:
-        return bool(self.measured["metric"].iloc[0] == choices.METRIC)
+        return bool(self.measured["metric"].iloc[0] == CHOICE)
+
+    def _too_few(self) -> str | None:
+        """Why effects of choices say nothing."""
+        few = self._sampled and self.measured["n"].max() < 2
+        return "one reply to a question cannot be told from chance" if few else None
 
     def _why_unfit(self, factor: str, task: str) -> str | None:
         """The cell of its pairs that has the least coverage, where that is too little; of choices none is left."""
@@ -185,9 +152,7 @@ class Effects:
         pairs = partners(list(framings), self.asked.factors, factor)
         cells = {framing for (at, _), other in pairs.items() for framing in (at, other)}
         low = {self.excluded[task, framing]: framing for framing in sorted(cells) if (task, framing) in self.excluded}
-        if not low:
-            return None
-        return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})"
+        return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})" if low else None
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
         """Why cells have no effect of a factor."""
@@ -226,8 +191,8 @@ def mean_difference(beyond: Sequence[pd.DataFrame], level: float) -> Difference:
     """The mean over placebos of how far the cue goes beyond each, on the stimuli that this was asked about.
 
     Args:
-        beyond: By placebo, at least one: [stimuli, tasks] APD with the cue less that with the placebo; nan where one of
-            them is not known.
+        beyond: By placebo, at least one: [stimuli, tasks] a value with the cue less that with the placebo; nan where
+            one of them is not known.
         level: Of the interval.
 
     Returns:
@@ -252,13 +217,7 @@ def with_control(figure: Figure, difference: Difference) -> Figure:
 
 
 def _left_out(counted: Sequence[str], covered: Sequence[str], known: Sequence[str]) -> str | None:
-    """Which tasks a mean is over, where it leaves some out, and why; None where it is over all.
-
-    Args:
-        counted: Those that it is over.
-        covered: Those that have enough coverage.
-        known: Those that have the cue.
-    """
+    """Which of the tasks with the cue a mean is over, of those with enough coverage, and why; None for all."""
     low = [task for task in known if task not in covered]
     bare = [task for task in covered if task not in counted]
     why = [f"too little coverage in {', '.join(low)}"] if low else []
@@ -275,3 +234,38 @@ def _means(rows: Floats) -> Floats:
 
 def _mean_of_means(rows: Floats) -> float:
     return float(_means(rows).mean())
+
+
+def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
+    """The mean shift of every class, and the difference of every two, of one model in one part.
+
+    Means are over factors, tasks and pairs of cells, then over stimuli. A placebo is compared with the cue in the pairs
+    that it has, on the stimuli that it was asked about.
+
+    Args:
+        shifts: By `schemas.SHIFTS`, of the pairs whose cells count.
+        outcomes: The classes, in their order; a difference is of a later one less an earlier one.
+        level: Of intervals.
+    """
+    if not (shifts["placebo"] == 0).any():  # a cell with the cue may be excluded, and placebos stay
+        return
+    by_class = {
+        outcome: own.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="shift")
+        for outcome, own in shifts.groupby("outcome")
+    }
+    for outcome in outcomes:
+        yield _shift(outcome, by_class[outcome], level)
+    for first, second in combinations(outcomes, 2):
+        yield _shift(f"{second} - {first}", by_class[second] - by_class[first], level)
+
+
+def _shift(name: str, by_placebo: pd.DataFrame, level: float) -> Figure:
+    """Of [pairs and stimuli, placebos], the cue at 0."""
+    by_stimulus = [
+        values.dropna().groupby(level="stimulus").mean().to_frame()
+        for values in (by_placebo[0], *(by_placebo[0] - by_placebo[placebo] for placebo in by_placebo.columns[1:]))
+    ]
+    cue, *beyond = by_stimulus
+    found = jackknifed(f"{SHIFT}{name}", np.mean, cue.to_numpy(dtype=np.float64)[:, 0], PLAIN, level, UNIT)
+    beyond = [table for table in beyond if len(table)]
+    return with_control(found, mean_difference(beyond, level)) if beyond else found

@@ -1,19 +1,203 @@
 """Measures of two published studies, before and after their prompts say what they test (framing, appendix B)."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import entr, rel_entr
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare.framings import placebo_of
 from evenruler.instruments.framing.declare.source import Study
-from evenruler.instruments.framing.diagnose.studies import AS, MEANS, Answers, Measure, Stimuli, measures
+from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import jackknife, within
 from evenruler.measurement.shifts import cue_minus_placebos
 from evenruler.tables.schemas import BARE
+
+Floats = NDArray[np.float64]
+Stimuli = NDArray[np.intp]
+
+AS = "AS"
+"""How the name of a measure begins that is the mean absolute change of others; it has no before and after."""
+
+AS_OF_WORDS = f"{AS} of GLD and ADD"
+"""Of indirect probing, AS of what is of the probability of words alone."""
+
+MEANS = {"GAS", "GLD", "S"}
+"""Means over stimuli: of other stimuli they are the same but for chance. The others bend."""
+
+BOTH_WAYS = "`configurations: every` asks both in both ways"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of some stimuli of one model, on several sides: 0 before, 1 after, maybe 2 with a placebo."""
+
+    name: str
+    metric: str
+    of: Callable[[Stimuli, int], float]
+    stimuli: Stimuli
+    """Those that have a value on every side; `of` leaves others out."""
+    why_none: str | None = None
+    lowest: float = 0.0
+    """Where its range begins; it ends at 1."""
+
+    @property
+    def width(self) -> float:
+        """Of its range."""
+        return 1.0 - self.lowest
+
+    @property
+    def reason(self) -> str | None:
+        """Why it has no value."""
+        return self.why_none or (None if len(self.stimuli) else "no stimulus has a value on both sides")
+
+    def change(self, stimuli: Stimuli, side: int = 1) -> float:
+        """From before to another side."""
+        return self.of(stimuli, side) - self.of(stimuli, 0)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one model answered in one configuration."""
+
+    distributions: pd.DataFrame
+    replies: pd.DataFrame
+    outcomes: Mapping[str, Sequence[str]]
+    sides: list[str]
+    """Framings, the one without the cue first. A prompt counts on all of them or on none."""
+    stimuli: pd.Index
+    elsewhere: bool
+    """Whether the model was asked in another configuration."""
+
+    def prompts(self, metric: str, column: str) -> Floats:
+        """[sides, stimuli, tasks, classes] of a metric; nan where a prompt has no value on one of the sides."""
+        own = self.distributions[self.distributions["metric"] == metric]
+        table = own.pivot(index=["stimulus", "task"], columns=["framing", "outcome"], values=column)
+        known = table.reindex(columns=pd.MultiIndex.from_product([self.sides, self.outcomes])).dropna()
+        tasks, names = pd.factorize(known.index.get_level_values("task"))
+        stimuli = self.stimuli.get_indexer(known.index.get_level_values("stimulus"))
+        found = np.full((len(self.sides), len(self.stimuli), len(names), 2), np.nan)
+        found[:, stimuli, tasks] = known.to_numpy(dtype=np.float64).reshape(-1, len(self.sides), 2).swapaxes(0, 1)
+        return found
+
+    def gendered(self) -> Floats:
+        """[sides, stimuli, 2] how many replies hold a form of a class, and how many there are."""
+        forms = "|".join(re.escape(form) for of_class in self.outcomes.values() for form in of_class)
+        given = self.replies.dropna(subset="reply")  # what was withheld may have had a form or not
+        hit = given["reply"].astype(str).str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
+        by_framing = given.assign(hit=hit.astype(float)).pivot_table(
+            index=["stimulus", "task"], columns="framing", values="hit", aggfunc=["sum", "size"]
+        )
+        table = by_framing.reindex(columns=pd.MultiIndex.from_product([["sum", "size"], self.sides]))
+        sums = table.dropna().groupby(level="stimulus").sum().reindex(self.stimuli, fill_value=0)
+        return sums.to_numpy(dtype=np.float64).reshape(-1, 2, len(self.sides)).transpose(2, 0, 1)
+
+
+def measures(answers: Answers, study: Study, groups: Mapping[str, str | None]) -> dict[tuple[str, str], Measure]:
+    """By metric and name, those of AS after the ones that they are made of; `groups` of stimuli are for `p-at`."""
+    if study == "indirect-probing":
+        found = list(_probing(answers))
+    else:
+        order = list(dict.fromkeys(groups.values()))
+        group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
+        sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
+        found = []
+        for metric in ("token", "choice") if sampled else ("token",):
+            own = _preferences(metric, answers.prompts(metric, "share"), group)
+            found += [*own, _sensitivity(AS, metric, own)]
+    return {(measure.metric, measure.name): measure for measure in found}
+
+
+def _probing(answers: Answers) -> Iterator[Measure]:
+    replies = answers.gendered()
+    # Shares are masses over their sum, so that they are GLD as they are.
+    shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
+    distances = np.stack([np.nansum(np.abs(shares[..., 0] - shares[..., 1]), axis=2), _tasks(shares)], axis=-1)
+    by_stimulus = np.nansum(mass, axis=2) / np.maximum(_tasks(mass), 1)[..., None]
+
+    def share(sums: Floats) -> float:
+        return float(sums[0] / sums[1])
+
+    def add(stimuli: Stimuli, side: int) -> float:
+        return _jensen_shannon(*by_stimulus[side, stimuli].T)
+
+    known = _known(_tasks(mass))
+    unsampled = wordless = None
+    if not len(answers.replies):
+        # A model that was asked in two ways was asked for words in one and for replies in the other.
+        remedy = BOTH_WAYS if answers.elsewhere else "`generations` above 0 and `choices: every` ask for them"
+        unsampled = f"no replies were asked for in this way; {remedy}"
+    if "token" not in set(answers.distributions["metric"]):
+        wordless = f"no words were asked for in this way; {BOTH_WAYS}"
+    no_mass = "a class has no mass" if len(known) and by_stimulus.sum(axis=1).min() == 0 else None
+    gas = Measure("GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unsampled)
+    of_words = [
+        Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless),
+        Measure("ADD", "token", add, known, wordless or no_mass),
+    ]
+    yield from (gas, *of_words)
+    yield _sensitivity(AS, "all", [gas, *of_words])
+    yield _sensitivity(AS_OF_WORDS, "token", of_words)
+
+
+def _preferences(metric: str, shares: Floats, group: Stimuli) -> list[Measure]:
+    """S and H of shares, [sides, stimuli, tasks, classes]; `group`, [stimuli], is 0 or 1."""
+    totals, tasks = np.nansum(shares, axis=2), _tasks(shares)
+    preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
+    by_group = preferences[..., None] * np.eye(2)[group][:, None]
+
+    def s(sums: Floats) -> float:
+        return float(np.subtract(*(sums[0] / sums[1]))) / 2
+
+    def h(sums: Floats) -> float:
+        return float(entr(sums / sums.sum()).sum() / np.log(2))
+
+    known = _known(tasks)
+    lacking = "a group has no stimulus with a value on both sides" if len(set(group[known])) == 1 else None
+    return [
+        Measure("S", metric, _of_sums(by_group, s), known, lacking, lowest=-1.0),
+        Measure("H", metric, _of_sums(totals, h), known),
+    ]
+
+
+def _of_sums(table: Floats, statistic: Callable[[Floats], float]) -> Callable[[Stimuli, int], float]:
+    """A measure that is a function of sums over stimuli, of [sides, stimuli, ...]."""
+    return lambda stimuli, side: statistic(table[side, stimuli].sum(axis=0))
+
+
+def _tasks(prompts: Floats) -> Floats:
+    """[sides, stimuli] how many tasks have a value, of [sides, stimuli, tasks, classes]."""
+    return np.asarray((~np.isnan(prompts[..., 0])).sum(axis=2), dtype=np.float64)
+
+
+def _known(counts: Floats) -> Stimuli:
+    """The stimuli that have any value, of [sides, stimuli] where values are paired."""
+    return np.flatnonzero(counts[0])
+
+
+def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure:
+    """The mean absolute change of measures, each brought to a range of width 1; before it there is none."""
+    stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
+    reasons = [f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason]
+
+    def of(units: Stimuli, side: int) -> float:
+        return float(np.mean([abs(measure.change(units, side)) / measure.width for measure in measures]))
+
+    return Measure(name, metric, of, stimuli, reasons[0] if reasons else None)
+
+
+def _jensen_shannon(first: Floats, second: Floats) -> float:
+    """Distance of two distributions, given up to a factor; scipy's is nan where rounding takes its square below 0."""
+    with np.errstate(invalid="ignore"):
+        p, q = first / first.sum(), second / second.sum()
+    divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
+    return float(np.sqrt(np.maximum(divergence / np.log(2), 0.0)))
+
 
 Row = dict[str, object]
 
@@ -94,12 +278,9 @@ def replications(
 
 
 def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
-    """A measure on both sides, and its change beside those of placebos.
+    """A measure without and with the cue, and its change beside those of placebos.
 
-    Args:
-        measure: Without and with the cue.
-        beside: By placebo, the same of the prompts that were asked with the cue and with it, its side the third.
-        level: Of intervals.
+    Each of `beside` is of the prompts that were asked with the cue and with one placebo, its side the third.
     """
     row: Row = {"metric": measure.metric, "measure": measure.name, "n": len(measure.stimuli), "reason": measure.reason}
     if measure.reason:
@@ -129,13 +310,7 @@ def _beside(measure: Measure, placebos: Sequence[Measure], level: float) -> Row:
 def _told(of: Callable[[Stimuli], float], measure: Measure, name: str, prefix: str, lowest: float, level: float) -> Row:
     """A measure as `name`, and where it has one its interval over stimuli as `low` and `high` with a prefix.
 
-    Args:
-        of: Of some stimuli, in a range from `lowest` to the width of the measure's, or to 1.
-        measure: Whose it is.
-        name: Of the value.
-        prefix: Of the names of the ends.
-        lowest: Where the range begins.
-        level: Of the interval.
+    Its range is from `lowest` to the width of the measure's, or to 1.
     """
     if measure.name not in MEANS:
         return {name: finite(of(measure.stimuli))}

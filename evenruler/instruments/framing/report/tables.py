@@ -1,18 +1,38 @@
-"""Tables of the framing family: cues beside placebos, coverage, comparisons of classes, continuations, studies."""
+"""Tables of a contrast: cues beside placebos, coverage, comparisons of classes, continuations, studies."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.framing.declare.framings import placebo_of
-from evenruler.instruments.framing.declare.headings import EFFECT
+from evenruler.instruments.framing.declare import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.framing.report.words import CONFIGURATIONS, METRICS, cell_in_words, in_words, with_titles
+from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+
+METRICS = {"token": "token probability", "choice": "proportion of choices"}
+CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
+
+
+def in_words(slug: str) -> str:
+    """A slug as words."""
+    return slug.replace("-", " ")
+
+
+def cell_in_words(framing: str) -> str:
+    """The cues of a cell."""
+    return " + ".join(map(in_words, cues_of(framing))) or "no cue"
+
+
+def with_titles(told: str, source: ContrastSource) -> str:
+    """A text with the titles of tasks in the place of their slugs."""
+    names = "|".join(map(re.escape, sorted(source.tasks, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda found: f"“{source.tasks[found.group()].title}”", told)
+
 
 SHIFT, COVERAGE = "shift probability", "coverage"
 """Names of figures."""
@@ -21,6 +41,8 @@ APD = (
     "APD is half the sum of absolute differences of two distributions over the classes: 0, the cue changes nothing; 1, "
     "the answers have no class in common."
 )
+
+NONE = "none (no such reply)"
 
 CHANCE = " By chance: what APD comes to where the same replies are dealt to the two prompts anew."
 
@@ -194,7 +216,12 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
         for cell in task.cells:
             own = [known.get((metric, slug, cell, model)) for model in models]
             if any(own):
-                rows.append([METRICS[metric], f"{task.title}: {cell_in_words(cell)}", *map(_covered, own)])
+                shares = [(record, number(record["coverage"], 3) if record else "") for record in own]
+                cells = [
+                    Cell(f"{share}, too little", "poor") if record and record["excluded"] else share
+                    for record, share in shares
+                ]
+                rows.append([METRICS[metric], f"{task.title}: {cell_in_words(cell)}", *cells])
     said = [
         f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
         for metric in METRICS
@@ -222,13 +249,6 @@ def _least(exclusions: pd.DataFrame) -> str:
     return " ".join(told)
 
 
-def _covered(record: Mapping[Any, Any] | None) -> str | Cell:
-    if record is None:
-        return ""
-    share = number(record["coverage"], 3)
-    return Cell(f"{share}, too little", "poor") if record["excluded"] else share
-
-
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
     """Replies of the neutral class that name another after all (appendix A.3)."""
     if source.continuation is None or continuations.empty:
@@ -237,10 +257,13 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     columns = {("all", False): "all replies"}
     for factor in source.factors:
         columns |= {(factor, cue): f"{'with' if cue else 'without'} {in_words(factor)}" for cue in (False, True)}
-    rows = [
-        [model, *(_share(known.get((model, *column))) for column in columns)]
-        for model in sorted(continuations["model"].unique())
-    ]
+    rows = []
+    for model in sorted(continuations["model"].unique()):
+        told = [known.get((model, *column)) for column in columns]
+        shares = [
+            f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})" if own and own["n"] else NONE for own in told
+        ]
+        rows.append([model, *shares])
     neutral = source.continuation.outcome
     caption = (
         f"Replies of the class “{neutral}” that go on to name another class, by a keyword "
@@ -249,12 +272,6 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     )
     title = f"Does “{neutral}” stay “{neutral}”?"
     return [Table(["model", *columns.values()], rows, title, caption)]
-
-
-def _share(record: Mapping[Any, Any] | None) -> str:
-    if record is None or not record["n"]:
-        return "none (no such reply)"
-    return f"{100 * record['share']:.2f}% ({record['named']} of {record['n']})"
 
 
 def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFrame) -> Table:

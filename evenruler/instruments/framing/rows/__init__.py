@@ -1,17 +1,49 @@
-"""One contrast written out: prompts, classes, stimuli, and what is asked of them."""
+"""One contrast written out: tasks x cells x stimuli x orders of options (framing, section 3 and table 3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare.plan import FramingPlan, PlannedOptions, PlannedOutcome
-from evenruler.instruments.framing.declare.settings import Settings
-from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.framing.rows.composing import compose
+from evenruler.instruments.framing.declare.source import ContrastSource, Settings
+from evenruler.instruments.framing.declare.tasks import (
+    ANSWER,
+    LETTER,
+    LETTERS,
+    OPTION,
+    OPTIONS,
+    PLACEBO,
+    STIMULUS,
+    TaskEntry,
+    option_text,
+    with_placebo,
+)
 from evenruler.instruments.instrument import Built, Declaration
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
+from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.schemas import BARE
+from evenruler.text import fill
 
 __all__ = ["build"]
+
+
+Row = dict[str, Any]
+FAMILY = "framing"
+
+CONTENT_FREE = ("N/A", "[MASK]", "")
+"""What stands for stimulus and options in a prompt without content (Zhao et al. 2021)."""
+
+SCHEMAS = {
+    "prompts": schemas.PROMPTS,
+    "content-free": schemas.CONTENT_FREE,
+    "outcomes": schemas.OUTCOMES,
+    "stimuli": schemas.STIMULI,
+    "rejected": schemas.REJECTED,
+}
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
@@ -24,59 +56,188 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     Returns:
         The tables `prompts`, `content-free`, `outcomes`, `stimuli` and `rejected`, and the plan, by `FramingPlan`.
     """
-    composed = compose(declaration.name, declaration.source, declaration.settings)
-    tables = {
-        "prompts": table_of(composed.prompts, schemas.PROMPTS),
-        "content-free": table_of(composed.without_content, schemas.CONTENT_FREE),
-        "outcomes": table_of(composed.outcomes, schemas.OUTCOMES),
-        "stimuli": table_of(composed.stimuli, schemas.STIMULI),
-        "rejected": table_of(composed.rejected, schemas.REJECTED),
-    }
+    source, settings = declaration.source, declaration.settings
+    composed = compose(declaration.name, source, settings)
+    tables = {name: table_of(getattr(composed, name.replace("-", "_")), schema) for name, schema in SCHEMAS.items()}
     said = f"{declaration.name}: {len(composed.prompts):,} prompts, {len(composed.rejected):,} rejected"
-    plan = _plan(declaration.source, declaration.settings)
-    return Built(tables, plan.model_dump(mode="json"), [said])
+    return Built(tables, _plan(source, settings).model_dump(mode="json"), [said])
 
 
 def _plan(source: ContrastSource, settings: Settings) -> FramingPlan:
     groups = [entry.group for entry in source.stimuli.values() if entry.group is not None]
+    placebos = {
+        factor: max(
+            (len(task.placebos[factor].texts) for task in source.tasks.values() if factor in task.placebos), default=0
+        )
+        for factor in source.factors
+    }  # as many in every task that tells of the factor
+    how_asked = settings.model_dump(include=set(FramingPlan.model_fields) - {"stimuli"})
     return FramingPlan(
-        asked=settings.asked,
+        **how_asked,
         factors=list(source.factors),
-        placebos={factor: _placebos(source, factor) for factor in source.factors},
+        placebos=placebos,
         outcomes=[
             PlannedOutcome(outcome=name, forms=entry.forms, terms=entry.terms, not_=entry.not_)
             for name, entry in source.outcomes.items()
         ],
-        options=list(_options(source, settings.variant)),
+        options=[
+            PlannedOptions(task=name, framing=cell, options=options)
+            for name, task in source.tasks.items()
+            for cell in task.cells
+            if (options := task.options_of(cell, settings.variant))
+        ],
         groups=list(dict.fromkeys(groups)),
         continuation=source.continuation,
         replicates=source.replicates,
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
-        placebo_stimuli=settings.placebo_stimuli,
-        orders=settings.orders,
-        mass=settings.mass,
-        calibrated=settings.calibrated,
-        configurations=settings.configurations,
-        generations=settings.generations,
-        new_tokens=settings.new_tokens,
-        choices=settings.choices,
         confirmatory=source.confirmed,
-        confirmed=settings.confirmed,
-        least_coverage=settings.least_coverage,
-        bound=settings.bound,
-        least=settings.least,
-        seed=settings.seed,
     )
 
 
-def _options(source: ContrastSource, variant: str) -> Iterator[PlannedOptions]:
-    for name, task in source.tasks.items():
-        for cell in task.cells:
-            if options := task.options_of(cell, variant):
-                yield PlannedOptions(task=name, framing=cell, options=options)
+@dataclass(frozen=True)
+class Composed:
+    """The tables of one contrast, by their schemas in `schemas`."""
+
+    prompts: list[Row]
+    content_free: list[Row]
+    outcomes: list[Row]
+    stimuli: list[Row]
+    rejected: list[Row]
 
 
-def _placebos(source: ContrastSource, factor: str) -> int:
-    """How many there are; as many in every task that tells of the factor."""
-    found = [len(task.placebos[factor].texts) for task in source.tasks.values() if factor in task.placebos]
-    return max(found, default=0)
+def compose(name: str, source: ContrastSource, settings: Settings) -> Composed:
+    """Write every task out for every feasible cell and stimulus, with options in balanced orders.
+
+    A prompt that an earlier row already has is rejected, not repeated.
+
+    Returns:
+        Rows of the five tables.
+    """
+    prompts: list[Row] = []
+    rejected: list[Row] = []
+    seen: dict[str, str] = {}
+    for row in _prompts(name, source, settings):
+        first = seen.setdefault(row["prompt"], row["id"])
+        if first == row["id"]:
+            prompts.append(row)
+        else:
+            rejected.append({**row, "reason": f"same prompt as {first}"})
+    content_free = list(_without_content(name, source, settings))
+    return Composed(prompts, content_free, list(_outcomes(name, source)), list(_stimuli(name, source)), rejected)
+
+
+def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
+    """Orders in which each option stands equally often at every position.
+
+    They come in pairs, an order and its reverse: in any number of whole pairs every option has the same mean position.
+
+    Returns:
+        k orders where k is even, each option once at every position; 2 k where it is odd, each twice; one where there
+        is but one, or none at all.
+    """
+    shuffled = [options[i] for i in np.random.default_rng(seed).permutation(len(options))]
+    step = 1 if len(shuffled) % 2 else 2  # turned by two, an order and its reverse take odd and even positions
+    turned = [shuffled[i:] + shuffled[:i] for i in range(0, len(shuffled), step)]
+    pairs = [order for forward in turned or [[]] for order in (forward, forward[::-1])]
+    return pairs if len(options) > 1 else pairs[:1]
+
+
+def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
+    for task_name, task in source.tasks.items():
+        # The same orders in every cell and for every stimulus: what differs between two cells is the cue alone.
+        seed = int(content_sha256(name, task_name, str(settings.seed))[:16], 16)
+        for stimulus, entry in source.stimuli.items():
+            for asked in _cells(task, settings.variant):
+                texts = {slug: option_text(text, entry.text) for slug, text in asked.options.items()}
+                for turn, order in enumerate(balanced_orders(list(asked.options), seed)):
+                    prompt = _written(task, asked.template, entry.text, [texts[slug] for slug in order])
+                    own = {"stimulus": stimulus, "order": " ".join(order)}
+                    yield {
+                        **_of_cell(name, source, settings, task_name, asked, own, prompt),
+                        "stimulus": stimulus,
+                        "group": entry.group,
+                        "placebo": asked.placebo,
+                        "turn": turn,
+                        "order": order,
+                    }
+
+
+def _without_content(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
+    """Prompts that list letters and say nothing: what a model makes of the letters alone (Zhao et al. 2021)."""
+    for task_name, task in source.tasks.items():
+        for asked in _cells(task, settings.variant):
+            for text in CONTENT_FREE if asked.options else ():
+                prompt = _written(task, asked.template, text, [text] * len(asked.options))
+                own = {"without": text or "nothing"}
+                yield {
+                    **_of_cell(name, source, settings, task_name, asked, own, prompt),
+                    "letters": len(asked.options),
+                }
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A framing of a task, as it is asked."""
+
+    framing: str
+    template: str
+    options: dict[str, str]
+    placebo: str | None = None
+    """What stands in the place of a cue."""
+
+
+def _cells(task: TaskEntry, variant: str) -> Iterator[_Cell]:
+    """Every cell of a task, then every placebo of every cue of it."""
+    for cell in task.cells:
+        yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
+    for factor, placebos in task.placebos.items():
+        for cell in placebos.cells:
+            template = placebos.template(cell, variant)
+            for number, text in enumerate(placebos.texts if template else (), start=1):
+                framing = with_placebo(cell, factor, number)
+                filled = (template or "").replace(PLACEBO, text)
+                yield _Cell(framing, filled, task.options_of(cell, variant), text)
+
+
+def _written(task: TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:
+    """A prompt up to where the model answers."""
+    listed = task.separator.join(
+        fill(task.option or "", {LETTER: letter, OPTION: option}, "literal")
+        for letter, option in zip(LETTERS, options, strict=False)
+    )
+    return fill(template, {STIMULUS: stimulus, ANSWER: "", OPTIONS: listed}, "literal").rstrip()
+
+
+def _of_cell(
+    name: str, source: ContrastSource, settings: Settings, task: str, asked: _Cell, own: dict[str, str], prompt: str
+) -> Row:
+    """What every prompt of a cell has; `own` names it among the others."""
+    variant = settings.variant if source.variants else "all"
+    identity = {"benchmark": name, "task": task, "variant": variant, "framing": asked.framing, **own}
+    common = _common(source, identity, prompt) | {"variant": variant, "framing": asked.framing}
+    return {**common, "task": task, "prompt": prompt, "decision": len(prompt)}
+
+
+def _common(source: ContrastSource, identity: dict[str, str], *content: object) -> Row:
+    return {
+        "id": row_id(family=FAMILY, **identity),
+        "content_sha256": content_sha256(*content),
+        "variant": "all",
+        "framing": BARE,
+        "source": source.source,
+        "licence": source.licence,
+    }
+
+
+def _outcomes(name: str, source: ContrastSource) -> Iterator[Row]:
+    for outcome, entry in source.outcomes.items():
+        for use, words in (("form", entry.forms), ("term", entry.terms), ("not", entry.not_)):
+            for word in words:
+                identity = {"benchmark": name, "outcome": outcome, use: word}
+                yield {**_common(source, identity, word), "outcome": outcome, "form": word, "use": use}
+
+
+def _stimuli(name: str, source: ContrastSource) -> Iterator[Row]:
+    for stimulus, entry in source.stimuli.items():
+        common = _common(source, {"benchmark": name, "stimulus": stimulus}, entry.text, entry.group)
+        yield {**common, "stimulus": stimulus, "text": entry.text, "group": entry.group}

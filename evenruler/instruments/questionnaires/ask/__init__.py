@@ -1,12 +1,25 @@
 """What models and tools are asked about questionnaires, and the numbers that their answers make."""
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+import pandas as pd
 import pyarrow as pa
 
+from evenruler.instruments.instrument import Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.asked import limited, requests
-from evenruler.instruments.questionnaires.ask.scored import scores
+from evenruler.instruments.questionnaires.ask.adaptation import STAGE, asked_then, course_requests, states
+from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
+from evenruler.instruments.questionnaires.ask.item_scores import scores
+from evenruler.instruments.questionnaires.ask.questions import (
+    apart,
+    labelled_requests,
+    placed,
+    prefixed_rows,
+    require_order,
+)
+from evenruler.models.entry import LIKELIHOODS, VERBALISER
+from evenruler.tables import evenly_spread
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
 
@@ -35,3 +48,80 @@ ANSWERS: Final[dict[str, pa.Schema]] = {
     "slor": schemas.SLOR,
     "acceptability": schemas.ACCEPTABILITY,
 }
+
+
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+    """What to ask next: everything whose table of answers is not there, of what the model can do.
+
+    A model is asked every prompt in all its forms, those of items also after prefixes where it reads a question; and
+    again after every measured epoch of every fit to every corpus, one after the other, so that nothing is trained
+    twice.
+
+    Args:
+        tables: The published `prompts`, `items` and `terms`.
+        plan: What is asked of them.
+        answers: What is there.
+        subject: Who is asked.
+
+    Raises:
+        UserError: A form cannot ask an item, as it reads from the left and the intensifier stands first.
+    """
+    questionnaire = str(tables["prompts"]["questionnaire"].iloc[0])
+    if "clm" in subject.forms:
+        require_order(questionnaire, tables["items"], subject.name)
+    return [
+        request
+        for request in _all(questionnaire, tables, plan, subject)
+        if request.table not in answers and len(request.rows)
+    ]
+
+
+def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+    own, twins = apart(tables)
+    yield from _prompts(own, subject)
+    yield from _prompts(twins, subject)
+    yield from labelled_requests(plan, subject)
+    if VERBALISER in subject.forms and subject.can("entail"):
+        after = prefixed_rows(own["prompts"], plan)
+        yield _entail(after, VERBALISER, None, before=after["before"].tolist())
+    for state in states(plan, subject):
+        if state.epoch:  # before, it is what it answers as it is
+            yield from _prompts(asked_then(own, plan), subject, state)
+        yield from course_requests(state, plan, subject)
+    yield embedding_request(own, plan)
+    if plan["judge"] is not None:
+        yield judge_request(tables, plan)
+
+
+def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> Iterator[Request]:
+    """Every prompt in every form of the model."""
+    for form in subject.forms:
+        if form in LIKELIHOODS and subject.can("in_place"):
+            rows = _rows(tables["prompts"], form, state)
+            yield Request("likelihoods", "in_place", rows, placed(tables), state=state)
+        if form not in LIKELIHOODS and subject.can("entail"):
+            yield _entail(tables["prompts"], form, state)
+
+
+def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[str]) -> Request:
+    sides = {"premise": prompts["premise"].tolist(), "hypothesis": prompts["hypothesis"].tolist()}
+    return Request("entailment", "entail", _rows(prompts, form, state), {**sides, **more}, state=state)
+
+
+def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
+    at = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
+    here: dict[str, Any] = dict(zip(STAGE, at, strict=True))
+    return prompts[["id"]].assign(configuration=form, **here)
+
+
+def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+    """The prompts of n items and their twins, evenly spread over their names.
+
+    Args:
+        tables: The published `prompts`, `items` and `terms`.
+        plan: Of the questionnaire.
+        n: How many at most.
+    """
+    kept = evenly_spread(sorted(set(tables["items"]["item"])), n)
+    own = {name: tables[name][tables[name]["item"].isin(kept)] for name in ("items", "prompts", "terms")}
+    return {**tables, **own}, plan

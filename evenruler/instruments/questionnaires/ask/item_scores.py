@@ -1,26 +1,131 @@
-"""Item scores of models, from their answers to prompts (EMPALC, sections 3.2 and 3.3)."""
+"""From answers to scores of items (EMPALC, sections 3.2 and 3.3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax, logsumexp
 from sklearn.metrics import silhouette_score
 
 from evenruler.errors import UserError
-from evenruler.instruments.questionnaires.ask.scoring import entailment_share, item_effect, item_score, two_way_of_logs
+from evenruler.instruments.instrument import Plan, Subject, Tables
+from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.ask.adaptation import STAGE, course
+from evenruler.instruments.questionnaires.ask.content import content
+from evenruler.instruments.questionnaires.ask.questions import LOGITS, apart, prefixed_rows
 from evenruler.measurement.checks import constant_columns
-from evenruler.models.entry import LIKELIHOODS, named
-from evenruler.tables.schemas import LOG_PROBABILITY
+from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
+from evenruler.tables import stacked
+from evenruler.tables.schemas import BARE, LOG_PROBABILITY
+
+
+def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[np.float64]:
+    """Logarithm of the entailment score of each prompt.
+
+    Args:
+        logits: [..., 3] of entailment, neutral, contradiction.
+        three_way: Take entailment's share of all three; by default its share of entailment and contradiction, neutral
+            left out, as zero-shot classification does.
+
+    Returns:
+        [...] log-probability.
+
+    Raises:
+        ValueError: A logit is not a number.
+    """
+    values = np.asarray(logits, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("a logit is not a number")
+    chosen = values if three_way else values[..., [0, 2]]
+    shares: NDArray[np.float64] = chosen[..., 0] - logsumexp(chosen, axis=-1)
+    return shares
+
+
+def two_way(p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
+    """Entailment scores normalised over terms, then over intensifiers (EMPALC, section 3.2).
+
+    For each intensifier a softmax of log P / T over all terms of the item, source and inverse together; then the same
+    for each term over intensifiers. With T = 1 that is dividing by the sum. Everything is computed in logarithms, so
+    that scores of 0 and 1 are no exception; a row or column that is 0 throughout is taken as even.
+
+    Args:
+        p: [terms, intensifiers] scores in [0, 1].
+        temperature: T; above 1 evens out, below 1 sharpens.
+
+    Returns:
+        [terms, intensifiers] PSS(l | s), each row summing to 1.
+
+    Raises:
+        ValueError: A score is outside [0, 1] or not a number, or T is not positive.
+    """
+    values = np.asarray(p, dtype=np.float64)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError("entailment scores lie in [0, 1]")
+    with np.errstate(divide="ignore"):
+        return two_way_of_logs(np.log(values), temperature)
+
+
+def two_way_of_logs(log_p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
+    """`two_way` of the logarithms of the scores, which holds scores too small for a number."""
+    if not 0 < temperature < np.inf:
+        raise ValueError(f"temperature is {temperature}, expected more than 0")
+    over_terms = _normalised(np.asarray(log_p, dtype=np.float64) / temperature, axis=0)
+    over_intensifiers = _normalised(over_terms / temperature, axis=1)
+    shares: NDArray[np.float64] = np.exp(over_intensifiers)
+    return shares
+
+
+def _normalised(log_values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Log-softmax along an axis; where all are minus infinity, all are equal."""
+    nothing = np.isneginf(log_values).all(axis=axis, keepdims=True)
+    found: NDArray[np.float64] = log_softmax(np.where(nothing, 0.0, log_values), axis=axis)
+    return found
+
+
+def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
+    """Weighted mean of PSS over the source terms and intensifiers of an item (EMPALC, section 3.2).
+
+    Args:
+        pss: [terms, intensifiers] by `two_way`.
+        is_source: [terms] whether a term keeps the stance of the original question; inverse terms do not enter.
+        weights: [intensifiers].
+
+    Returns:
+        sum of PSS x weight over source terms and intensifiers / (source terms x intensifiers).
+
+    Raises:
+        ValueError: No term is a source term, or shapes do not go together.
+    """
+    return float(_weighted(pss, is_source, weights).mean())
+
+
+def item_effect(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
+    """Mean over standard deviation of the weighted PSS of the source cells; nan where all are equal."""
+    weighted = _weighted(pss, is_source, weights)
+    if weighted.size < 2 or constant_columns(weighted.reshape(-1, 1)).any():
+        return float("nan")
+    return float(weighted.mean() / weighted.std(ddof=1))
+
+
+def _weighted(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
+    shares, source = np.asarray(pss, dtype=np.float64), np.asarray(is_source, dtype=bool)
+    by_intensifier = np.asarray(weights, dtype=np.float64)
+    if shares.shape != (len(source), len(by_intensifier)):
+        raise ValueError(f"PSS is {shares.shape}, expected {(len(source), len(by_intensifier))}")
+    if not source.any():
+        raise ValueError("no term is a source term")
+    found: NDArray[np.float64] = shares[source] * by_intensifier
+    return found
+
 
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
-LOGITS = ["entailment", "neutral", "contradiction"]
-
 
 @dataclass(frozen=True)
-class Settings:
+class Scoring:
     """How a questionnaire is scored."""
 
     temperature: float = 1.0
@@ -28,7 +133,7 @@ class Settings:
 
 
 def score_items(
-    prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]
+    prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Scoring]
 ) -> pd.DataFrame:
     """Item scores alone; arguments and errors as for `cells_of` and `require_whole`."""
     require_whole(prompts, items)
@@ -49,7 +154,7 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
             )
 
 
-def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Settings]) -> pd.DataFrame:
+def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Scoring]) -> pd.DataFrame:
     """P_e and PSS of every prompt and model, by `schemas.CELLS`.
 
     Raises:
@@ -76,7 +181,7 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str,
     return found.assign(p=np.exp(found["log_p"])).drop(columns=["id", "log_p", *scores["measure"].unique()])
 
 
-def _log_p(rows: pd.DataFrame, settings: Settings) -> NDArray[np.float64]:
+def _log_p(rows: pd.DataFrame, settings: Scoring) -> NDArray[np.float64]:
     """[rows] logarithm of the score of each prompt of one model, in the form that it was asked in."""
     if rows["configuration"].iloc[0] not in LIKELIHOODS:
         return entailment_share(rows[LOGITS].to_numpy(), three_way=settings.three_way)
@@ -125,3 +230,106 @@ def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
     if is_source.all() or not is_source.any() or len(pss) < 3 or constant_columns(pss.T).any():
         return float("nan")
     return float(silhouette_score(pss, is_source, metric="correlation"))
+
+
+KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"}
+"""What kind of model answers in which way."""
+
+
+def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
+    """Numbers made of the answers of one model to one questionnaire.
+
+    Args:
+        tables: The published `prompts`, `items` and `terms`.
+        plan: How it is scored.
+        answers: Every table of `ANSWERS`.
+        subject: Who answered.
+
+    Returns:
+        `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `twins`: the same of the twins of items, under
+        the names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
+        `STAGE`; `labelled` by `schemas.LABELLED_PAIRS`, with `model`; `content` and `course` by
+        `schemas.CONTENT` and `schemas.COURSE`.
+
+    Raises:
+        ValueError: The model lacks the answer to a prompt.
+        UserError: An item lost prompts to `rejected.parquet`.
+    """
+    name = str(tables["prompts"]["questionnaire"].iloc[0])
+    own, twins = apart({**tables, "items": tables["items"].assign(questionnaire=name)})
+    prompts, items = own["prompts"], own["items"]
+    settings = {name: Scoring(plan["temperature"], plan["three_way"])}
+    require_whole(prompts, items)
+    answered = long_answers(answers, subject)
+    bare = answered[answered["corpus"] == ""]
+    known = bare["id"].isin(tables["prompts"]["id"])
+    asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
+    cells = cells_of(prompts, asked, settings) if len(asked) else _none(schemas.CELLS)
+    beside = _none(schemas.ITEM_SCORES)
+    if len(asked) and len(twins["prompts"]):
+        of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
+        beside = score_items(twins["prompts"], twins["items"], of_twins, settings)
+    return {
+        "cells": cells,
+        "items": item_scores(cells, items) if len(asked) else _none(schemas.ITEM_SCORES),
+        "twins": beside,
+        "prefixed": _prefixed(prefixed_rows(prompts, plan), items, after, settings, subject),
+        "adapted": _adapted(prompts, items, answered[answered["corpus"] != ""], settings),
+        "labelled": answers["labelled_pairs"].assign(model=subject.name),
+        "content": content(own, twins, plan, answers),
+        "course": course(answers, subject.name),
+    }
+
+
+def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
+    """Answers to prompts, a row a measure, with `framing` as of bare ones.
+
+    Args:
+        answers: `entailment` and `likelihoods`.
+        subject: Who answered.
+    """
+    entailment, likelihoods = answers["entailment"], answers["likelihoods"]
+    state = ["id", "configuration", *STAGE]
+    found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
+    found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
+    rows = stacked(found)
+    kind = rows["configuration"].map(KINDS)
+    return rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
+
+
+def _prefixed(
+    prompts: pd.DataFrame,
+    items: pd.DataFrame,
+    answered: pd.DataFrame,
+    settings: Mapping[str, Scoring],
+    subject: Subject,
+) -> pd.DataFrame:
+    """Item scores after every prefix; none where the model is asked no question that one could stand before."""
+    if prompts.empty or VERBALISER not in subject.forms:
+        return _none(schemas.ITEM_SCORES)
+    chosen = items[items["item"].isin(prompts["item"])]
+    found = []
+    for prefix, rows in prompts.groupby("framing", sort=True):
+        own = answered[answered["id"].isin(rows["id"])].assign(framing=prefix)
+        found.append(score_items(rows, chosen, own, settings))
+    return pd.concat(found, ignore_index=True)
+
+
+def _adapted(
+    prompts: pd.DataFrame, items: pd.DataFrame, answered: pd.DataFrame, settings: Mapping[str, Scoring]
+) -> pd.DataFrame:
+    """Scores of the items that are asked after epochs on corpora."""
+    own = prompts[prompts["id"].isin(answered["id"])]
+    chosen = items[items["item"].isin(own["item"])]
+    found = [
+        score_items(own, chosen, rows, settings).assign(**rows[STAGE].iloc[0])
+        for _, rows in answered.groupby(STAGE, sort=True)
+    ]
+    return (
+        pd.concat(found, ignore_index=True) if found else _none(schemas.ITEM_SCORES).assign(corpus="", fit=0, epoch=0)
+    )
+
+
+def _none(schema: pa.Schema) -> pd.DataFrame:
+    empty: pd.DataFrame = schema.empty_table().to_pandas()
+    return empty

@@ -1,7 +1,7 @@
 """The figures of a questionnaire that people are shown, in words: on a card, and where a model is measured."""
 
 from evenruler.instruments.instrument import Column, Plan
-from evenruler.instruments.questionnaires.declare.pairs import MNLI
+from evenruler.instruments.questionnaires.declare.shared import MNLI
 
 _ACCURACY = (
     "share of labelled pairs whose label the model gives (entailment, neutral, contradiction), on {n} pairs of "

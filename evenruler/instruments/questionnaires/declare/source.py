@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,10 +13,23 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import Words
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.questionnaires.declare.lines import licensed_wording
-from evenruler.instruments.questionnaires.declare.twins import unlike
+from evenruler.instruments.questionnaires.declare.controls import unlike
+from evenruler.instruments.questionnaires.declare.shared import licensed_wording
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.tables.ids import row_id
+from evenruler.text import fill
 from evenruler.text.slots import slots
+
+FAMILY: Final = "questionnaires"
+VARIANT: Final = "agree"
+"""How articles before a slot are written."""
+
+
+def prompt_id(questionnaire: str, item: str, term: str, intensifier: str, framing: str, **more: str) -> str:
+    """The id of a prompt; `framing` names what stands before it, `bare` where nothing does; `more` is of twins."""
+    of_prompt = {"benchmark": questionnaire, "item": item, "term": term, "intensifier": intensifier}
+    return row_id(family=FAMILY, **of_prompt, variant=VARIANT, framing=framing, **more)
+
 
 TERM, INTENSIFIER = "{TERM}", "{INTENSIFIER}"
 
@@ -77,6 +90,16 @@ class Terms(Strict):
             raise ValueError(f"{sorted(source & inverse)[0]!r} is both a source and an inverse term")
         return self
 
+    @property
+    def by_polarity(self) -> dict[str, dict[str, str]]:
+        """Words by polarity and slug, the source terms first."""
+        return {"source": self.source, "inverse": self.inverse}
+
+    @property
+    def words(self) -> list[str]:
+        """Those of both sides."""
+        return [*self.source.values(), *self.inverse.values()]
+
 
 class Wording(Strict):
     """A premise and a hypothesis with one {TERM} and one {INTENSIFIER} between them, and terms."""
@@ -84,6 +107,17 @@ class Wording(Strict):
     premise: Text
     hypothesis: Text
     terms: Terms
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """By side of the pair."""
+        return {"premise": self.premise, "hypothesis": self.hypothesis}
+
+    @property
+    def without_intensifier(self) -> list[str]:
+        """Its prompts with each source term."""
+        text = f"{self.premise} {self.hypothesis}"
+        return [fill(text, {TERM: term, INTENSIFIER: ""}, "literal") for term in self.terms.source.values()]
 
     @model_validator(mode="after")
     def _lint(self) -> "Wording":
@@ -96,10 +130,10 @@ class Wording(Strict):
                 raise ValueError(f"premise and hypothesis hold {slot} {found[slot]} times together, expected once")
         if text.count("{") + text.count("}") != 4:
             raise ValueError("a brace belongs to no slot")
-        for word in [*self.terms.source.values(), *self.terms.inverse.values()]:
+        for word in self.terms.words:
             if re.search(rf"\b{re.escape(word)}\b", text, flags=re.IGNORECASE):
                 raise ValueError(f"the term {word!r} stands in a template, which should be neutral")
-        for template in (self.premise, self.hypothesis):
+        for template in self.templates.values():
             if complaint := disagreement(template):
                 raise ValueError(complaint)
         return self
@@ -161,7 +195,7 @@ class QuestionnaireSource(instrument.Source):
             has = "no twin" if odd[0] in self.items else "a twin, but is no item"
             raise ValueError(f"{odd[0]!r} has {has}: either every item has one or none")
         for slug, twin in self.twins.items():
-            if complaint := unlike(self.items[slug], twin):
+            if complaint := unlike(self.items[slug].templates, twin.templates, twin.terms.by_polarity):
                 raise ValueError(f"twins.{slug}: {complaint}")
         return self
 
@@ -180,9 +214,8 @@ class QuestionnaireSource(instrument.Source):
     def _distinct_prompts(self) -> "QuestionnaireSource":
         seen: dict[tuple[str, str, str], str] = {}
         for slug, _, item in self.worded:
-            words = [*item.terms.source.values(), *item.terms.inverse.values()]
-            for premise, hypothesis, word in product([item.premise], [item.hypothesis], words):
-                first = seen.setdefault((premise, hypothesis, word.lower()), slug)
+            for word in item.terms.words:
+                first = seen.setdefault((item.premise, item.hypothesis, word.lower()), slug)
                 if first != slug:
                     raise ValueError(f"items {first!r} and {slug!r} ask the same of {word!r}")
         return self
@@ -246,10 +279,6 @@ def load_scale(path: Path) -> Scale:
 
 def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, Scale]:
     """Read and check a questionnaire and its scale.
-
-    Args:
-        path: The questionnaire.
-        scales: The folder of scales.
 
     Raises:
         UserError: There is none of that name, or something in it is wrong.

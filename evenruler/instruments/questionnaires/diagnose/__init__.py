@@ -10,23 +10,31 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.diagnose import intervening, shifting, twins
-from evenruler.instruments.questionnaires.diagnose.accuracy import accuracies, fitness_by_form
-from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
-from evenruler.instruments.questionnaires.diagnose.fits import over_fits
+from evenruler.instruments.questionnaires.ask import READS
+from evenruler.instruments.questionnaires.declare.headings import BEYOND
+from evenruler.instruments.questionnaires.diagnose import interventions
+from evenruler.instruments.questionnaires.diagnose.figures import (
+    UNIT,
+    beyond_twins,
+    of_models,
+    of_population,
+    of_shifts,
+    paired_answers,
+)
 from evenruler.instruments.questionnaires.diagnose.population import (
+    accuracies,
     called,
+    fitness_by_form,
     members_of,
     population,
     scale_scores,
 )
-from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, refuse_poor
-from evenruler.instruments.questionnaires.diagnose.unit_scores import units
+from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, over_fits, refuse_poor
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models.entry import named
-from evenruler.tables import stacked
-from evenruler.tables.schemas import WHOLE
+from evenruler.tables import rows_of, stacked
+from evenruler.tables.schemas import UNITS, WHOLE
 
 __all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
@@ -69,13 +77,13 @@ def figures(
     """
     cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
     accuracy = accuracies(scores["labelled"], resampling.level)
-    shifts = shifting.of_model(items, scores["prefixed"], plan["placebos"], resampling.level)
+    shifts = of_shifts(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
     fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)
-    trajectories = intervening.trajectories(items, adapted, intensifiers)
-    changes = intervening.changes(trajectories, plan)
+    trajectories = interventions.trajectories(items, adapted, intensifiers)
+    changes = interventions.changes(trajectories, plan)
     confirmatory = [
-        *twins.beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level),
+        *beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level),
         *_moved(name, trajectories, changes, scores, fits, plan, resampling.level),
     ]
     told = [of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), _judged(confirmatory, plan)]
@@ -115,6 +123,8 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     content = stacked([record.found["content_of_any"] for record in firsts.values()])
     items, beside = (stacked([record.found[table] for record in records]) for table in ("items", "twins"))
     agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
+    own = stacked([record.found["figures"] for record in records])
+    lineages = pd.DataFrame(interventions.of_lineages(own, known, resampling.level))
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
         "accuracy": stacked([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
@@ -122,13 +132,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat(
-            [
-                of_population(items, scales, content, resampling, members),
-                _of_lineages(records, known, resampling),
-                agreed,
-            ]
-        ),
+        "figures": pd.concat([of_population(items, scales, content, resampling, members), lineages, agreed]),
         "course": stacked([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = stacked([quality, *(record.found["quality"] for record in records)])
@@ -144,7 +148,7 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
 def _judged(confirmatory: Sequence[tuple[dict[str, Any], Figure, Fitness]], plan: Plan) -> pd.DataFrame:
     """Rows of figures with their verdicts, p adjusted over all that one questionnaire confirms on one model."""
-    least = {twins.UNIT: plan["least"], intervening.UNIT: intervening.FEWEST_FITS}
+    least = {UNIT: plan["least"], interventions.UNIT: interventions.FEWEST_FITS}
     judged = judge([(figure, fit) for _, figure, fit in confirmatory], least)
     return pd.DataFrame([{**here, **asdict(figure)} for (here, *_), figure in zip(confirmatory, judged, strict=True)])
 
@@ -164,12 +168,43 @@ def _moved(
         asked = in_form[2][in_form[2]["item"].isin(in_form[1]["item"])]
         spread = scores["cells"]["intensifier"].nunique() * float(np.nan_to_num(asked["score"].std(ddof=1)))
         here = {"benchmark": name, "part": WHOLE, "model": named(str(model), str(form))}
-        for figure, fit in intervening.figures(own, in_form[0], scores["course"], spread, plan, level):
+        for figure, fit in interventions.figures(own, in_form[0], scores["course"], spread, plan, level):
             before = fits[str(form)]
             yield here, figure, fit if before.unfit is None else before
 
 
-def _of_lineages(records: Sequence[Record], known: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """What interventions do over lineages of models that count."""
-    own = stacked([record.found["figures"] for record in records])
-    return pd.DataFrame(intervening.of_lineages(own, known, resampling.level))
+def units(record: Record) -> pd.DataFrame:
+    """The answer to every item, on the scale itself, and how much it is beyond that to the item's twin.
+
+    Args:
+        record: Of one questionnaire on one model.
+
+    Returns:
+        By `tables.schemas.UNITS`, of `answer` and `BEYOND`; none where the model gave no answer.
+    """
+    items, prompts = record.found["items"], record.tables["prompts"]
+    if items.empty:
+        return pd.DataFrame(columns=UNITS.names)
+    intensifiers = prompts["intensifier"].nunique()
+    pairs = paired_answers(items, record.found["twins"], intensifiers)
+    answers = _units(items, "answer", items["score"] * intensifiers, prompts[~prompts["twin"]])
+    beyond = _units(pairs, BEYOND, pairs["own"] - pairs["twin"], prompts)
+    return pd.concat([answers, beyond], ignore_index=True)
+
+
+def _units(items: pd.DataFrame, figure: str, values: "pd.Series[float]", prompts: pd.DataFrame) -> pd.DataFrame:
+    """Values of one figure by item, with what of the published rows they rest on."""
+    found: pd.DataFrame = pd.DataFrame(
+        {
+            "part": WHOLE,
+            "model": called(items),
+            "figure": figure,
+            "statistic": "mean",
+            "unit": items["item"],
+            "rows": items["item"].map(rows_of(prompts.filter(READS["prompts"]), ["item"])),
+            "value": values,
+            "beside": float("nan"),
+        }
+    )
+    told: pd.DataFrame = found[UNITS.names]
+    return told

@@ -3,22 +3,25 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from evenruler import measurement
-from evenruler.instruments.questionnaires.declare.headings import of_those
-from evenruler.instruments.questionnaires.diagnose.accuracy import figures_of
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, called
-from evenruler.instruments.questionnaires.diagnose.twins import by_figure, controls
+from evenruler.instruments.instrument import Plan
+from evenruler.instruments.questionnaires.declare.headings import BEYOND, of_those
+from evenruler.instruments.questionnaires.diagnose.interventions import SMALLEST_BOUND
+from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
+from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
 from evenruler.measurement.verdicts import Fitness, marked
-from evenruler.models.entry import named
+from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
 from evenruler.tables.schemas import WHOLE
 
 
@@ -61,7 +64,7 @@ def of_models(
             marked(means.pop("answer"), fits[str(configuration)]),
             *means.values(),
             _intensifier_order(own, of_model.set_index("item")["keying"], level),
-            *figures_of(accuracy, str(configuration)),
+            *accuracy_figures(accuracy, str(configuration)),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
@@ -169,3 +172,124 @@ def _between(scores: pd.DataFrame, column: str, level: float, members: Collectio
             yield own, Figure(name, None, len(pairs), "lineages", reason=reason)
         else:
             yield own, correlated(name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages")
+
+
+UNIT = "items"
+
+NO_TWINS = "its items have no twins to be compared with"
+
+
+def paired_answers(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int) -> pd.DataFrame:
+    """Answers to items and to their twins, on the scale itself.
+
+    Args:
+        items: By `schemas.ITEM_SCORES`.
+        twins: The same of twins, under the names of their items.
+        intensifiers: How many there are.
+
+    Returns:
+        `OF_MODEL`, `subscale`, `item`, `own` and `twin`; no row where there are no twins.
+    """
+    key = [*OF_MODEL, "item"]
+    both = items.merge(twins[[*key, "score"]], on=key, suffixes=("", "_twin"), validate="1:1")
+    scaled = both.assign(own=both["score"] * intensifiers, twin=both["score_twin"] * intensifiers)
+    found: pd.DataFrame = scaled[[*OF_MODEL, "subscale", "item", "own", "twin"]]
+    return found
+
+
+def beyond_twins(
+    items: pd.DataFrame,
+    twins: pd.DataFrame,
+    intensifiers: int,
+    fits: Mapping[str, Fitness],
+    plan: Plan,
+    level: float,
+) -> Iterator[tuple[dict[str, Any], Figure, Fitness]]:
+    """How much more of its construct a model answers than its twins account for, with the verdict of the whole scale.
+
+    Args:
+        items: By `schemas.ITEM_SCORES`.
+        twins: The same of twins, under the names of their items.
+        intensifiers: How many there are.
+        fits: By form, whether answers count.
+        plan: Holds `bound`, in standard deviations over items of the twins' answers.
+        level: Of intervals.
+
+    Yields:
+        Where the figure stands, the figure, and whether it was measured with what can measure, to be judged with at
+        least `least` items: the mean paired difference over items, in the unit of the scale, positive where items are
+        answered with more of the construct than twins; its control is 0. Those of subscales are descriptive.
+    """
+    pairs = paired_answers(items, twins, intensifiers)
+    for key, _ in items.groupby(OF_MODEL, sort=True):
+        questionnaire, model, configuration = map(str, key)
+        own = pairs[(pairs["model"] == model) & (pairs["configuration"] == configuration)]
+        here = {"benchmark": questionnaire, "model": named(model, configuration)}
+        yield {**here, "part": WHOLE}, _beyond(own, level, plan["bound"]), fits[configuration]
+        for subscale, part in own.dropna(subset=["subscale"]).groupby("subscale", sort=True):
+            yield {**here, "part": subscale}, marked(_beyond(part, level, None), fits[configuration]), Fitness()
+
+
+def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
+    """The mean difference, with its interval of t; null where there are no twins."""
+    differences = (pairs["own"] - pairs["twin"]).to_numpy(dtype=np.float64)
+    n = len(differences)
+    if n < 2:
+        return Figure(BEYOND, None, n, UNIT, reason=NO_TWINS if not n else "one item is no sample of items")
+    found = replace(jackknifed(BEYOND, np.mean, differences, PLAIN, level, UNIT), control=0.0)
+    spread = float(pairs["twin"].std(ddof=1))
+    found = replace(found, bound=None if bound is None else max(bound * spread, SMALLEST_BOUND))
+    if bound is None or found.low is None or constant_columns(differences[:, None]).any():
+        return found
+    p = float(stats.ttest_1samp(differences, 0).pvalue)
+    return replace(found, p=p, difference_low=found.low, difference_high=found.high)
+
+
+def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:
+    """What each item gives to the figures of a model that are means over items.
+
+    Args:
+        items: By `schemas.ITEM_SCORES`, of one model.
+        intensifiers: How many there are.
+    """
+    ranges = items["pss_high"] - items["pss_low"]
+    return {"answer": items["score"] * intensifiers, "silhouette": items["silhouette"], "pss_range": ranges}
+
+
+def controls(twins: pd.DataFrame, intensifiers: int) -> dict[str, float | None]:
+    """What twins give where items give a figure: the mean; None where there are none. Arguments as of `by_figure`."""
+    known = by_figure(twins, intensifiers).items()
+    return {figure: float(x.mean()) if x.notna().any() else None for figure, x in known}
+
+
+NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
+NO_QUESTION = "framings stand before the question of the verbaliser, which this form does not ask"
+
+
+def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float) -> pd.DataFrame:
+    """Shifts of one questionnaire on one model, by form; null with the reason where they have no meaning.
+
+    Args:
+        items: Item scores, by `schemas.ITEM_SCORES`.
+        prefixed: The same after prefixes, which `framing` names; of the items that were asked.
+        placebos: Which of the prefixes are.
+        level: Of intervals.
+    """
+    rows = []
+    for (questionnaire, model, configuration), own in items.groupby(OF_MODEL, sort=True):
+        here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
+        after = prefixed[prefixed["configuration"] == configuration]
+        by_prefix = {str(prefix): of.set_index("item")["score"] for prefix, of in after.groupby("framing")}
+        found = of_prefixes(own.set_index("item")["score"], by_prefix, placebos)
+        figures = shift_figures(found, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix)))
+        rows += [{**here, **asdict(figure)} for figure in figures]
+    return pd.DataFrame(rows)
+
+
+def _lacking(configuration: str, *, asked: bool) -> str | None:
+    """Why nothing was asked after prefixes in a form."""
+    if configuration in LIKELIHOODS:
+        return NO_QUESTION
+    if configuration != VERBALISER:
+        return NO_PROMPT
+    return None if asked else UNASKED

@@ -1,9 +1,29 @@
-"""What the page says of questionnaires."""
+"""Sections of the questionnaires family: the models, what they score, and how well every item works."""
+
+from collections.abc import Collection, Mapping
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
 
 from evenruler.instruments.instrument import Shown
+from evenruler.instruments.questionnaires.declare import Source
+from evenruler.instruments.questionnaires.declare.headings import (
+    BEYOND,
+    CONFIGURATIONS,
+    FIT_AGREEMENT,
+    FIT_CHANGES,
+    FIT_MEAN,
+    FIT_RANKS,
+    of_those,
+)
+from evenruler.instruments.questionnaires.declare.shared import MNLI
+from evenruler.instruments.questionnaires.report import charts
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
-from evenruler.instruments.questionnaires.report.questionnaires import of_questionnaires
-from evenruler.report import Section
+from evenruler.measurement.verdicts import Verdict
+from evenruler.report.page import Cell, Mark, Picture, Section, Table
+from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
+from evenruler.tables.schemas import WHOLE
 
 __all__ = ["sections"]
 
@@ -17,3 +37,352 @@ def sections(shown: Shown) -> list[Section]:
     corpora = {name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()}
     adapted = of_interventions(corpora, shown.tables) if len(shown.tables["trajectories"]) else []
     return [*of_questionnaires(shown.sources, shown.tables), *adapted]
+
+
+Declared = Mapping[str, Source]
+Tables = Mapping[str, pd.DataFrame]
+
+SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
+
+
+def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
+    """The models that were asked, their scores, and the items.
+
+    Args:
+        declared: By questionnaire.
+        tables: `accuracy`, `cells`, `items`, `scales`, `quality`, `population` and `figures` of
+            `evenruler.instruments.questionnaires.schemas`.
+    """
+    return [
+        Section(
+            "Questionnaires: the models",
+            "A model answers a questionnaire by saying which premises entail which hypotheses. Models that share "
+            "weights share a lineage, and figures over models count lineages. Each is also asked labelled pairs in the "
+            "same way: one whose accuracy is not surely above the bar is shown, and counts in no figure over models. "
+            "MNLI: pairs that no model of ours was fitted on, which are judged by; statements: our own, in the manner "
+            "of items. AUC: how well entailment is told from contradiction; 0.5 by guessing.",
+            [_population(tables["population"], tables["accuracy"])],
+        ),
+        Section(
+            "Questionnaires: scores",
+            "An item scores what the source terms take of the intensifiers, weighted; a scale is the mean of its "
+            "items. Each item has an impersonal twin, which asks the same of the weather, of roads or machines: what "
+            "items score beyond their twins is more than plain good and bad. z and normal place a model among those "
+            "that count and answer in the same way; they need three.",
+            [*(_scores(name, source, tables) for name, source in declared.items()), *_scatter(tables)],
+        ),
+        Section(
+            "Questionnaires: items",
+            "Which items need work, and what every model makes of them.",
+            [_items(tables), _heat_maps(declared, tables)],
+        ),
+    ]
+
+
+def _population(population: pd.DataFrame, accuracy: pd.DataFrame) -> Table:
+    known = {(row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")}
+    sets = {MNLI: "MNLI"} | {name: str(name) for name in sorted(set(accuracy["set"]) - {MNLI})}
+    rows: list[list[str | Cell]] = [
+        [
+            *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
+            "" if missing(record["bar"]) else f"{record['bar']:.2f}",
+            *(_accuracy(known.get((record["model"], record["configuration"], name))) for name in sets),
+            Cell(str(record["standing"]), "good" if record["member"] else "poor"),
+        ]
+        for record in population.to_dict("records")
+    ]
+    measured = [f"accuracy, {name} pairs" for name in sets.values()]
+    return Table(["model", "kind", "lineage", "answers by", "bar", *measured, "standing"], rows)
+
+
+def _accuracy(record: Mapping[Any, Any] | None) -> str:
+    if record is None:
+        return "not asked"
+    ends = f"[{record['low']:.3f}, {record['high']:.3f}]"
+    auc = "" if missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
+    return f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}; guessing {record['chance']:.3f}{auc}"
+
+
+def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
+    """Scores and figures of quality of one questionnaire, a column a model."""
+    models = _models(tables)
+    figures = tables["figures"][tables["figures"]["benchmark"] == questionnaire]
+    scales = tables["scales"][tables["scales"]["questionnaire"] == questionnaire]
+    subscales = sorted(set(scales["subscale"]) - {WHOLE})
+    rows: list[list[str | Cell]] = []
+    for subscale in (WHOLE, *subscales):
+        own = scales[scales["subscale"] == subscale]
+        scored = {model: _score(record) for model, record in zip(called(own), own.to_dict("records"), strict=True)}
+        items = listed([str(n) for n in sorted(own["n"].unique())])
+        rows.append([f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)])
+    for name, label in OF_A_MODEL.items():
+        records = _records(figures, name, WHOLE)
+        rows.append([label, *(_beside(records.get(model)) for model in models)])
+    # Figures without a model; correlations with other scales last.
+    found = set(figures.loc[figures["model"].isna(), "figure"])
+    rho = {name: name.removeprefix(RHO).partition(" ") for name in sorted(found) if name.startswith(RHO)}
+    labels = {name: label for name, label in OF_ANY_MODEL.items() if name in found}
+    labels |= {name: f"rho with {other}, asked by {form.strip('()')}" for name, (other, _, form) in rho.items()}
+    for name, label in labels.items():
+        for subscale in (WHOLE, *subscales):
+            for record in _records(figures, name, subscale).values():
+                rows.append([f"{label}{_of(subscale)}", Cell(figure(record), columns=len(models))])
+    caption = f"{lead(source, figures)} Measures {source.construct_}; {source.direction}."
+    return Table(["", *models.values()], rows, f"{source.title} ({questionnaire})", caption)
+
+
+def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
+    """A figure with its control, and with its verdict where it has one."""
+    if record is None:
+        return ""
+    told = figure(record)
+    control = record.get("control")
+    if control is not None and not missing(control) and record["figure"] != BEYOND:
+        told = f"{told}; control {number(control)}"
+    verdict = record.get("verdict")
+    return told if verdict is None or pd.isna(verdict) else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
+
+
+def _of(subscale: str) -> str:
+    return "" if subscale == WHOLE else f": {subscale}"
+
+
+def _models(tables: Tables) -> dict[str, str]:
+    """Models in the order of the population, and what to call them in a heading."""
+    population = tables["population"]
+    standing = zip(called(population), population["member"], strict=True)
+    return {model: f"{model}{'' if member else ' (does not count)'}" for model, member in standing}
+
+
+def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
+    """The rows of a figure, by model."""
+    rows = figures[(figures["figure"] == figure) & (figures["part"] == subscale)]
+    return {record["model"]: record for record in rows.to_dict("records")}
+
+
+def _score(record: Mapping[Any, Any]) -> str:
+    """A score with the model's place in the population."""
+    place = [f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])]
+    return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
+
+
+def _scatter(tables: Tables) -> list[Picture]:
+    """Scales against each other over models, where there are two."""
+    scales = tables["scales"][tables["scales"]["subscale"] == WHOLE]
+    names = sorted(scales["questionnaire"].unique())
+    if len(names) < 2:
+        return []
+    rows = scales.assign(answers=scales["kind"] + ", " + scales["configuration"])
+    standing = tables["population"][["model", "configuration", "member", "standing"]]
+    rows = rows.merge(standing, on=["model", "configuration"], validate="m:1")
+    rows = rows.assign(model=called(rows))
+    rho = {(own, other): _rho(tables["figures"], own, other) for own, other in combinations(names, 2)}
+    caption = (
+        "A point is a model: its colour is the lineage, its shape how it answers; filled points count in figures over "
+        "models, hollow ones do not. Scores of different shapes are not on one scale. Spearman's rho over lineages: "
+        f"{_rho_in_words(rho)}."
+    )
+    return [Picture("Scales over models", caption, charts.scatter(rows, {pair: f"rho: {rho[pair]}" for pair in rho}))]
+
+
+def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
+    """The correlation of two scales in words, of models that are asked in each way apart."""
+    here = figures[figures["benchmark"] == own]
+    said = [
+        f"by {form} {figure(record)}"
+        for form in CONFIGURATIONS
+        for record in _records(here, of_those(f"{RHO}{other}", form), WHOLE).values()
+    ]
+    return "; ".join(said) or "none (not computed)"
+
+
+def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
+    """Every correlation; one word for all pairs that say the same."""
+    said = sorted(set(rho.values()), key=lambda words: " none " in words)
+    pairs = {words: [f"{own} with {other}" for (own, other), found in rho.items() if found == words] for words in said}
+    if len(said) == 1 and len(rho) > 1:
+        return f"{said[0]} for every pair"
+    return "; ".join(f"{listed(names)} {words}" for words, names in pairs.items())
+
+
+def _items(tables: Tables) -> Table:
+    """A row an item, those that need work first."""
+    quality, models, ranges = tables["quality"], _models(tables), _ranges(tables["items"])
+    counts = set(called(tables["population"][tables["population"]["member"]]))
+    content = [column for column in dict.fromkeys(CONTENT.values()) if column in set(quality["measure"].map(CONTENT))]
+    judged = [model for model in models if model in set(quality["model"].dropna())]
+    rows = []
+    for (questionnaire, item), of_item in quality.groupby(["questionnaire", "item"], sort=True):
+        records = of_item.to_dict("records")
+        of_item_scores = ranges.get((questionnaire, item), {})
+        by_column = {
+            CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"]): _judged(
+                record, counts, of_item_scores
+            )
+            for record in records
+        }
+        counted = [record for record in records if record["model"] in counts or pd.isna(record["model"])]
+        order = sorted(SEVERITY[record["verdict"]] for record in counted)
+        cells = [by_column.get(column, "") for column in [*content, *judged]]
+        rows.append((order, [_label(questionnaire, item), *cells, _advice(counted)]))
+    columns = ["item", *content, *(f"SC {models[model]}" for model in judged), "what to change"]
+    caption = (
+        "SS: mean cosine between the original question and its source prompts, at least 0.5; to our paraphrase, where "
+        "the original may not be held. SC: how well a model tells source from inverse terms, good from 0.6, poor from "
+        "0 down; it is blind to size, so beside it stand the least and the greatest PSS, near 0.12 both where eight "
+        "intensifiers are all the same to a model. A hollow mark is told only, or of a model that does not count. "
+        "Advice and order go by the models that count; items that need work stand first."
+    )
+    return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], "Quality of the items", caption)
+
+
+def _ranges(items: pd.DataFrame) -> dict[tuple[Any, Any], dict[str, str]]:
+    """By questionnaire and item, and then by model: the least and the greatest PSS, in words."""
+    found: dict[tuple[Any, Any], dict[str, str]] = {}
+    for model, row in zip(called(items), items.to_dict("records"), strict=True):
+        own = found.setdefault((row["questionnaire"], row["item"]), {})
+        own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
+    return found
+
+
+def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:
+    """A figure of an item with its traffic light, in words as well; of a model, with the range of its PSS."""
+    if missing(record["value"]):
+        return Cell("none", "told")
+    if not pd.isna(record["model"]):
+        said = f"{record['value']:.2f} {record['verdict']}, {ranges[record['model']]}"
+        return Cell(said, record["verdict"] if record["model"] in counts else "told")
+    if record["verdict"] != "told":
+        return Cell(f"{record['value']:.2f} {record['verdict']}", record["verdict"])
+    paraphrased = record["measure"] == "similarity_to_paraphrase"
+    return Cell(f"{record['value']:.2f}{' to paraphrase, told only' if paraphrased else ''}", "told")
+
+
+def _advice(records: list[dict[Any, Any]]) -> str:
+    """What to change, each advice once, with the figures that ask for it."""
+    asked: dict[str, None] = {
+        f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
+        for record in records
+        if not pd.isna(record["advice"])
+    }
+    return "; ".join(asked) or "nothing"
+
+
+def _heat_maps(declared: Declared, tables: Tables) -> Picture:
+    caption = (
+        "Terms against intensifiers of one item, source terms above inverse terms. Left: how far the model takes the "
+        "hypothesis to follow from the premise; asked by likelihood (clm, mlm), how likely the intensifier is in its "
+        "place. Right: the same after normalising over terms, then over intensifiers, "
+        "so that a row sums to one. An item works where the two blocks lean to opposite ends. The colours follow what "
+        "is shown; the numbers compare."
+    )
+    templates = {
+        _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
+        for name, source in declared.items()
+        for slug, item in source.items.items()
+    }
+    chart = charts.heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
+    return Picture("Entailment, raw and normalised", caption, chart)
+
+
+def _label(questionnaire: object, item: object) -> str:
+    return f"{questionnaire}: {item}"
+
+
+def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]) -> pd.DataFrame:
+    """Cells with words in place of slugs, in the order of the declaration."""
+    written = [
+        {"questionnaire": name, "item": item, "polarity": polarity, "term": term, "word": word}
+        for name, source in declared.items()
+        for item, entry in source.items.items()
+        for polarity, words in entry.terms.by_polarity.items()
+        for term, word in words.items()
+    ]
+    intensifiers = [
+        {"questionnaire": name, "intensifier": slug, "shown": word}
+        for name, source in declared.items()
+        for level in source.responses.levels
+        for slug, word in level.words.items()
+    ]
+    key = ["questionnaire", "item", "polarity", "term"]
+    by_model = pd.DataFrame({"model": list(models), "named": list(models.values())})
+    cells = cells.assign(model=called(cells))
+    joined = by_model.merge(pd.DataFrame(written), how="cross").merge(cells, on=["model", *key], validate="1:m")
+    joined = joined.merge(pd.DataFrame(intensifiers), on=["questionnaire", "intensifier"], validate="m:1")
+    if len(joined) != len(cells):
+        raise ValueError(f"{len(cells) - len(joined)} cells are not of the declared items, terms and intensifiers")
+    items = [_label(*key) for key in zip(joined["questionnaire"], joined["item"], strict=True)]
+    return joined.assign(item=items, term=joined["word"], intensifier=joined["shown"], model=joined["named"])
+
+
+FOLLOWS = {
+    Verdict.BEYOND: "more, or less, than their twins account for",
+    Verdict.WITHIN: "no more than their twins account for",
+    Verdict.UNFIT: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
+    Verdict.LITTLE: "",
+}
+"""What each verdict says here, in the order in which they are told."""
+
+
+def lead(source: Source, figures: pd.DataFrame) -> str:
+    """A sentence: the models by their verdict, with what they answer beyond twins.
+
+    Args:
+        source: What the user wrote.
+        figures: By `evenruler.instruments.questionnaires.schemas.FIGURES`, of this questionnaire.
+    """
+    if not source.twins:
+        return "Its items have no twins, so nothing may be said of the scores."
+    judged = figures[(figures["figure"] == BEYOND) & figures["verdict"].notna()]
+    if judged.empty:
+        return "No score has a verdict: what follows describes."
+    groups = []
+    for verdict, follows in FOLLOWS.items():
+        own = [_of_model(record) for record in judged[judged["verdict"] == str(verdict)].to_dict("records")]
+        if own:
+            groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
+        elif verdict is Verdict.BEYOND:
+            groups.append(f"no answer is {verdict}")
+    return f"Items beside their twins: {'; '.join(groups)}."
+
+
+def _of_model(record: dict[Any, Any]) -> str:
+    told = "" if missing(record["value"]) else f" ({number(record['value'])})"
+    return f"{record['model']}{told}"
+
+
+OF_A_MODEL = {
+    "answer": "answer (mean weight of the source terms); control: of the twins",
+    BEYOND: "beyond twins (answer minus that of the twin)",
+    "silhouette": "SC, source against inverse terms",
+    "pss_range": "PSS range (greatest less least, 0 where words make no difference); control: of the twins'",
+    "intensifier_order": "order of the intensifiers (rho)",
+    FIT_AGREEMENT: "agreement of fits, ICC(2,1); control: about the twins",
+    FIT_MEAN: "order by the mean over fits, ICC(3,k)",
+    FIT_RANKS: "ranks of two fits (rho)",
+    FIT_CHANGES: "shared changes from fit to fit (r); control: with other scales",
+    "level_shift": "level shift under cues (SD)",
+    "placebo_level_shift": "level shift under placebos (SD)",
+    "reordering": "reordering under cues (SD)",
+    "placebo_reordering": "reordering under placebos (SD)",
+}
+OF_ANY_MODEL = {
+    **{of_those("alpha", form): f"Cronbach's alpha, over lineages asked by {form}" for form in CONFIGURATIONS},
+    "similarity": "SS, items against their questions",
+    "similarity_to_paraphrase": "SS to our paraphrase",
+    "slor": "SLOR (nats a token)",
+    "slor_of_twins": "SLOR of the twins",
+    "acceptability": "LA, sentences acceptable as English",
+    "acceptability_of_twins": "LA of the twins",
+}
+RHO = "rho_with_"
+
+CONTENT = {
+    "similarity": "SS",
+    "similarity_to_paraphrase": "SS",
+    "slor": "SLOR",
+    "slor_of_twins": "SLOR of twin",
+    "acceptability": "LA",
+    "acceptability_of_twins": "LA of twin",
+}
+"""Columns of the items' table, by measure."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.questionnaires.declare.corpora import OPEN, CorpusSource
+from evenruler.instruments.questionnaires.declare.shared import OPEN, CorpusSource
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
@@ -61,7 +61,11 @@ def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
 def _courses(
     corpora: Mapping[str, CorpusSource], controls: Mapping[str, str], tables: Mapping[str, pd.DataFrame]
 ) -> Picture:
-    expected = "; ".join(f"{name}: {_expected(corpora[name])}" for name in _interventions(corpora))
+    ways = {
+        name: [f"{scale} {'stays' if way == 'none' else way}" for scale, way in corpora[name].expect.items()]
+        for name in _interventions(corpora)
+    }
+    expected = "; ".join(f"{name}: {', '.join(own) or 'nothing'}" for name, own in ways.items())
     caption = (
         "Answers to each scale on its own scale, epoch 0 being the model as it was: a line a fit, the intervention "
         "beside its control. Where there are five fits or more, the difference of the two after the last epoch stands "
@@ -77,10 +81,6 @@ def _courses(
     moved = figures[figures["figure"].str.startswith(MOVED) & figures["model"].notna()].dropna(subset=["low", "value"])
     differences = moved.assign(intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"])
     return Picture("On the way through a corpus", caption, charts.trajectories(lines, differences))
-
-
-def _expected(corpus: CorpusSource) -> str:
-    return ", ".join(f"{name} {'stays' if way == 'none' else way}" for name, way in corpus.expect.items()) or "nothing"
 
 
 def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> Table:
@@ -112,13 +112,9 @@ def _row(record: Mapping[Any, Any], beside: Mapping[Any, Any], changed: list[str
         *(figure(beside.get(name), 3) for name in changed),
         figure(record, 3),
         {"none": "stays", OPEN: "nothing"}.get(expected, expected),
-        _verdict(record),
+        "" if pd.isna(record["verdict"]) else Cell(record["verdict"], Verdict(record["verdict"]).mark),
         "" if pd.isna(record["why"]) else str(record["why"]),
     ]
-
-
-def _verdict(record: Mapping[Any, Any]) -> str | Cell:
-    return "" if pd.isna(record["verdict"]) else Cell(record["verdict"], Verdict(record["verdict"]).mark)
 
 
 def _course(course: pd.DataFrame) -> list[Table]:
@@ -150,7 +146,8 @@ def _replies(replies: pd.DataFrame) -> list[Table]:
     rows = []
     first = replies[replies["fit"] == 1].sort_values("epoch")
     for (model, corpus), part in first.groupby(["model", "corpus"], sort=True):
-        texts = [_reply(record) for record in part.to_dict("records")]
+        records = part.to_dict("records")
+        texts = [f"none ({own['reason']})" if pd.isna(own["text"]) else str(own["text"]) for own in records]
         rows.append([str(model), str(corpus), texts[0], texts[-1] if len(texts) > 1 else ""])
     caption = (
         "An anecdote, not a measurement: one reply to one message (somebody says that they have a panic attack and "
@@ -158,7 +155,3 @@ def _replies(replies: pd.DataFrame) -> list[Table]:
     )
     columns = ["model", "corpus", "reply before", "reply after the last epoch"]
     return [Table(columns, rows, "An anecdote: a chat model replies", caption)]
-
-
-def _reply(record: Mapping[Any, Any]) -> str:
-    return f"none ({record['reason']})" if pd.isna(record["text"]) else str(record["text"])

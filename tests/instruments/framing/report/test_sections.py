@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import vl_convert as vlc
 
-from evenruler.instruments.framing.report import apd_charts, sections
-from evenruler.instruments.framing.report.apd_charts import over_stimuli
+from evenruler.instruments.framing.report import charts, sections
+from evenruler.instruments.framing.report.charts import over_stimuli
 from evenruler.instruments.instrument import Shown
 from evenruler.report.page import Cell, Picture, Section, Table
 from tests.instruments.framing.report.framings import MADE, STIMULI, TEXTS, source, table
@@ -108,7 +108,7 @@ def test_few_or_equal_dots_have_no_violin_and_are_drawn(values: list[float], sha
     names = [f"s{number}" for number in range(len(values))]
     dots = pd.DataFrame({"model": "m", "factor": "f", "stimulus": names, "apd": values})
     mean = pd.DataFrame([{"model": "m", "value": 0.3, "low": 0.3, "high": 0.3}])
-    chart = apd_charts.shift_probability(dots, mean)
+    chart = charts.shift_probability(dots, mean)
     assert marks(chart, "circle") == len(values)
     assert marks(chart, "point") == means
     assert marks(chart, "area mark") == int(shaped)
@@ -116,7 +116,7 @@ def test_few_or_equal_dots_have_no_violin_and_are_drawn(values: list[float], sha
 
 def test_dots_that_differ_by_rounding_alone_have_no_violin() -> None:
     dots = pd.DataFrame({"model": "m", "factor": "f", "stimulus": list("abcdef"), "apd": [0.1 + 0.2, *[0.3] * 5]})
-    chart = apd_charts.shift_probability(dots, pd.DataFrame([{"model": "m", "value": 0.3, "low": 0.3, "high": 0.3}]))
+    chart = charts.shift_probability(dots, pd.DataFrame([{"model": "m", "value": 0.3, "low": 0.3, "high": 0.3}]))
     assert marks(chart, "area mark") == 0
 
 
@@ -126,7 +126,7 @@ def test_a_mean_without_interval_is_drawn_alone_and_one_of_four_stimuli_not_at_a
 ) -> None:
     names = [f"s{number}" for number in range(stimuli)]
     dots = pd.DataFrame({"model": "m", "factor": "f", "stimulus": names, "apd": 0.3})
-    chart = apd_charts.shift_probability(dots, pd.DataFrame([{"model": "m", "value": 0.3, "low": None, "high": None}]))
+    chart = charts.shift_probability(dots, pd.DataFrame([{"model": "m", "value": 0.3, "low": None, "high": None}]))
     assert (marks(chart, "point"), marks(chart, "rule mark")) == drawn
 
 
@@ -210,7 +210,10 @@ def test_verdicts_go_first_and_what_is_measured_follows(pronouns: Section) -> No
     ("verdict", "told"),
     [
         ("not beyond control", "nothing is beyond control; not beyond control (moves them as other words in its place"),
-        ("instrument unfit", "nothing is beyond control; instrument unfit (too few of the answers are of any class): "),
+        (
+            "instrument unfit",
+            "nothing is beyond control; instrument unfit (too few of the answers are of any class, or",
+        ),
         (None, "No effect has a verdict: what follows describes."),
     ],
 )

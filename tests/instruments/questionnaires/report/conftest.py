@@ -10,7 +10,7 @@ import pytest
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Source
-from evenruler.instruments.questionnaires.declare.corpora import CorpusSource
+from evenruler.instruments.questionnaires.declare.shared import CorpusSource
 from evenruler.instruments.questionnaires.declare.source import Scale
 from evenruler.tables import read_frame, write_table
 

@@ -11,9 +11,8 @@ import pytest
 import vl_convert as vlc
 
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.instruments.questionnaires.report import charts
+from evenruler.instruments.questionnaires.report import charts, of_questionnaires
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
-from evenruler.instruments.questionnaires.report.questionnaires import of_questionnaires
 from evenruler.report.page import Picture, Section
 from tests.instruments.questionnaires.report.conftest import INTENSIFIERS
 from tests.report.pages import page_of

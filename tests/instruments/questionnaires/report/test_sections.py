@@ -6,10 +6,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.report import sections
+from evenruler.instruments.questionnaires.report import lead, of_questionnaires, sections
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
-from evenruler.instruments.questionnaires.report.lead import lead
-from evenruler.instruments.questionnaires.report.questionnaires import of_questionnaires
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, listed, p_value
 from tests.report.pages import page_of
@@ -80,8 +78,8 @@ def test_scores_come_with_their_place_and_figures_with_their_reason(questionnair
     assert alpha.columns == 3
     assert table.caption == (
         "Items beside their twins: beyond control (more, or less, than their twins account for): head-a (0.38); "
-        "instrument unfit (its accuracy on labelled pairs is not surely above the bar): head-low (0.38); too little "
-        "to tell: speaker (0.38). Measures worry; positive means more worry."
+        "instrument unfit (its accuracy on labelled pairs is not surely above the bar, or all its answers are alike): "
+        "head-low (0.38); too little to tell: speaker (0.38). Measures worry; positive means more worry."
     )
 
 

@@ -23,16 +23,7 @@ def harness_files(
     temperature: float = 1.0,
     three_way: bool = False,
 ) -> dict[str, str]:
-    """The files of `lm_eval/`, by name.
-
-    Args:
-        questionnaire: Its slug.
-        source: What the user wrote.
-        scale: Its intensifiers.
-        version: Of the benchmark.
-        temperature: Of the two-way normalisation.
-        three_way: Whether neutral counts.
-    """
+    """The files of `lm_eval/`, by name."""
     here = resources.files(__name__)
     template = task_template(here)
     settings = {

@@ -1,0 +1,322 @@
+"""How often each class is the answer: by token probability, by sampled replies, and of how much of the answers."""
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from evenruler.errors import UserError
+from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
+from evenruler.instruments.framing.declare.tasks import LETTERS, cues_of
+from evenruler.instruments.framing.diagnose.replies import read_reply
+from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
+from evenruler.measurement.answered import Replies, unanswered, unvaried
+
+TOKEN, CHOICE = "token", "choice"
+"""The metrics: probability of words at the decision point, and share of sampled replies."""
+
+WITHHELD = "withheld"
+"""The rule of a row without a reply: the server would not take the prompt, or held the reply back. Invalid."""
+
+NO_ANSWER = {"refusal": "refused", "empty": "empty", "none": "unread", WITHHELD: "withheld"}
+"""Rules by which a reply is none, and what it counts as. One that names several classes, or an option that stands for
+none, is an answer, if no valid one."""
+
+EVERY = "all"
+"""The factor of a row that is over all replies."""
+
+CONFIGURATION = ["benchmark", "model", "lineage", "configuration"]
+"""What replies are of."""
+
+CELL = [*CONFIGURATION, "task", "framing"]
+"""What shares are of; coverage is of one by one metric."""
+
+_MODEL = ["model", "lineage", "configuration"]
+_STIMULUS = ["task", "framing", "stimulus"]
+_FILLER = ""
+
+
+def token_distributions(
+    forms: pd.DataFrame,
+    prompts: pd.DataFrame,
+    content_free: pd.DataFrame | None,
+    outcomes: Mapping[str, Sequence[str]],
+    mass: Mass = "words",
+) -> pd.DataFrame:
+    """Mass and share of every class, by task, framing and stimulus.
+
+    The mass of a class is the sum over its distinct surface forms. A letter has the class of the option that it stands
+    for; its mass is that of the letter with no word after it, and of the letter with the first word of its option.
+    Orders of options are averaged.
+
+    Args:
+        forms: By `schemas.FORMS`.
+        prompts: By `schemas.PROMPTS`, with a column `benchmark`.
+        content_free: By `schemas.CONTENT_FREE`: masses of letters are divided by those that they have there, their sum
+            kept (Zhao et al. 2021). None where they stay as they are.
+        outcomes: Surface forms by class.
+        mass: `words`: all tokens of a form, and that no letter follows; `forms`: the same whatever follows, as a
+            harness has it; `first_token`: its first token alone, each counted once, one that begins forms of several
+            classes for none of them.
+
+    Returns:
+        By `schemas.DISTRIBUTIONS`, metric `token`.
+
+    Raises:
+        UserError: No first token is a class's own.
+    """
+    if forms.empty:
+        return pd.DataFrame(columns=DISTRIBUTIONS.names)
+    described = prompts[["id", "benchmark", *_STIMULUS, "order"]]
+    without_words = described.loc[described["order"].map(len) > 0, "id"]
+    if content_free is not None:
+        without_words = pd.concat([without_words, content_free["id"]])
+    weighed = _weighed(forms, forms["id"].isin(without_words), mass)
+    joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
+    lettered = joined["order"].map(len).astype(bool)
+    by_letter = _letters(joined[lettered])
+    if content_free is not None:
+        by_letter = _calibrated(by_letter, _priors(weighed, content_free))
+    by_letter["outcome"] = [
+        order[LETTERS.index(letter)] for letter, order in zip(by_letter["letter"], by_letter["order"], strict=True)
+    ]
+    by_letter["outcome"] = by_letter["outcome"].where(by_letter["outcome"].isin(list(outcomes)), _FILLER)
+    by_word = _words(joined[~lettered], outcomes, mass)
+    columns = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "outcome", "mass"]
+    return _by_cell(pd.concat([by_letter[columns], by_word[columns]], ignore_index=True), outcomes)
+
+
+def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd.DataFrame:
+    """Forms with their probability, `mass`, and where letters are read the letter, and whether nothing is after it.
+
+    A letter counts what is the same in `once` a single time.
+    """
+    texts = forms["form"].str.strip()
+    by_itself = lettered & (texts.str.len() == 1)
+    if mass == "words":
+        nats = forms["nats"] + forms["alone"].where(by_itself, forms["ends"])
+    else:
+        nats = forms["nats"] if mass == "forms" else forms["first_nats"]
+    once = forms["first_token" if mass == "first_token" else "form"]
+    kept = forms.drop(columns=["framing", "alone"])
+    return kept.assign(mass=np.exp(nats), letter=texts.str[0], by_itself=by_itself, whole=mass == "words", once=once)
+
+
+def _letters(joined: pd.DataFrame) -> pd.DataFrame:
+    """By prompt and letter, with its mass. Without an end a letter holds what goes on after it, so that counts once."""
+    counted = joined[joined["by_itself"] | joined["whole"]]
+    found = counted.drop_duplicates([*_MODEL, "id", "letter", "once"]).copy()
+    found["order"] = found["order"].map(tuple)
+    key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
+    return found.groupby(key, sort=True)["mass"].sum().reset_index()
+
+
+def _priors(weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
+    """By model, cell and letter: its share of the letters after prompts without content, mean over these."""
+    own = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
+    own = own.merge(content_free[["id", "task", "framing"]], on="id")
+    masses = own.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
+    shares = masses / masses.groupby(level=[*range(len(_MODEL) + 3)]).transform("sum")
+    return shares.groupby(level=[*_MODEL, "task", "framing", "letter"]).mean().rename("prior").reset_index()
+
+
+def _calibrated(by_letter: pd.DataFrame, priors: pd.DataFrame) -> pd.DataFrame:
+    """Masses of letters divided by their priors; what all letters of a prompt have together stays."""
+    found = by_letter.merge(priors, on=[*_MODEL, "task", "framing", "letter"], how="left", validate="m:1")
+    if found["prior"].isna().any():
+        raise ValueError("a letter was not asked after the prompts without content")
+    key = [*_MODEL, "id"]
+    total = found.groupby(key)["mass"].transform("sum")
+    divided = found["mass"] / found["prior"]
+    return found.assign(mass=divided / found.assign(mass=divided).groupby(key)["mass"].transform("sum") * total)
+
+
+def _words(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]], mass: Mass) -> pd.DataFrame:
+    """Forms with their classes, each counted once."""
+    by_form = {form.lower(): outcome for outcome, forms in outcomes.items() for form in forms}
+    told = joined.assign(outcome=joined["form"].str.strip().str.lower().map(by_form))
+    return _first_tokens(told, outcomes) if mass == "first_token" else told
+
+
+def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Every first token once, and only where it is one class's own."""
+    prompt = ["model", "id", "configuration"]
+    distinct = joined.drop_duplicates([*prompt, "outcome", "first_token"])
+    classes = distinct.groupby([*prompt, "first_token"])["outcome"].transform("nunique")
+    own = distinct[classes == 1]
+    for outcome in outcomes:
+        if outcome in set(distinct["outcome"]) and outcome not in set(own["outcome"]):
+            raise UserError(
+                f"every first token of class {outcome} begins forms of another class too",
+                where=f"contrast {joined['benchmark'].iloc[0]}",
+                remedy="use `mass: words`",
+            )
+    return own
+
+
+def _by_cell(weighed: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Mass, coverage and share by cell, stimulus and class: sums over forms, means over orders."""
+    cell = [*_MODEL, "benchmark", "metric", *_STIMULUS]
+    by_prompt = weighed.groupby([*cell, "id", "outcome"])["mass"].sum().unstack("outcome")
+    by_prompt = by_prompt.reindex(columns=list(outcomes), fill_value=0.0).fillna(0.0)
+    cells = by_prompt.groupby(level=cell)
+    means = cells.mean()
+    long = means.melt(var_name="outcome", value_name="mass", ignore_index=False).reset_index()
+    extra = pd.DataFrame({"coverage": means.sum(axis=1), "n": cells.size()}).reset_index()
+    found = long.merge(extra, on=cell, validate="m:1")
+    return found.assign(share=found["mass"] / found["coverage"].where(found["coverage"] > 0))
+
+
+def read_replies(
+    replies: pd.DataFrame,
+    prompts: pd.DataFrame,
+    outcomes: Mapping[str, Sequence[str]],
+    options: Mapping[str, Sequence[tuple[str, str]]],
+    left_out: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Every reply to these prompts, read by `evenruler.instruments.framing.diagnose.replies.RULES`.
+
+    Args:
+        replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
+        prompts: By `PROMPTS`, with a column `benchmark`.
+        outcomes: Words by class: its surface forms and its terms.
+        options: By id of a prompt, slug and text of each option in the order of its letters; empty, or not there, where
+            words are read.
+        left_out: Phrases in which a word does not count.
+
+    Returns:
+        By `CHOICES`; a row without a reply is an invalid one, by the rule `WITHHELD`.
+
+    Raises:
+        ValueError: The options of a prompt are not those of its `order`.
+    """
+    for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
+        given = [slug for slug, _ in options.get(identifier, ())]
+        if given != list(order):
+            raise ValueError(f"{identifier}: options {given}, but the prompt lists {list(order)}")
+    asked = prompts[["id", "benchmark", "task", "stimulus"]]
+    rows = []
+    for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
+        if pd.isna(row["reply"]):
+            rows.append({**row, "outcome": None, "rule": WITHHELD})
+            continue
+        reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()), left_out)
+        rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
+    return pd.DataFrame(rows, columns=CHOICES.names)
+
+
+def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """How often each class was chosen, by cell and stimulus.
+
+    Args:
+        choices: By `schemas.CHOICES`.
+        outcomes: The classes, in their order.
+
+    Returns:
+        By `DISTRIBUTIONS`, for the metric `choice`: `mass` of all replies, `share` of the valid ones (null where none
+        is).
+    """
+    rows = []
+    for key, replies in choices.groupby([*CELL, "stimulus"], sort=True):
+        n, valid = len(replies), int(replies["outcome"].notna().sum())
+        for outcome in outcomes:
+            count = int((replies["outcome"] == outcome).sum())
+            rows.append(
+                {
+                    **dict(zip([*CELL, "stimulus"], key, strict=True)),
+                    "metric": CHOICE,
+                    "outcome": outcome,
+                    "mass": count / n,
+                    "share": count / valid if valid else math.nan,
+                    "coverage": valid / n,
+                    "n": n,
+                }
+            )
+    return pd.DataFrame(rows, columns=DISTRIBUTIONS.names)
+
+
+def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
+    """How many replies of the neutral class name another class after all (appendix A.3).
+
+    The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound.
+
+    Args:
+        choices: By `schemas.CHOICES`.
+        factors: In the order of the contrast.
+        neutral: The class.
+        keywords: What names another class, as whole words in any case.
+
+    Returns:
+        By `CONTINUATIONS`: all replies of a model first, then those with and without the cue of each factor.
+    """
+    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
+    rows = []
+    for key, of_model in choices.groupby(CONFIGURATION, sort=True):
+        replies = of_model[of_model["outcome"] == neutral]
+        names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
+        parts = [(EVERY, False, names)]
+        for factor in factors:
+            cued = replies["framing"].map(lambda framing, cue=factor: cue in cues_of(framing)).astype(bool)
+            parts += [(factor, False, names[~cued]), (factor, True, names[cued])]
+        for factor, cue, part in parts:
+            row = {**dict(zip(CONFIGURATION, key, strict=True)), "factor": factor, "cue": cue}
+            share = part.mean() if len(part) else math.nan
+            rows.append({**row, "n": len(part), "named": int(part.sum()), "share": share})
+    return pd.DataFrame(rows, columns=CONTINUATIONS.names)
+
+
+def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
+    """How much of the answers of every cell is of any class, and whether that is too little.
+
+    Args:
+        distributions: By `schemas.DISTRIBUTIONS`, of both metrics.
+        least: Of the metric `token`; of choices it is `LEAST_OF_CHOICES`.
+
+    Returns:
+        By `EXCLUSIONS`.
+    """
+    one_class = distributions.drop_duplicates([*CELL, "metric", "stimulus"])
+    rows = []
+    for key, own in one_class.groupby([*CELL, "metric"], sort=True):
+        cell = dict(zip([*CELL, "metric"], key, strict=True))
+        floor = LEAST_OF_CHOICES if cell["metric"] == CHOICE else least
+        covered = float(np.average(own["coverage"], weights=own["n"]))
+        # A rounding of the mean takes no cell out.
+        rows.append(
+            {**cell, "coverage": covered, "least": floor, "n": int(own["n"].sum()), "excluded": covered < floor - 1e-12}
+        )
+    return pd.DataFrame(rows, columns=EXCLUSIONS.names)
+
+
+def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]) -> pd.DataFrame:
+    """Distributions without the cells of some metrics that are excluded; those of others stay.
+
+    Args:
+        distributions: By `schemas.DISTRIBUTIONS`.
+        exclusions: By `EXCLUSIONS`.
+        metrics: Whose cells go.
+    """
+    out = exclusions[exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))]
+    gone = set(out[[*CELL, "metric"]].itertuples(index=False, name=None))
+    stays = [cell not in gone for cell in distributions[[*CELL, "metric"]].itertuples(index=False, name=None)]
+    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # of none, an empty list is no columns
+
+
+def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
+    """Why a model's answers in one part (configuration and metric) measure nothing; None where they do.
+
+    Args:
+        measured: By `schemas.DISTRIBUTIONS`, of the part.
+        replies: By `schemas.CHOICES`, of the configuration; no row where words have probabilities.
+    """
+    if measured["metric"].iloc[0] == CHOICE:
+        lacking = replies["rule"].map(NO_ANSWER)
+        refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
+        distinct = replies["reply"].dropna().str.strip().nunique()
+        found = Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
+        if why := unanswered(found):
+            return why
+    cells = measured.pivot(index=["framing", "stimulus"], columns=["task", "outcome"], values="share")
+    return unvaried(cells, "cells (cues and stimuli)")

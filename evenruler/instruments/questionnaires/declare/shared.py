@@ -1,0 +1,169 @@
+"""What questionnaires share: corpora that models are adapted to, labelled pairs; and text files of users."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from evenruler.errors import UserError
+from evenruler.instruments.questionnaires.declare.controls import Match
+from evenruler.strict import Slug, Strict, Text, read_csv, read_text, read_yaml, validate
+
+
+def lines_of(file: str, where: str) -> list[str]:
+    """The sentences of a text file with a sentence a line, each once.
+
+    Args:
+        file: Its path, maybe below `~`.
+        where: What names it, for the error.
+
+    Raises:
+        UserError: It is not there, not UTF-8, or holds no sentence.
+    """
+    lines = Path(file).expanduser()
+    if not lines.is_file():
+        raise UserError(f"no file {file}", where=where, remedy="put it there or mend the name")
+    text = read_text(lines)
+    sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+    if not sentences:
+        raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")
+    return sentences
+
+
+def licensed_wording(file: str, items: Sequence[str], where: str) -> dict[str, str]:
+    """The questions of a questionnaire whose wording is not to be published.
+
+    Args:
+        file: A text file with a line an item, maybe below `~`.
+        items: Slugs, in the order of the lines.
+        where: What names the file, for the error, which repeats no line of it.
+
+    Returns:
+        By item.
+
+    Raises:
+        UserError: It is not there, not UTF-8, or has another number of lines.
+    """
+    questions = lines_of(file, where)
+    if len(questions) != len(items):
+        what = f"{len(questions)} different lines, expected {len(items)}"
+        raise UserError(what, where=file, remedy="write a line an item, in the order of `items`")
+    return dict(zip(items, questions, strict=True))
+
+
+Direction = Literal["up", "down", "none"]
+
+FEWEST_SENTENCES = 2
+"""Of a corpus: a part is learnt, a part is held out."""
+
+OPEN = "open"
+"""Where a corpus does not say what it should do to a questionnaire."""
+
+
+class CorpusSource(Strict):
+    """What the user wrote."""
+
+    title: Text
+    about: Text
+    """What the sentences have in common, in words."""
+    role: Literal["intervention", "control"]
+    matched: Match | None = None
+    """Of a control: the corpus that it is a control of, and how like it is."""
+    expect: dict[Slug, Direction]
+    """By questionnaire: how its score should move when a model is adapted to these sentences."""
+    source: Text
+    licence: Text
+    provenance: Text
+    """Who wrote or generated the sentences, how and when."""
+    sentences: list[Text] = Field(default_factory=list)
+    file: Text | None = None
+    """A text file with a sentence a line, in place of `sentences`: for text that is not to be kept here."""
+
+    @field_validator("sentences")
+    @classmethod
+    def _distinct(cls, sentences: list[str]) -> list[str]:
+        seen: set[str] = set()
+        for sentence in sentences:
+            if sentence.lower() in seen:
+                raise ValueError(f"{sentence!r} stands twice")
+            seen.add(sentence.lower())
+        return sentences
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "CorpusSource":
+        if bool(self.sentences) == (self.file is not None):
+            raise ValueError(
+                "holds no text, give `sentences`, or `file`" if not self.sentences else "found both, keep one"
+            )
+        if self.role == "control" and set(self.expect.values()) - {"none"}:
+            raise ValueError("a control moves nothing: every direction in `expect` is none")
+        if (self.role == "control") != (self.matched is not None):
+            raise ValueError("`matched` belongs to a control, which needs it: `matched: {to: my-corpus}`")
+        return self
+
+
+def load_corpus(path: Path) -> CorpusSource:
+    """Read and check a corpus; the lines of its `file`, where it has one, are its sentences then.
+
+    Raises:
+        UserError: Something in it is wrong, or there is one sentence or none.
+    """
+    corpus = validate(CorpusSource, read_yaml(path), path)
+    if corpus.file is not None:
+        corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
+    if len(corpus.sentences) < FEWEST_SENTENCES:
+        raise UserError("holds one sentence", where=str(path), remedy="give at least two: a part is held out")
+    return corpus
+
+
+MNLI = "mnli"
+"""The set of pairs that accuracy is judged by; others are told beside it."""
+
+
+class LabelledPair(Strict):
+    """A premise and a hypothesis, and what they have to do with each other."""
+
+    set: Slug
+    """Pairs of one origin; accuracy is told for each apart."""
+    label: Literal["entailment", "neutral", "contradiction"]
+    premise: Text
+    hypothesis: Text
+    genre: str = ""
+    """Of MNLI, the kind of text that the premise is from."""
+    source: Text
+    licence: Text
+
+
+def load_pairs(path: Path) -> list[LabelledPair]:
+    """Read and check labelled pairs.
+
+    Args:
+        path: A CSV file, UTF-8, with the fields of `LabelledPair` as columns.
+
+    Raises:
+        UserError: There is no such file, a row is wrong or stands twice, or no pair is of `MNLI`.
+    """
+    _, rows = read_csv(path, "put labelled pairs there; the README beside says how")
+    found = [validate(LabelledPair, row, path) for _, row in rows]
+    seen: set[tuple[str, str]] = set()
+    for pair in found:
+        if (pair.premise, pair.hypothesis) in seen:
+            raise UserError(
+                f"{pair.premise!r} stands twice with {pair.hypothesis!r}", where=str(path), remedy="drop one"
+            )
+        seen.add((pair.premise, pair.hypothesis))
+    if MNLI not in {pair.set for pair in found}:
+        raise UserError(f"no pair of the set {MNLI}, which accuracy is judged by", where=str(path), remedy="add some")
+    return found
+
+
+def first_pairs(pairs: Sequence[LabelledPair], n: int) -> list[LabelledPair]:
+    """At most n pairs of each set, the first of every label in turn, so that labels are as even as they can be."""
+    by_set: dict[str, dict[str, list[LabelledPair]]] = defaultdict(lambda: defaultdict(list))
+    for pair in pairs:
+        by_set[pair.set][pair.label].append(pair)
+    in_turn = (chain.from_iterable(zip_longest(*of_set.values())) for of_set in by_set.values())
+    return [pair for of_set in in_turn for pair in list(filter(None, of_set))[:n]]
