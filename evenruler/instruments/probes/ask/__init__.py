@@ -161,9 +161,11 @@ def _groups(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
     scored = tables["templates"][~tables["templates"]["control"]]
     for name, templates in scored.groupby("set", sort=True):
         yield {"set": name}, templates
-    if "history" in tables:
+    if "choices" in tables:
         history, choices = tables["history"], tables["choices"]
-        if best := set(choices.loc[choices["best_start"], "template"]):
-            yield {"run": BEST_START}, history[history["template"].isin(best)].drop_duplicates("template")
-        for (run, generation), templates in history.groupby(["run", "generation"], sort=True):
+        best = history[history["template"].isin(choices.loc[choices["best_start"], "template"])]
+        if len(best):
+            yield {"run": BEST_START}, best.drop_duplicates("template")
+    if "history" in tables:
+        for (run, generation), templates in tables["history"].groupby(["run", "generation"], sort=True):
             yield {"run": run, "generation": generation}, templates
