@@ -35,15 +35,3 @@ def enter() -> Path:
 def meant(path: Path, here: Path) -> Path:
     """What a path that a user gave in a folder means from where we are now."""
     return path if Path.cwd() == here else here / path
-
-
-def at_home(path: str) -> Path:
-    """A path that a user wrote, with `~` and `~somebody` written out.
-
-    Raises:
-        UserError: Nobody here is called so.
-    """
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        raise UserError("no such user here", where=path, remedy="mend the name after `~`") from None

@@ -78,6 +78,18 @@ def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
         raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as UTF-8") from None
 
 
+def at_home(path: str) -> Path:
+    """A path that a user wrote, with `~` and `~somebody` written out.
+
+    Raises:
+        UserError: Nobody here is called so.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise UserError("no such user here", where=path, remedy="mend the name after `~`") from None
+
+
 def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """The columns of a CSV file, and its rows with the lines that they end in.
 

@@ -85,7 +85,7 @@ class Warm:
         libraries = LIBRARIES + OF_THE_HUB * offline
         command = [*prefix, sys.executable, __file__, str(address), *libraries]
         self._process = subprocess.Popen(command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, stdin=subprocess.PIPE)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not address.exists():
             assert self._process.poll() is None, "the warm process ended"
             assert time.monotonic() < deadline, "the warm process does not start"
@@ -98,7 +98,7 @@ class Warm:
     def close(self) -> None:
         assert self._process.stdin
         self._process.stdin.close()
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=120)
         shutil.rmtree(self.bin.parent, ignore_errors=True)
 
 
@@ -148,6 +148,7 @@ def _become(caller: socket.socket) -> None:
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(question["env"])
+    sys.path[:0] = filter(None, question["env"].get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(question["cwd"])
     status = _run(question["name"], question["argv"])
     threading._shutdown()  # type: ignore[attr-defined]

@@ -89,8 +89,8 @@ def _here(device: str | None) -> _Computing:
 
 
 def _on_ray(address: str | None, entry: ModelEntry, device: str | None) -> _Computing:
+    from evenruler.models.engines.call import Pool
     from evenruler.models.engines.cluster import connected
-    from evenruler.models.engines.pool import Pool
 
     cluster = connected(address)
     gpus = cluster.gpus_of_a_copy(entry.gpus, device)

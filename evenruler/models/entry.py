@@ -7,8 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from evenruler.models.operations import Kind, Operation, operations_of
 from evenruler.models.recipe import NLI_LABELS, Finetune
-from evenruler.repository import at_home
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Slug, Strict, Text, at_home
 
 VERBALISER: Final = "verbaliser"
 """The form that asks a causal model in words what entails what."""

@@ -5,8 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from evenruler.repository import at_home
-from evenruler.strict import Seed, Slug, Strict, Text
+from evenruler.strict import Seed, Slug, Strict, Text, at_home
 
 NLI_LABELS = ("entailment", "neutral", "contradiction")
 

@@ -17,7 +17,7 @@ from evenruler.models import archive, gguf, untrained
 from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.progress import note
-from evenruler.repository import at_home
+from evenruler.strict import at_home
 from evenruler.tables.ids import content_sha256
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]

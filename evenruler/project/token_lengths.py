@@ -35,7 +35,7 @@ def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
         found = [Path(known)] if isinstance(known, str) else []
     else:
         found = []
-    return next((path for path in found if path.exists()), None)
+    return next((path for path in found if path.is_file()), None)
 
 
 def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:

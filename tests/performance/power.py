@@ -2,7 +2,7 @@
 
 Run by hand: `python -m tests.performance.power`, with `--domains N` and `--permutations N`. Prints one Markdown table.
 Each domain is drawn with normal replies, and with those of Student's t with 5 degrees of freedom scaled to the same SD;
-its labels are shuffled by `draws.shuffled` and its p is that of the range of means by `inference.permutation_p`. The
+its labels are shuffled by `groups.shuffled` and its p is that of the range of means by `inference.permutation_p`. The
 same orders serve all domains of a design.
 """
 

@@ -11,6 +11,7 @@ from tests.hub_client import Client
 from tests.loopback_hub import running
 from tests.stages.conftest import Clone, clone_into, entry
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 FIFTH = Path(__file__).parents[1] / "instruments/fifth/pairs"
 LAST = '    "saged": "evenruler.instruments.saged",\n'
@@ -19,10 +20,10 @@ BENCHMARK = "benchmarks/pairs-jobs"
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     """A clone with the family and one instrument of it, built."""
     folder = tmp_path_factory.mktemp("fifth")
-    clone = clone_into(folder / "clone", folder / "cache")
+    clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.env["PYTHONPATH"] = str(clone.folder)  # so that the command is the clone's, too
     clone.commit("before")
     registry = clone.folder / "evenruler/instruments/registry.py"

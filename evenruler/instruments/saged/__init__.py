@@ -24,7 +24,6 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     **dict.fromkeys(["METRICS", "Disparity", "disparity", "metric_values"], "diagnose.disparities"),
-    OPTIONS="diagnose.statistic_options",
-    **dict.fromkeys(["STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
+    **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
     **dict.fromkeys(["summarise", "summarise_each"], "diagnose.summaries"),
 )

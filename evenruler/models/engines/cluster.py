@@ -1,4 +1,4 @@
-"""A Ray cluster: its nodes, and the workers of this process on them.
+"""A Ray cluster: its nodes, the workers of this process on them, and what a worker does.
 
 One process, which holds the lease of a model and writes the cache, hands packs out (`call.py`) and takes answers in.
 Nothing is shared but the models.
@@ -7,13 +7,14 @@ Nothing is shared but the models.
 import os
 import socket
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.models.backends.packs import Packs
 from evenruler.models.engines.described import Surroundings, surroundings
-from evenruler.models.engines.worker import Worker
 from evenruler.progress import note
 
 JOINING = 12
@@ -24,6 +25,70 @@ HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
 """What opens a connection by HTTP/2, which a head speaks: its first answer is settings, too (RFC 9113, section 3.4)."""
 
 LOOPBACK = "127.0.0.1"
+
+
+class Worker:
+    """What runs on a node: a process that holds models, each loaded once, and answers packs."""
+
+    def __init__(self, threads: int, expected: Surroundings, node: str) -> None:
+        """Be ready to load models.
+
+        Args:
+            threads: To compute with; no more than PyTorch would take.
+            expected: What answers are kept under.
+            node: Whose process this is, for errors.
+        """
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in stages (`stages/running.py`)
+        import torch
+
+        torch.set_num_threads(min(threads, torch.get_num_threads()))
+        self._expected, self._node = expected, node
+        self._models: dict[str, Any] = {}
+        self._call, self._packs = -1, Packs[Any]([], lambda _: [])
+
+    def ready(self) -> None:
+        """Return once the process is there."""
+
+    def begin(
+        self, model: str, load: Callable[[], Any], call: int, operation: str, questions: Sequence[Any]
+    ) -> list[list[int]]:
+        """Take up a call: load its model, unless it is in memory, and cut its questions into packs.
+
+        Args:
+            model: All that tells it apart.
+            load: Makes its backend.
+            call: Its number.
+            operation: Of the backend.
+            questions: All of them.
+
+        Returns:
+            Indices of the questions, by pack.
+
+        Raises:
+            UserError: The model does not load, or answers from here would not be those of its engine.
+        """
+        self._packs = getattr(self._loaded(model, load), operation).packs(questions)
+        self._call = call
+        return [list(pack) for pack in self._packs.indices]
+
+    def answer(self, call: int, pack: Sequence[int]) -> list[tuple[int, Any]]:
+        """(Index, answer) of every question of a pack of the call that it took up."""
+        assert call == self._call
+        return self._packs.answer(pack)
+
+    def tell(self, model: str, load: Callable[[], Any], method: str, *words: Any) -> Any:
+        """What a method of a backend returns that knows no packs."""
+        return getattr(self._loaded(model, load), method)(*words)
+
+    def _loaded(self, model: str, load: Callable[[], Any]) -> Any:
+        own = surroundings(self._expected.device)
+        if own != self._expected:
+            others, ours = self._expected.other_than(own), own.other_than(self._expected)
+            what = f"answers are kept under {others}, and a worker has {ours}"
+            raise UserError(what, where=f"node {self._node}", remedy="install the same there; take nodes of one kind")
+        if model not in self._models:
+            self._models[model] = load()
+        return self._models[model]
 
 
 @dataclass(frozen=True, eq=False)

@@ -541,11 +541,11 @@ class TestCard:
 
     def test_and_the_words_that_were_put_before(self, source) -> None:
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        assert card.reading(source(framings=FRAMINGS), 1000).endswith(f"The sentences were also put {said}")
-        assert card.reading(source(framings=FRAMINGS), 1).endswith(
+        assert card.reading(source(framings=FRAMINGS), 1000, None).endswith(f"The sentences were also put {said}")
+        assert card.reading(source(framings=FRAMINGS), 1, None).endswith(
             f"The sentences of some attributes (1) were also put {said}"
         )
-        with_placebos = card.reading(source(framings={**FRAMINGS, "placebos": RAIN}), 1000)
+        with_placebos = card.reading(source(framings={**FRAMINGS, "placebos": RAIN}), 1000, None)
         assert with_placebos.endswith('and as placebos "{}".'.format('", "'.join(RAIN)))
-        assert "also put" not in card.reading(source(framings=FRAMINGS), 0)
-        assert "also put" not in card.reading(source(), 1000)
+        assert "also put" not in card.reading(source(framings=FRAMINGS), 0, None)
+        assert "also put" not in card.reading(source(), 1000, None)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.engines.cluster import Worker
 from evenruler.models.engines.described import surroundings
-from evenruler.models.engines.worker import Worker
 
 
 class Doubling:

@@ -174,7 +174,7 @@ def permutation_p(
         statistics: Each of any number of series.
         metrics: Names of `evenruler.instruments.saged.METRICS`.
         observed: The groups as they are: one draw.
-        draws: With labels shuffled (`draws.shuffled`).
+        draws: With labels shuffled (`groups.shuffled`).
 
     Returns:
         One for each statistic. p is uniform, or larger, where groups are exchangeable.
@@ -213,7 +213,7 @@ class Estimated:
 def estimates(
     statistic: Summary, metrics: Sequence[str], observed: Places, draws: Iterable[Places], level: float
 ) -> Estimated:
-    """Disparities without what noise adds, with intervals over root items: of `truths.plausible_truths`.
+    """Disparities without what noise adds, with intervals over root items: of `plausible_truths`.
 
     Groups are noisy already, so that what they show lies farther from no disparity than what is true, and what
     resamples of them show twice as far; percentiles of those would lie too high, and mirrored about the disparity (the
@@ -230,7 +230,7 @@ def estimates(
         statistic: Of any number of series.
         metrics: Names of `evenruler.instruments.saged.METRICS`.
         observed: The groups as they are: one draw.
-        draws: Root items drawn anew (`draws.resampled`).
+        draws: Root items drawn anew (`groups.resampled`).
         level: Coverage, between 0 and 1.
 
     Returns:

@@ -445,7 +445,7 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
         kind: A name of `STATISTICS`, or the dotted name of a function.
         values: float64[..., N], all values of a cell along the last axis, of all groups.
         baseline: Of the same shape, for those of `USES_BASELINE`.
-        **options: By `statistic_options.OPTIONS`; those of a user's own function stay as they are.
+        **options: By `OPTIONS`; those of a user's own function stay as they are.
 
     Returns:
         What `STATISTICS[kind]` takes: for `selection_rate` `standard: float64[...]`, for `kl_divergence`

@@ -5,7 +5,7 @@ import pytest
 
 from evenruler.models import backends
 from evenruler.models.backends.packs import in_packs
-from evenruler.models.engines import pool
+from evenruler.models.engines import call
 
 
 def test_every_operation_that_a_backend_answers_in_packs_is_one_of_a_pool() -> None:
@@ -17,10 +17,10 @@ def test_every_operation_that_a_backend_answers_in_packs_is_one_of_a_pool() -> N
 
     assert {
         name for own in classes for name, found in vars(own).items() if isinstance(found, in_packs)
-    } == pool.OPERATIONS
+    } == call.OPERATIONS
 
 
 @pytest.mark.parametrize("name", ["loglikelihod", "model", "__len__"])
 def test_no_other_name_is_taken_for_an_operation(name) -> None:
     with pytest.raises(AttributeError, match=name):
-        getattr(pool.Pool.__new__(pool.Pool), name)
+        getattr(call.Pool.__new__(call.Pool), name)
