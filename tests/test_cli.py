@@ -152,7 +152,9 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
     listed = {"framing": "framing hair, age-kindness;", "pairs": "pairs doctors, nurses, found, bred, age-kindness\n"}
     assert listed[family] in out
     changed = set(before.splitlines()) - set((repository / "params.yaml").read_text().splitlines())
-    assert [line.strip().split(":")[0] for line in changed] == [family], "that which lists its instruments"
+    names = {line.strip().split(":")[0] for line in changed}
+    assert family in names
+    assert {name.split("-")[0] for name in names} == {family}, "those that list its instruments"
 
 
 def test_a_command_finds_the_root_from_below(repository, monkeypatch, capsys) -> None:
@@ -300,9 +302,8 @@ stages:
     ("file", "text", "said"),
     [
         ("dvc.lock", "<<<<<<< HEAD\nschema: '2.0'\n=======\n>>>>>>> theirs\n", "dvc.lock: holds the marks of a merge"),
-        ("dvc.lock", ONE_STAGE.replace("size: 1", "size: one"), "dvc.lock: DVC cannot list the stages"),
         ("dvc.yaml", "stages: [", "dvc.yaml: line 1: "),
-        ("dvc.yaml", "stages:\n  old: {comand: x}\n", "dvc.yaml: DVC cannot list the stages"),
+        ("dvc.yaml", "stages: [old]\n", "dvc.yaml: stages: no mapping of stages"),
         ("benchmarks/saged-theirs/README.md", "theirs", "benchmarks/saged-theirs: not declared, and neither git nor"),
     ],
 )
@@ -315,7 +316,10 @@ def test_nothing_is_written_or_removed_before_everything_is_read(
     old = repository / "data/answers/pairs/old"
     old.parent.mkdir(parents=True)
     old.touch()
-    edit(repository / "params.yaml", ("    pairs-shared: {family: pairs, model: shared}\n", ""))
+    edit(
+        repository / "params.yaml",
+        ("    pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, found, bred]}\n", ""),
+    )
     (repository / file).parent.mkdir(parents=True, exist_ok=True)
     (repository / file).write_text(text)
     if file == "dvc.lock":  # and git knows what is there

@@ -220,8 +220,8 @@ class TestOtherParts:
 
     def test_an_entry_of_active_has_all_keys(self, declared, error_of) -> None:
         found = declared(("  card: {", "  instruments: {ours: {family: framing, source: a.yaml}}\n  card: {"))
-        assert error_of(lambda: found.active).startswith(f"{found.path}: active.instruments.ours.models: missing")
-        assert set(InUse.model_fields) == {"family", "source", "models"}
+        assert error_of(lambda: found.active).startswith(f"{found.path}: active.instruments.ours.settings: missing")
+        assert set(InUse.model_fields) == {"family", "source", "settings", "models"}
 
 
 def test_what_is_not_in_use_is_named(error_of) -> None:

@@ -185,9 +185,8 @@ CASES = [
              (Path(file).name, "a named pipe, expected a file"))
         for file in (SOURCE, "dvc.yaml")
     ),
-    Case("dvc.yaml, stages that DVC refuses", "check", Outcome.REFUSED,
-         _refused("dvc.yaml", _text("stages: {a: {cmd: true, nonsense: 1}}\n"), dvc=True),
-         ("dvc.yaml: DVC cannot list",)),
+    Case("dvc.yaml, stages that are none", "check", Outcome.REFUSED,
+         _refused("dvc.yaml", _text("stages: {a: 1}\n"), dvc=True), ("dvc.yaml: stages: no mapping of stages",)),
     Case("text of others is a download that nobody declared", "check", Outcome.REFUSED,
          _refused("benchmarks/saged-theirs/README.md", lambda path: (path.parent.mkdir(parents=True), path.touch())),
          ("benchmarks/saged-theirs: not declared",)),

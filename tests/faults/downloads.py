@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenruler.publish.manifest import identity_of
 from tests.faults.cases import Case, Outcome, Seen, evenruler
 
 ORIGINAL = Path(__file__).parents[2] / "benchmarks/probes-age-competence"
@@ -40,13 +41,14 @@ def _manifest(**changes: Any) -> Change:
 
 
 def _signed(name: str, write: Change) -> Change:
-    """Change a file, and its sha256 in the manifest."""
+    """Change a file, and its sha256 in the manifest; of a plan the identity of the version as well."""
 
     def change(folder: Path) -> None:
         write(folder / name)
-        files = json.loads((folder / "manifest.json").read_text())["files"]
-        files[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        _manifest(files=files)(folder)
+        was = json.loads((folder / "manifest.json").read_text())
+        sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()}
+        identity = {"content_sha256": identity_of(folder, was["rows"])} if name == "plan.json" else {}
+        _manifest(files=was["files"] | sums, **identity)(folder)
 
     return change
 

@@ -173,7 +173,9 @@ def evidence(tables: Tables) -> dict[str, Any]:
             "transfer": bool(row["transfer"]),
             **said,
         }
-    for key, rows in tables["generations"].groupby(["benchmark", "model", "run", "generation"], sort=True):
+    generations = tables["generations"]  # without columns where nothing evolved
+    by_run = generations.groupby(["benchmark", "model", "run", "generation"], sort=True) if len(generations) else ()
+    for key, rows in by_run:
         benchmark, model, run, generation = map(str, key)
         of_run = _below(found, benchmark, schemas.POPULATION, model, "generations", run)
         of_run[generation] = {str(record.pop("figure")): record for record in as_records(rows)}
