@@ -33,6 +33,17 @@ settings.load_profile("unhurried")
 sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).parents[1]
+BUILT = (
+    "test_followed.py",
+    "test_from_folder.py",
+    "test_isolation.py",
+    "test_pipeline.py",
+    "test_stale.py",
+    "test_versions.py",
+)
+"""Those that share the clone `built`."""
+CLONES = {"built", "evolving"}
+"""Fixtures of tests/stages that take a minute to build, for tests in `BUILT` and in test_evolving*.py."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
@@ -73,9 +84,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m slow` opens only the files that hold the word: to import the others takes longer than many slow tests."""
-    if config.option.markexpr != "slow" or collection_path.suffix != ".py":
+    if config.option.markexpr != "slow" or collection_path.suffix != ".py" or _of_a_clone(collection_path):
         return None
     return "slow" not in collection_path.read_text(encoding="utf-8") or None
+
+
+def _of_a_clone(path: Path) -> bool:
+    return path.parent.name == "stages" and (path.name in BUILT or path.name.startswith("test_evolving"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -89,8 +104,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)  # before those that are not slow are left out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Real servers are asked where somebody says so; elsewhere these tests are none, rather than skipped ones."""
+    """All tests of a clone are slow, so that it is built once, by `make test-slow`; real servers are asked if told to.
+
+    Elsewhere tests of servers are none, rather than skipped ones.
+    """
+    for item in items:
+        if _of_a_clone(item.path) and CLONES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
     if not config.getoption("--servers"):
         left = [item for item in items if item.get_closest_marker("servers")]
         items[:] = [item for item in items if item not in left]
@@ -178,17 +200,6 @@ def _never_skipped(report: Report) -> Report:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     """With several workers, a file stays on one of them, and so do all tests of a built clone."""
     return ByFile(config, log)
-
-
-BUILT = (
-    "test_followed.py",
-    "test_from_folder.py",
-    "test_isolation.py",
-    "test_pipeline.py",
-    "test_stale.py",
-    "test_versions.py",
-)
-"""Those that share the clone `built`."""
 
 
 class ByFile(LoadScopeScheduling):
