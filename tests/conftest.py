@@ -9,18 +9,19 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from evenruler.errors import UserError
-from evenruler.models import load
-from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from evenruler.project.params import Params, load_params
 from tests.warm import Warm
+
+if TYPE_CHECKING:  # what takes seconds to import is imported by who needs it
+    from evenruler.models.model import Model
+    from evenruler.models.store import RowStore
+    from evenruler.project.params import Params
 
 # No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
 # `pytest --hypothesis-profile searching` draws others.
@@ -48,18 +49,24 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> RowStore:
+def store(tmp_path: Path) -> "RowStore":
+    from evenruler.models.store import RowStore
+
     return RowStore(tmp_path / "store")
 
 
 @pytest.fixture(scope="session")
-def shipped_params() -> Params:
+def shipped_params() -> "Params":
+    from evenruler.project.params import load_params
+
     return load_params(ROOT / "params.yaml")
 
 
 @pytest.fixture(scope="session")
-def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> RowStore:
+def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> "RowStore":
     """An empty store whose converted models are those of this checkout: a GGUF file is converted once, not per run."""
+    from evenruler.models.store import RowStore
+
     root = tmp_path_factory.mktemp("packaged")
     converted = ROOT / ".cache" / "models"
     converted.mkdir(parents=True, exist_ok=True)
@@ -68,12 +75,16 @@ def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> RowStore:
 
 
 @pytest.fixture(scope="session")
-def smollm2(shipped_params: Params, packaged_store: RowStore) -> Model:
+def smollm2(shipped_params: "Params", packaged_store: "RowStore") -> "Model":
+    from evenruler.models import load
+
     return load("smollm2-135m-instruct", shipped_params, store=packaged_store)
 
 
 @pytest.fixture(scope="session")
-def gemma(shipped_params: Params, packaged_store: RowStore) -> Model:
+def gemma(shipped_params: "Params", packaged_store: "RowStore") -> "Model":
+    from evenruler.models import load
+
     return load("gemma-3-270m", shipped_params, store=packaged_store)
 
 
