@@ -9,18 +9,19 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from evenruler.errors import UserError
-from evenruler.models import load
-from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from evenruler.project.params import Params, load_params
 from tests.warm import Warm
+
+if TYPE_CHECKING:  # what takes seconds to import is imported by who needs it
+    from evenruler.models.model import Model
+    from evenruler.models.store import RowStore
+    from evenruler.project.params import Params
 
 # No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
 # `pytest --hypothesis-profile searching` draws others.
@@ -33,22 +34,39 @@ settings.load_profile("unhurried")
 sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).parents[1]
+BUILT = (
+    "test_followed.py",
+    "test_from_folder.py",
+    "test_isolation.py",
+    "test_pipeline.py",
+    "test_stale.py",
+    "test_versions.py",
+)
+"""Those that share the clone `built`."""
+CLONES = {"built", "evolving"}
+"""Fixtures of tests/stages that take a minute to build, for tests in `BUILT` and in test_evolving*.py."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> RowStore:
+def store(tmp_path: Path) -> "RowStore":
+    from evenruler.models.store import RowStore
+
     return RowStore(tmp_path / "store")
 
 
 @pytest.fixture(scope="session")
-def shipped_params() -> Params:
+def shipped_params() -> "Params":
+    from evenruler.project.params import load_params
+
     return load_params(ROOT / "params.yaml")
 
 
 @pytest.fixture(scope="session")
-def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> RowStore:
+def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> "RowStore":
     """An empty store whose converted models are those of this checkout: a GGUF file is converted once, not per run."""
+    from evenruler.models.store import RowStore
+
     root = tmp_path_factory.mktemp("packaged")
     converted = ROOT / ".cache" / "models"
     converted.mkdir(parents=True, exist_ok=True)
@@ -57,12 +75,16 @@ def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> RowStore:
 
 
 @pytest.fixture(scope="session")
-def smollm2(shipped_params: Params, packaged_store: RowStore) -> Model:
+def smollm2(shipped_params: "Params", packaged_store: "RowStore") -> "Model":
+    from evenruler.models import load
+
     return load("smollm2-135m-instruct", shipped_params, store=packaged_store)
 
 
 @pytest.fixture(scope="session")
-def gemma(shipped_params: Params, packaged_store: RowStore) -> Model:
+def gemma(shipped_params: "Params", packaged_store: "RowStore") -> "Model":
+    from evenruler.models import load
+
     return load("gemma-3-270m", shipped_params, store=packaged_store)
 
 
@@ -73,9 +95,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m slow` opens only the files that hold the word: to import the others takes longer than many slow tests."""
-    if config.option.markexpr != "slow" or collection_path.suffix != ".py":
+    if config.option.markexpr != "slow" or collection_path.suffix != ".py" or _of_a_clone(collection_path):
         return None
     return "slow" not in collection_path.read_text(encoding="utf-8") or None
+
+
+def _of_a_clone(path: Path) -> bool:
+    return path.parent.name == "stages" and (path.name in BUILT or path.name.startswith("test_evolving"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -89,8 +115,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)  # before those that are not slow are left out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Real servers are asked where somebody says so; elsewhere these tests are none, rather than skipped ones."""
+    """All tests of a clone are slow, so that it is built once, by `make test-slow`; real servers are asked if told to.
+
+    Elsewhere tests of servers are none, rather than skipped ones.
+    """
+    for item in items:
+        if _of_a_clone(item.path) and CLONES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
     if not config.getoption("--servers"):
         left = [item for item in items if item.get_closest_marker("servers")]
         items[:] = [item for item in items if item not in left]
@@ -178,17 +211,6 @@ def _never_skipped(report: Report) -> Report:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     """With several workers, a file stays on one of them, and so do all tests of a built clone."""
     return ByFile(config, log)
-
-
-BUILT = (
-    "test_followed.py",
-    "test_from_folder.py",
-    "test_isolation.py",
-    "test_pipeline.py",
-    "test_stale.py",
-    "test_versions.py",
-)
-"""Those that share the clone `built`."""
 
 
 class ByFile(LoadScopeScheduling):
