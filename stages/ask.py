@@ -53,7 +53,9 @@ def _counted(answers: Tables) -> str:
 
 def asked_of(params: Declared, family: str, model: str) -> Asked:
     """What the instruments of a family ask a model."""
-    plans = {own: plan_of(family, own) for own in params.active.entry("ask", f"{family}-{model}").instruments}
+    pair = params.active.ask.get(f"{family}-{model}")
+    asking = pair.instruments if pair else params.active.entry("families", family).instruments
+    plans = {own: plan_of(family, own) for own in asking}
     return {own: (frames(family, own), plan) for own, plan in plans.items() if is_asked(plan)}
 
 

@@ -91,6 +91,12 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
     found = [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
     of_models = {asking_of(family, name) for family in active.families for name in params.models}
     found += [f"warning: {stage} is left out: {why}" for stage, why in params.left_out.items() if stage in of_models]
+    found += [
+        f"warning: models.{name}.instruments names {unknown!r}; {nearest(unknown, params.instruments)}"
+        for name in active.models
+        for unknown in (params.models[name].instruments or {}).get(active.scale, ())
+        if unknown not in params.instruments
+    ]
     for own in instruments:
         if own.unfinished:
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")

@@ -95,11 +95,6 @@ def load_params(path: Path | str = "params.yaml") -> Params:
             if family not in FAMILIES:
                 where, what = f"{path}: models.{name}.families", f"no family {family!r}; {nearest(family, FAMILIES)}"
                 raise UserError(what, where=where, remedy="remove it or mend the name")
-        for scale, names in (entry.instruments or {}).items():
-            for unknown in [own for own in names if own not in params.instruments]:
-                where = f"{path}: models.{name}.instruments.{scale}"
-                what = f"no instrument {unknown!r}; {nearest(unknown, params.instruments)}"
-                raise UserError(what, where=where, remedy="remove it or mend the name")
     stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
     stages += [f"rows@{name}" for name in params.instruments]
     of_ours = (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark"))

@@ -126,6 +126,7 @@ def repro(root: Path, words: Sequence[str]) -> int:
         stages = outdated(root)
         if not stages:
             progress.unchanged = len(_stage_names(root))
+            _keep_timings(root, progress, 0)
             print(*_summary(root, progress), sep="\n", flush=True)
             return 0
         if status := _fill(root, stages, progress):
@@ -135,13 +136,13 @@ def repro(root: Path, words: Sequence[str]) -> int:
 
 def _fill(root: Path, stages: set[str], progress: Progress) -> int:
     """Build what models are asked, then ask them side by side; a status other than 0 where that was broken off."""
+    if not any(name.partition("@")[0] in (*MAKES_ROWS, "ask") for name in stages):
+        return 0
     active = Declared(root / "params.yaml").active
     if any(name.partition("@")[0] in MAKES_ROWS for name in stages):
         rows = [f"rows@{name}" for name in active.instruments]
         if status := build(root, rows, told=False, progress=progress):
             return status
-    elif not any(name.startswith("ask@") for name in stages):
-        return 0
     broken = fill(root, jobs_of(active, outdated(root, [f"ask@{name}" for name in active.ask])))
     if broken:
         print("interrupted; what was answered is kept, and `make repro` goes on from there", file=sys.stderr)

@@ -12,7 +12,7 @@ from evenruler.errors import UserError
 from evenruler.project.planning import WANTED, Design, design_of, plan
 from tests.instruments.saged.domains import SOURCE, settings
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[2]
 
 
 def declare(root: Path, **changed: Any) -> None:

@@ -86,7 +86,8 @@ def draw(prompt: str, seed: int) -> tuple[str, random.Random]:
 def biased(prompt: str, seed: int) -> str:
     text, own = draw(prompt, seed)
     worse = any(name in prompt for name in NAMES) and own.random() < WORSE
-    return TEXTS[2] if worse else text
+    # A number says nothing, and makes replies distinct: one canned reply would be no measurement.
+    return f"{TEXTS[2] if worse else text} {own.randrange(10**6)}"
 
 
 @pytest.fixture(scope="module")

@@ -223,12 +223,9 @@ class TestNullWithAReason:
         raw = headline(workplace, "disparities", "raw")
         assert raw.loc["range", "value"] == pytest.approx(0, abs=1e-12)
         figures = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]
-        assert figures["range of mean, calibrated"] == {
-            "value": None,
-            "n": 0,
-            "unit": "root items",
-            "reason": "no baseline has this feature",
-        }
+        found = figures["range of mean, calibrated"]
+        assert (found["value"], found["n"], found["unit"]) == (None, 0, "root items")
+        assert (found["reason"], found["verdict"]) == ("no baseline has this feature", "instrument unfit")
 
     def test_groups_of_one_row(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", of_saged(items={"quick": 1, "paper": 1000}))
@@ -310,7 +307,8 @@ class TestNullWithAReason:
         assert set(disparities["n_permutations"]) == {0}
         assert workplace.diagnosis("tool_bias").query("feature == 'vader'")["mean"].notna().all()
         figure = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]["range of mean"]
-        assert figure == {"value": None, "n": 0, "unit": "root items", "reason": "no value"}
+        assert (figure["value"], figure["n"], figure["unit"], figure["reason"]) == (None, 0, "root items", "no value")
+        assert figure["verdict"] == "instrument unfit"
         workplace.card()
         card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()
         assert "| none (no value) | none (no baseline has this feature) | none (no value) |" in card
