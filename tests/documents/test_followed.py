@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evenruler import shipped
+from evenruler.publish.manifest import identity_of, read_manifest
 from tests import loopback_hub
 from tests.documents.pages import command, follow
 from tests.results.synthetic import drawn, stored, synthetic, units_of
@@ -84,8 +85,10 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
 
 
 def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
+    folder = shipped.benchmarks() / "probes-occupation-gender"
+    content = identity_of(folder, read_manifest(folder).rows)
     for seed, name in enumerate(("gemma", "smollm2")):
-        made = synthetic(name, benchmark="probes-occupation-gender")
+        made = synthetic(name, benchmark=folder.name, content=content)
         stored(tmp_path / "here/results", made, units_of(name, drawn(20, seed)))
     *_, exported = follow("docs/results.md", tmp_path / "here", shell)
     assert "records/data" in exported

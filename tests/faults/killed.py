@@ -77,7 +77,7 @@ def _killed_at_the_lock(tmp: Path) -> Seen:
     root.mkdir()
     outs = [f"data/many/{number}" for number in range(many)]
     items = ", ".join(str(number) for number in range(many))
-    stages = f"stages:\n  build:\n    foreach: [{items}]\n    do:\n      cmd: mkdir -p data/many/${{item}}\n"
+    stages = f"stages:\n  rows:\n    foreach: [{items}]\n    do:\n      cmd: mkdir -p data/many/${{item}}\n"
     (root / "dvc.yaml").write_text(f"{stages}      outs: ['data/many/${{item}}']\n")
     (root / ".dvc").mkdir()
     (root / ".dvc/config").write_text(CONFIG)
