@@ -35,8 +35,6 @@ def machine() -> Machine:
         on = cluster.surroundings(cluster.gpus_of_a_copy(1, None))
         return Machine(on.device, cluster.gpus(), len(cluster.nodes()))
 
-    import torch
+    from evenruler.models.engines.described import device_class, gpus
 
-    from evenruler.models.engines.described import device_class
-
-    return Machine(device_class(), torch.cuda.device_count(), 0)
+    return Machine(device_class(), gpus(), 0)

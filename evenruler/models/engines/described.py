@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -40,13 +41,21 @@ def device(wanted: str | None = None) -> str:
     Raises:
         UserError: There is no such device here.
     """
-    import torch
-
-    known = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    known = ["cpu", *(["cuda"] if gpus() else [])]
     if wanted is not None and wanted not in known:
         remedy = f"name {' or '.join(known)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
         raise UserError(f"no device {wanted!r} here", where="device", remedy=remedy)
     return wanted or known[-1]
+
+
+def gpus() -> int:
+    """How many GPUs torch sees; a build for CPUs alone, which takes two seconds to import, is not asked."""
+    if "torch" not in sys.modules and version("torch").endswith("+cpu"):
+        return 0
+
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 @dataclass(frozen=True)
@@ -80,10 +89,11 @@ def device_class() -> str:
 
     Packs follow from memory (`backends/capacity.py`), and last bits from packs.
     """
+    if not gpus():
+        return "cpu"
+
     import torch
 
-    if not torch.cuda.is_available():
-        return "cpu"
     return "cuda-{}.{}-{}GiB".format(*torch.cuda.get_device_capability(), card_memory() // 2**30)
 
 
