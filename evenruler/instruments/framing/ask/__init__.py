@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.tasks import LETTERS, option_text, orders_of, placebo_of, real_framing
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.progress import note

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.instruments.framing.diagnose.distributions import (
     CHOICE,

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.framing.declare import EFFECT
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import EFFECT, FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure
