@@ -36,9 +36,11 @@ import pyarrow as pa
 from pydantic import BeforeValidator, Field
 
 from evenruler.errors import UserError, nearest
+from evenruler.measurement.settings import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.models.operations import Operation
 from evenruler.strict import Slug, Strict, Text
+from evenruler.tables import stacked
 from evenruler.text.slots import slug_of
 
 Scale = Literal["quick", "paper"]
@@ -309,6 +311,22 @@ class Record:
     plan: Plan
     found: Tables
     """What `figures` gave."""
+
+
+def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+    """Every table of a family's diagnosis.
+
+    Args:
+        door: The room `diagnose` of the family.
+        records: Instruments on models.
+        resampling: How intervals are computed.
+
+    Returns:
+        By the door's `TABLES`.
+    """
+    across: Tables = door.across(records, resampling)
+    found: list[Tables] = [*(record.found for record in records), across]
+    return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +71,10 @@ def bootstrap(
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
     samples = [np.asarray(array) for array in arrays]
-    rows = _common_length(samples)
+    lengths = {len(np.atleast_1d(sample)) for sample in samples}
+    if len(lengths) != 1:
+        raise ValueError(f"expected one or more arrays of equal length, got lengths {sorted(lengths)}")
+    rows = lengths.pop()
     members = None if clusters is None else _rows_by_label(clusters, rows)
     units = rows if members is None else len(members)
     if units < 2:
@@ -95,14 +98,6 @@ def bootstrap(
         )
         low, high = _percentiles(np.asarray(resampled.bootstrap_distribution), level)
     return Interval(value, low, high)
-
-
-def _common_length(samples: list[NDArray[Any]]) -> int:
-    """Rows that all samples have, or ValueError."""
-    lengths = {len(np.atleast_1d(sample)) for sample in samples}
-    if len(lengths) != 1:
-        raise ValueError(f"expected one or more arrays of equal length, got lengths {sorted(lengths)}")
-    return lengths.pop()
 
 
 def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:

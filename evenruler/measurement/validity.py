@@ -11,8 +11,8 @@ from scipy import stats
 from evenruler.measurement.checks import Floats, as_items, check_level, constant_columns, correlation_matrix
 from evenruler.measurement.resampling import CORRELATION, jackknife
 
-# The fewest pairs for which the standard error 1/sqrt(n - 3) exists.
-_FEWEST = 4
+FEWEST_PAIRS = 4
+"""Pairs below which a correlation says nothing: its standard error 1/sqrt(n - 3) does not exist."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,8 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
         raise ValueError("an input is constant: its correlation is undefined")
     result = stats.pearsonr(pairs[:, 0], pairs[:, 1])
     interval = result.confidence_interval(level)
-    return Correlation(
-        value=float(result.statistic),
-        p=float(result.pvalue),
-        n=len(pairs),
-        low=float(interval.low),
-        high=float(interval.high),
-    )
+    ends = float(interval.low), float(interval.high)
+    return Correlation(float(result.statistic), float(result.pvalue), len(pairs), *ends)
 
 
 def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
@@ -88,11 +83,11 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     if (np.ptp(pairs, axis=0) == 0).any():
         raise ValueError("an input is constant: its correlation is undefined")
     result = stats.spearmanr(pairs[:, 0], pairs[:, 1])
-    value, pairs_count = float(result.statistic), len(pairs)
-    margin = stats.norm.ppf((1 + level) / 2) * np.sqrt(1.06 / (pairs_count - 3))
+    value, n = float(result.statistic), len(pairs)
+    margin = stats.norm.ppf((1 + level) / 2) * np.sqrt(1.06 / (n - 3))
     with np.errstate(divide="ignore"):
         low, high = np.tanh(np.arctanh(value) + np.array([-margin, margin]))
-    return Correlation(value, float(result.pvalue), pairs_count, float(low), float(high))
+    return Correlation(value, float(result.pvalue), n, float(low), float(high))
 
 
 def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
@@ -100,8 +95,8 @@ def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(f"expected two vectors of equal length, got shapes {first.shape} and {second.shape}")
-    if len(first) < _FEWEST:
-        raise ValueError(f"needs at least {_FEWEST} pairs, got {len(first)}")
+    if len(first) < FEWEST_PAIRS:
+        raise ValueError(f"needs at least {FEWEST_PAIRS} pairs, got {len(first)}")
     pairs = np.column_stack([first, second])
     if not np.isfinite(pairs).all():
         raise ValueError("values must be finite")

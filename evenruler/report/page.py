@@ -1,5 +1,8 @@
 """One self-contained page: the grid first, behind it each instrument with words, tables and pictures; no network."""
 
+import base64
+import gzip
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +14,6 @@ from markupsafe import Markup, escape
 
 from evenruler.report.colours import DARK
 from evenruler.report.grid import Family, Instrument, counted, families, fitness, table
-from evenruler.report.packing import packed, packed_text
 from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
@@ -169,3 +171,23 @@ def _vega() -> str:
 def _colours() -> str:
     """Light colours of pictures with those that stand for them in the dark, for the page's script."""
     return packed(DARK)
+
+
+def packed(content: Any) -> str:
+    """What the page's script unpacks when it is needed: base64 of gzip of JSON, the same for the same content.
+
+    A number that is none is null, since one NaN would leave every picture undrawn. No text of the content, such as
+    `</script>` or `<!--`, can end or swallow the element that holds it: no letter of base64 means anything in HTML.
+    """
+    strict = json.loads(json.dumps(content, sort_keys=True), parse_constant=lambda _: None)
+    return packed_text(json.dumps(strict, allow_nan=False, ensure_ascii=False, separators=(",", ":")))
+
+
+def packed_text(text: str) -> str:
+    """A text in the same way."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
+
+
+def unpacked(text: str) -> Any:
+    """The content of what `packed` gave."""
+    return json.loads(gzip.decompress(base64.b64decode(text)))
