@@ -202,28 +202,30 @@ def families(
             the model does that it begins with.
         sections: About all instruments of a family, by its name.
     """
-    names = dict.fromkeys(one.family for one in instruments)
-    return [_family(name, [one for one in instruments if one.family == name], models, sections) for name in names]
 
+    def place(label: str) -> tuple[int, str]:
+        """That of the longest model that a label begins with; behind all, where it begins with none."""
+        known = [index for index, model in enumerate(models) if label.startswith(model)]
+        return max(known, key=lambda index: len(models[index]), default=len(models)), label
 
-def _family(
-    name: str, own: Sequence[Instrument], models: Sequence[str], sections: "Mapping[str, Sequence[Section]]"
-) -> Family:
-    labels = {told.model for one in own for told in one.figures if told.confirmatory}
-    ordered = sorted(labels, key=lambda label: (_place(label, models), label))
-    blocks = [(one, rows) for one in own if (rows := rows_of(one, ordered))]
-    shown = {told.figure: one.words[told.figure] for one in own for told in one.figures
-             if told.confirmatory and told.figure in one.words}  # fmt: skip
-    meanings = {word.heading: word.meaning for word in shown.values()}
-    with_rows = {one.name for one, _ in blocks}
-    without = [one for one in own if one.name not in with_rows]
-    return Family(name, ordered, blocks, without, meanings, sections.get(name, ()))
-
-
-def _place(label: str, models: Sequence[str]) -> int:
-    """Of the longest model that a label begins with; behind all, where it begins with none."""
-    known = [index for index, model in enumerate(models) if label.startswith(model)]
-    return max(known, key=lambda index: len(models[index]), default=len(models))
+    found = []
+    for name in dict.fromkeys(one.family for one in instruments):
+        own = [one for one in instruments if one.family == name]
+        confirmatory = [(one, told) for one in own for told in one.figures if told.confirmatory]
+        ordered = sorted({told.model for _, told in confirmatory}, key=place)
+        rows = [(one, rows_of(one, ordered)) for one in own]
+        shown = {told.figure: one.words[told.figure] for one, told in confirmatory if told.figure in one.words}
+        found.append(
+            Family(
+                name,
+                ordered,
+                [(one, of_one) for one, of_one in rows if of_one],
+                [one for one, of_one in rows if not of_one],
+                {word.heading: word.meaning for word in shown.values()},
+                sections.get(name, ()),
+            )
+        )
+    return found
 
 
 def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
@@ -234,25 +236,28 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
             found.setdefault((told.part, told.figure), {})[told.model] = (index, told)
     parts, order = list(dict.fromkeys(part for part, _ in found)), list(one.words)
     keys = sorted(found, key=lambda key: (parts.index(key[0]), order.index(key[1]) if key[1] in order else len(order)))
-    return [_row(one, part, figure, found[part, figure], models) for part, figure in keys]
+    rows = []
+    for part, figure in keys:
+        own = found[part, figure]
+        records = [told for _, told in own.values()]
+        axis = Axis.over([value for told in records for value in _numbers(told) if value is not None])
+        cells = [
+            _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals) if model in own else None
+            for model in models
+        ]
+        of_part = "" if part == WHOLE else part
+        rows.append(Row(one.heading(figure), of_part, _sentence(records), cells, axis.place(0.0)))
+    return rows
 
 
-def _row(one: Instrument, part: str, figure: str, own: Mapping[str, tuple[int, Told]], models: Sequence[str]) -> Row:
-    records = [told for _, told in own.values()]
-    known = [value for told in records for value in _numbers(told) if value is not None]
-    axis = Axis.over(known)
-    cells = [
-        _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals) if model in own else None
-        for model in models
-    ]
-    part = "" if part == WHOLE else part
-    return Row(one.heading(figure), part, _sentence(records), cells, axis.place(0.0))
+ORDER = (Verdict.BEYOND, Verdict.WITHIN, Verdict.LITTLE, Verdict.UNFIT)
+"""Of verdicts in sentences."""
 
 
 def _sentence(records: Sequence[Told]) -> str:
     """What may be said of whom: names of few models, numbers of many."""
     groups = []
-    for verdict in (Verdict.BEYOND, Verdict.WITHIN, Verdict.LITTLE, Verdict.UNFIT):
+    for verdict in ORDER:
         own = [told.model for told in records if told.said("verdict") == verdict]
         if own:
             whom = listed(own) if len(records) <= FEW else f"{len(own)} of {len(records)} models"
@@ -269,19 +274,14 @@ def _numbers(told: Told) -> tuple[float | None, ...]:
     return value, told.get("low"), told.get("high"), None if control is None else math.copysign(control, value)
 
 
-def _decimals(told: Told) -> int:
-    """How many its cell is written with."""
-    largest = max((abs(value) for value in _numbers(told) if value is not None), default=0.0)
-    return DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
-
-
 def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
-    decimals = rounded or _decimals(told)
-    places = [None if value is None else axis.place(value) for value in _numbers(told)]
+    numbers = _numbers(told)
+    largest = max((abs(value) for value in numbers if value is not None), default=0.0)
+    by_size = DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
+    decimals = rounded or by_size
     low, high = told.get("low"), told.get("high")
     interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
-    verdict = told.said("verdict")
-    value = told.get("value")
+    verdict, value = told.said("verdict"), told.get("value")
     return GridCell(
         told.model,
         link,
@@ -291,15 +291,14 @@ def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
         verdict,
         Verdict(verdict).mark if verdict else "told",
         told.said("why"),
-        *places,
+        *(None if place is None else axis.place(place) for place in numbers),
     )
 
 
 def counted(instruments: Sequence[Instrument]) -> str:
     """What came of all amounts, in one sentence."""
     verdicts = [told.said("verdict") for one in instruments for told in one.figures if told.confirmatory]
-    order = (Verdict.BEYOND, Verdict.WITHIN, Verdict.LITTLE, Verdict.UNFIT)
-    counts = [(verdict, verdicts.count(str(verdict))) for verdict in order]
+    counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
     groups = [f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts if n]
     return f"Of {len(verdicts)} amounts on models, {listed(groups)}." if verdicts else "No amount has a verdict."
 
@@ -346,7 +345,7 @@ def table(one: Instrument) -> dict[str, Any]:
             told.part,
             told.model or "any",
             one.heading(told.figure),
-            *(_short(told.get(key)) for key in NUMBERS),
+            *(None if (value := told.get(key)) is None else float(f"{value:.{SIGNIFICANT}g}") for key in NUMBERS),
             told.record.get("n"),
             told.said("unit"),
             told.said("verdict"),
@@ -355,7 +354,3 @@ def table(one: Instrument) -> dict[str, Any]:
         for told in one.figures
     ]
     return {"columns": list(COLUMNS), "rows": rows}
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{SIGNIFICANT}g}")
