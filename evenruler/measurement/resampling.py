@@ -96,8 +96,12 @@ def bootstrap(
             method="percentile",
             rng=np.random.default_rng(seed),
         )
-        low, high = _percentiles(np.asarray(resampled.bootstrap_distribution), level)
-    return Interval(value, low, high)
+        every = np.asarray(resampled.bootstrap_distribution)
+    defined = every[~np.isnan(every)]
+    if 2 * defined.size < every.size:
+        return Interval(value, math.nan, math.nan)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high))
 
 
 def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
@@ -111,15 +115,6 @@ def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
             raise ValueError(f"the cluster label of row {row} is missing")
         members.setdefault(label, []).append(row)
     return [np.array(own, dtype=np.intp) for own in members.values()]
-
-
-def _percentiles(resampled: Floats, level: float) -> tuple[float, float]:
-    """Ends of the central `level` of the defined values; NaN where most are undefined."""
-    defined = resampled[~np.isnan(resampled)]
-    if 2 * defined.size < resampled.size:
-        return math.nan, math.nan
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 FEWEST_UNITS = 5

@@ -135,6 +135,8 @@ def shared_changes(own: ArrayLike, others: Sequence[ArrayLike]) -> Shared:
 
     Raises:
         ValueError: Fewer than three occasions or two items of the scale, no other scale, or other occasions.
+
+    Source: p is of the interaction of person and trait of Kavanagh, MacKinney and Wolins (1971).
     """
     scales = [as_items(own), *(np.asarray(other, dtype=np.float64) for other in others)]
     occasions = len(scales[0])
@@ -143,27 +145,17 @@ def shared_changes(own: ArrayLike, others: Sequence[ArrayLike]) -> Shared:
     # A mean of equal numbers may be off them by rounding, which is no change.
     changes = [np.where(constant_columns(scale), 0.0, scale - scale.mean(axis=0)) for scale in scales]
     here, there = changes[0], np.hstack(changes[1:])
-    return Shared(*_correlations(here, there), _p(here, there, changes))
-
-
-def _correlations(here: Floats, there: Floats) -> tuple[float, float]:
-    n, variances = here.shape[1], [float((of**2).sum(axis=0).mean()) for of in (here, there)]
-    if min(variances) <= 0:
-        return math.nan, math.nan
-    within = (float((here.sum(axis=1) ** 2).sum()) / n - variances[0]) / (n - 1)
-    across = float(here.mean(axis=1) @ there.mean(axis=1))
-    return within / variances[0], across / math.sqrt(variances[0] * variances[1])
-
-
-def _p(here: Floats, there: Floats, scales: Sequence[Floats]) -> float:
-    """Of F: the distance of the scale's mean from the others' beside what single items do within their scales.
-
-    Source: the interaction of person and trait of Kavanagh, MacKinney and Wolins (1971).
-    """
-    rest = sum(float(((scale - scale.mean(axis=1, keepdims=True)) ** 2).sum()) for scale in scales)
-    n, m, steps = here.shape[1], there.shape[1], len(here) - 1
-    freedom = (n + m - len(scales)) * steps
-    if rest <= 0:
-        return math.nan
-    apart = n * m / (n + m) * float(((here.mean(axis=1) - there.mean(axis=1)) ** 2).sum())
-    return float(stats.f.sf(apart / steps / (rest / freedom), steps, freedom))
+    n, m, steps = here.shape[1], there.shape[1], occasions - 1
+    variances = [float((of**2).sum(axis=0).mean()) for of in (here, there)]
+    within = across = p = math.nan
+    if min(variances) > 0:
+        covariance = (float((here.sum(axis=1) ** 2).sum()) / n - variances[0]) / (n - 1)
+        within = covariance / variances[0]
+        across = float(here.mean(axis=1) @ there.mean(axis=1)) / math.sqrt(variances[0] * variances[1])
+    # F: the distance of the scale's mean from the others' beside what single items do within their scales.
+    rest = sum(float(((scale - scale.mean(axis=1, keepdims=True)) ** 2).sum()) for scale in changes)
+    if rest > 0:
+        apart = n * m / (n + m) * float(((here.mean(axis=1) - there.mean(axis=1)) ** 2).sum())
+        freedom = (n + m - len(changes)) * steps
+        p = float(stats.f.sf(apart / steps / (rest / freedom), steps, freedom))
+    return Shared(within, across, p)

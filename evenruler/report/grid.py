@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from evenruler.measurement.answered import unmeasured
 from evenruler.measurement.verdicts import Verdict
-from evenruler.report.words import listed, missing, number
+from evenruler.report.words import listed, missing, number, with_interval
 from evenruler.tables.schemas import WHOLE
 from evenruler.text.english import with_capital
 
@@ -326,9 +326,8 @@ def _said(told: Told | None, decimals: int) -> str:
     value, low, high, control = (told.get(key) for key in ("value", "low", "high", "control"))
     if value is None:
         return f"none ({told.said('reason')})"
-    ends = "" if low is None or high is None else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
     beside = "" if control is None else f"; control {number(control, decimals)}"
-    return f"{number(value, decimals)}{ends}{beside}"
+    return f"{with_interval(value, low, high, decimals)}{beside}"
 
 
 COLUMNS = (

@@ -149,14 +149,10 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    environment.filters["prose"] = _prose
+    # A text in which `words` are code, as cards have it.
+    environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
     environment.filters["family_title"] = family_title
     return environment
-
-
-def _prose(text: str) -> Markup:
-    """A text in which `words` are code, as cards have it."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _text(name: str) -> str:

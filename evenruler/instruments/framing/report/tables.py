@@ -113,6 +113,7 @@ def _beside(
     judged = isinstance(record["verdict"], str)
     known = not missing(record["value"])
     control = None if missing(record["control"]) else record["control"]
+    difference = None if control is None else record["value"] - control
     return [
         model,
         METRICS[metric],
@@ -121,18 +122,11 @@ def _beside(
         figure(record),
         number(control),
         number(by_chance.get((model, record["figure"]))) if metric == "choice" and known else "",
-        "" if control is None else _difference(record["value"] - control, record),
+        with_interval(difference, record["difference_low"], record["difference_high"], 2),
         p_value(record["p_adjusted"]),
         Cell(record["verdict"], Verdict(record["verdict"]).mark) if judged else "",
         str(record["why"]) if judged else "",
     ]
-
-
-def _difference(value: float, record: Mapping[Any, Any], decimals: int = 2) -> str:
-    """A figure minus its control, with the interval where there is one."""
-    low, high = record["difference_low"], record["difference_high"]
-    ends = "" if missing(low) else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
-    return f"{number(value, decimals)}{ends}"
 
 
 def _by_chance(effects: pd.DataFrame) -> dict[tuple[str, str], float]:
@@ -251,7 +245,7 @@ def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFram
             with_interval(record["after"], record["after_low"], record["after_high"]),
             figure({**record, "value": record["change"]}, decimals=3),
             number(record["control"], 3),
-            "" if missing(record["difference"]) else _difference(record["difference"], record, 3),
+            with_interval(record["difference"], record["difference_low"], record["difference_high"]),
         ]
         for record in replications.to_dict("records")
     ]
