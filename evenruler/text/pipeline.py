@@ -44,6 +44,7 @@ def pipeline(purpose: Purpose) -> "Language":
     components = spacy.util.get_model_meta(folder)["components"]
     nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
     if purpose in ("splitting", "questions"):
+        from spacy.language import Language
 
         def whole(doc: "Doc") -> "Doc":
             """Let the parser end no sentence before the text does."""
@@ -51,7 +52,7 @@ def pipeline(purpose: Purpose) -> "Language":
                 token.is_sent_start = False
             return doc
 
-        spacy.Language.component("evenruler_one_sentence", func=whole)
+        Language.component("evenruler_one_sentence", func=whole)
         nlp.add_pipe("evenruler_one_sentence", first=True)
     return nlp
 

@@ -107,7 +107,7 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         for factor, placebos in task.placebos.items()
         if any(placebos.template(cell, variant) for cell in placebos.cells)
     }
-    return found + filled(
+    found += filled(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,
@@ -116,6 +116,7 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         lettered=any(task.options_of(cell, variant) for task in tasks for cell in task.cells),
         n_orders=n_orders,
     )
+    return found
 
 
 def _slips(task: TaskEntry, source: ContrastSource, variant: str) -> list[str]:
