@@ -276,8 +276,8 @@ def icc_of_mean(x: ArrayLike, level: float = 0.95) -> Interval:
     """
     check_level(level)
     matrix = as_items(x)
-    alpha = cronbach_alpha(matrix)
-    return feldt_interval(alpha, *matrix.shape, level) if alpha < 1 else Interval(alpha, math.nan, math.nan)
+    alpha, (n, k) = cronbach_alpha(matrix), matrix.shape
+    return feldt_interval(alpha, n, k, level) if alpha < 1 else Interval(alpha, math.nan, math.nan)
 
 
 def mean_spearman(x: ArrayLike) -> float:
