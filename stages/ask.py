@@ -4,15 +4,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from evenruler.declared import Declared
 from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import INSTRUMENT, State, Tables
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
-from evenruler.tables.schemas import required
+from evenruler.tables.schemas import columns
 from stages.files import ANSWERS, BUILT, frames, is_asked, plan_of, write_subject
 from stages.running import run
 
@@ -36,7 +34,7 @@ def main(family: str, name: str) -> None:
     answers = ask(asked, door.requests, subject, answering)
     folder = ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
-        whose = pa.schema([required(INSTRUMENT, pa.string()), *schema])
+        whose = columns(f"{INSTRUMENT}: str", schema)
         rows = answers[table][whose.names] if table in answers else []
         write_table(rows, whose, folder / f"{table}.parquet")
     write_subject(subject, folder)

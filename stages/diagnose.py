@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.diagnosing import diagnosed
-from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
+from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables, diagnosed
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.rounding import for_people

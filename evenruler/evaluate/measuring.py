@@ -17,8 +17,7 @@ from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments import prefixes
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
-from evenruler.instruments.diagnosing import diagnosed
-from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables, diagnosed
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.measurement.settings import Resampling

@@ -149,20 +149,17 @@ class Answering:
             adapted: The subject on its way through the corpora of a state; None where nothing adapts it.
         """
         self._subject, self._tool, self._adapted = subject, tool, adapted
-        self._used: list[Model] = []
+        self._used: dict[int, Model] = {}
 
     @property
     def asked(self) -> int:
         """How many answers were asked of models, since the store did not have them."""
-        return sum(model.asked for model in self._distinct())
+        return sum(model.asked for model in self._used.values())
 
     @property
     def spent(self) -> list[Spent]:
         """What that took, call by call."""
-        return [spent for model in self._distinct() for spent in model.spent]
-
-    def _distinct(self) -> "Iterable[Model]":
-        return {id(model): model for model in self._used}.values()
+        return [spent for model in self._used.values() for spent in model.spent]
 
     def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
         """The columns of n answers to a request with these inputs."""
@@ -170,16 +167,12 @@ class Answering:
             assert request.state is not None
             loss = self._way(request.state).loss(*_stage(request.state))
             return {"loss": [loss] * n}
-        model = self._model(request)
-        self._used.append(model)
-        return _ASKED[request.operation](model, inputs, request.settings)
-
-    def _model(self, request: Request) -> "Model":
         if request.by != SUBJECT:
-            return self._tool(request.by)
-        if request.state is None:
-            return self._subject
-        return self._way(request.state).at(*_stage(request.state))
+            model = self._tool(request.by)
+        else:
+            model = self._subject if request.state is None else self._way(request.state).at(*_stage(request.state))
+        self._used[id(model)] = model
+        return _ASKED[request.operation](model, inputs, request.settings)
 
     def _way(self, state: State) -> "Adapted":
         assert self._adapted is not None
@@ -221,7 +214,11 @@ def ask(
             _answer([now[place] for place in alike], answering, answers)
         if len(now) < len(wanted):
             break
-    return _by_table(answers)
+    found: dict[str, list[pd.DataFrame]] = {}
+    for name, tables in answers.items():
+        for table, rows in tables.items():
+            found.setdefault(table, []).append(rows.assign(**{INSTRUMENT: name})[[INSTRUMENT, *rows.columns]])
+    return {table: pd.concat(frames, ignore_index=True) for table, frames in found.items()}
 
 
 def lacking(instruments: Asked, requests: Requests, subject: Subject, answering: Answering) -> list[LackingError]:
@@ -271,12 +268,14 @@ def _answer(
     """Have like requests answered together, and keep what each was answered."""
     requested = [request for _, request in alike]
     n = sum(len(request.rows) for request in requested)
-    columns = answering.answer(requested[0], _joined([request.inputs for request in requested]), n)
+    inputs = {name: [value for own in requested for value in own.inputs[name]] for name in requested[0].inputs}
+    columns = answering.answer(requested[0], inputs, n)
     begin = 0
     for name, request in alike:
         end = begin + len(request.rows)
         own = {column: values[begin:end] for column, values in columns.items()}
-        _keep(answers[name], request, request.rows.reset_index(drop=True).assign(**own))
+        rows, before = request.rows.reset_index(drop=True).assign(**own), answers[name].get(request.table)
+        answers[name][request.table] = rows if before is None else pd.concat([before, rows], ignore_index=True)
         begin = end
 
 
@@ -286,37 +285,8 @@ def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
     for place, (name, request) in enumerate(wanted):
         apart = name if request.operation in APART else ""
         given = canonical([request.operation, request.by, dict(request.settings), sorted(request.inputs), apart])
-        key = (given, request.state)
-        groups.setdefault(key, []).append(place)
+        groups.setdefault((given, request.state), []).append(place)
     return list(groups.values())
-
-
-def _joined(inputs: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
-    return {name: [value for own in inputs for value in own[name]] for name in inputs[0]}
-
-
-def _keep(answers: dict[str, pd.DataFrame], request: Request, rows: pd.DataFrame) -> None:
-    """Put answers below those that the table has."""
-    before = answers.get(request.table)
-    answers[request.table] = rows if before is None else pd.concat([before, rows], ignore_index=True)
-
-
-def _by_table(answers: Mapping[str, Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
-    found: dict[str, list[pd.DataFrame]] = {}
-    for name, tables in answers.items():
-        for table, rows in tables.items():
-            own = rows.copy()
-            own.insert(0, INSTRUMENT, name)
-            found.setdefault(table, []).append(own)
-    return {table: pd.concat(frames, ignore_index=True) for table, frames in found.items()}
-
-
-def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
-    return asdict(model.loglikelihood(inputs["text"], before=inputs.get("before")))
-
-
-def _words(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
-    return asdict(model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"]))
 
 
 def _generate(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
@@ -351,28 +321,22 @@ def _in_place(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
     return {"nats": model.in_place([Placed(*place) for place in places])}
 
 
-def _slor(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
-    return {"slor": model.slor(inputs["text"])}
-
-
 def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
     texts, whole = inputs["text"], settings.get("whole", False)
     values = model.probabilities(texts) if whole else model.classify(texts)
     return {"labels": [model.labels] * len(texts), "probabilities" if whole else "logits": list(values)}
 
 
-def _embed(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
-    return {"vector": list(model.embed(inputs["text"])) if inputs["text"] else []}
-
-
 _ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = {
-    "loglikelihood": _loglikelihood,
-    "words": _words,
+    "loglikelihood": lambda model, inputs, _: asdict(model.loglikelihood(inputs["text"], before=inputs.get("before"))),
+    "words": lambda model, inputs, settings: asdict(
+        model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
+    ),
     "generate": _generate,
     "entail": _entail,
     "in_place": _in_place,
-    "slor": _slor,
+    "slor": lambda model, inputs, _: {"slor": model.slor(inputs["text"])},
     "classify": _classify,
-    "embed": _embed,
+    "embed": lambda model, inputs, _: {"vector": list(model.embed(inputs["text"])) if inputs["text"] else []},
 }
 assert set(_ASKED) == set(OPERATIONS)

@@ -134,12 +134,29 @@ class Card:
     """Of text of others that is not in the rows, or not in git: how to get it."""
 
 
+_TEMPLATES = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
+)
+"""A slot that nothing fills is an error."""
+
+
 def task_template(folder: Traversable) -> jinja2.Template:
-    """The template `task.yaml.j2` of a folder; a slot that nothing fills is an error."""
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
-    )
-    return environment.from_string((folder / "task.yaml.j2").read_text(encoding="utf-8"))
+    """The template `task.yaml.j2` of a folder."""
+    return _TEMPLATES.from_string((folder / "task.yaml.j2").read_text(encoding="utf-8"))
+
+
+def filled(words: Any, **said: Any) -> Any:
+    """Words of a card, each a template of Jinja, filled; of a list, what comes out empty is left out.
+
+    Args:
+        words: Texts in mappings and lists, as a file of YAML has them.
+        **said: What the templates name.
+    """
+    if isinstance(words, Mapping):
+        return {key: filled(own, **said) for key, own in words.items()}
+    if isinstance(words, list):
+        return [text for own in words if (text := filled(own, **said))]
+    return _TEMPLATES.from_string(words).render(**said)
 
 
 def one_line(text: str) -> str:

@@ -36,9 +36,11 @@ import pyarrow as pa
 from pydantic import BeforeValidator, Field
 
 from evenruler.errors import UserError, nearest
+from evenruler.measurement.settings import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.models.operations import Operation
 from evenruler.strict import Slug, Strict, Text
+from evenruler.tables import stacked
 from evenruler.text.slots import slug_of
 
 Scale = Literal["quick", "paper"]
@@ -88,19 +90,11 @@ class BaseSettings(Strict):
         return None
 
     def written_as(self, name: str) -> str:
-        """The file under the family's sources that users write, without ending.
-
-        Args:
-            name: Of the instrument.
-        """
+        """The file under the family's sources that users write for an instrument, without ending."""
         return name
 
     def uses(self, source: Any) -> "list[Use]":
-        """The models that it names, beside those that are measured.
-
-        Args:
-            source: The family's `Source`, which may name some, too.
-        """
+        """The models that it names, beside those that are measured; the family's `Source` may name some, too."""
         return []
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
@@ -120,20 +114,11 @@ class BaseSettings(Strict):
         return {}
 
     def warnings(self, source: Any) -> list[str]:
-        """What `evenruler check` warns of, a line each.
-
-        Args:
-            source: The family's `Source`.
-        """
+        """What `evenruler check` warns of in a `Source` of the family, a line each."""
         return []
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
-        """What it warns of on a model, a line each.
-
-        Args:
-            source: The family's `Source`.
-            lengths: How many tokens the model makes of words within a sentence.
-        """
+        """What it warns of on a model, a line each; `lengths`: how many tokens that makes of words in a sentence."""
         return []
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
@@ -309,6 +294,22 @@ class Record:
     plan: Plan
     found: Tables
     """What `figures` gave."""
+
+
+def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+    """Every table of a family's diagnosis.
+
+    Args:
+        door: The room `diagnose` of the family.
+        records: Instruments on models.
+        resampling: How intervals are computed.
+
+    Returns:
+        By the door's `TABLES`.
+    """
+    across: Tables = door.across(records, resampling)
+    found: list[Tables] = [*(record.found for record in records), across]
+    return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
 
 
 @dataclass(frozen=True)

@@ -48,21 +48,12 @@ __all__ = [
 
 # scipy takes a second to load.
 _MODULES = {
-    "diversity": ["lexical_diversity", "semantic_diversity"],
-    "figures": ["Figure", "as_metrics", "records"],
-    "reliability": [
-        "ItemStatistics",
-        "cronbach_alpha",
-        "feldt_interval",
-        "first_component_share",
-        "item_statistics",
-        "mean_inter_item_correlation",
-        "omega_total",
-        "parallel_analysis",
-        "spearman_brown",
-    ],
-    "resampling": ["Interval", "bootstrap"],
-    "settings": ["Resampling"],
-    "validity": ["Correlation", "jackknifed_r", "pearson", "spearman"],
+    "diversity": "lexical_diversity semantic_diversity",
+    "figures": "Figure as_metrics records",
+    "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
+    "mean_inter_item_correlation omega_total parallel_analysis spearman_brown",
+    "resampling": "Interval bootstrap",
+    "settings": "Resampling",
+    "validity": "Correlation jackknifed_r pearson spearman",
 }
-__getattr__ = lazily(__name__, **{name: module for module, names in _MODULES.items() for name in names})
+__getattr__ = lazily(__name__, **{name: module for module, names in _MODULES.items() for name in names.split()})

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import Floats, check_level
+from evenruler.measurement.checks import check_level
 from evenruler.measurement.resampling import Interval
 
 Effect = tuple[str, ...]
@@ -20,40 +20,11 @@ Effect = tuple[str, ...]
 class Components:
     """Of a design in which every level of a facet meets every level of the others, one score a cell; all random."""
 
-    sizes: Mapping[str, int]
-    """Levels of each facet."""
     mean_squares: Mapping[Effect, float]
     degrees: Mapping[Effect, int]
     """Of freedom."""
     variances: Mapping[Effect, float]
     """Estimated; one below 0 stays as it is, for it says that the effect is lost in noise."""
-
-    def coefficient(self, of: str, **levels: int) -> float:
-        """How well means over the other facets order the levels of one: the generalizability coefficient.
-
-        Args:
-            of: The facet whose levels are told apart, as attributes.
-            **levels: By other facet, how many levels a mean is over; as many as there are by default.
-
-        Returns:
-            From 0 to 1; variances below 0 count as 0. NaN where nothing varies.
-
-        Raises:
-            ValueError: There is no such facet, or a number is below 1.
-
-        Source: Brennan (2001), E rho squared.
-        """
-        unknown = {of, *levels} - set(self.sizes)
-        if unknown or min(levels.values(), default=1) < 1:
-            raise ValueError(f"facets are {', '.join(self.sizes)}, each with a level at least")
-        wanted = {**self.sizes, **levels}
-        universe = max(self.variances[(of,)], 0.0)
-        error = sum(
-            max(variance, 0.0) / math.prod(wanted[facet] for facet in effect if facet != of)
-            for effect, variance in self.variances.items()
-            if of in effect and effect != (of,)
-        )
-        return universe / (universe + error) if universe + error > 0 else math.nan
 
 
 def components(x: ArrayLike, facets: Sequence[str]) -> Components:
@@ -73,19 +44,26 @@ def components(x: ArrayLike, facets: Sequence[str]) -> Components:
         raise ValueError(f"expected {len(facets)} axes of at least two levels, got the shape {scores.shape}")
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite")
-    squares = {effect: _square(scores, effect) for effect in [(), *_effects(range(scores.ndim))]}
+    squares = {}  # sums over all cells of the squared mean of the levels of some axes
+    for effect in [(), *_effects(range(scores.ndim))]:
+        others = tuple(axis for axis in range(scores.ndim) if axis not in effect)
+        of_others = math.prod(scores.shape[axis] for axis in others)
+        squares[effect] = float((np.asarray(scores.mean(axis=others)) ** 2).sum() * of_others)
     mean_squares, degrees = {}, {}
     for effect in _effects(range(scores.ndim)):
         of = [(-1) ** (len(effect) - len(part)) * squares[part] for part in [(), *_effects(effect)]]
         degrees[effect] = math.prod(scores.shape[axis] - 1 for axis in effect)
         mean_squares[effect] = sum(of) / degrees[effect]
-    variances = {effect: _variance(effect, mean_squares, scores.shape) for effect in mean_squares}
+    variances = {}
+    for effect in mean_squares:
+        above = {other: square for other, square in mean_squares.items() if set(effect) <= set(other)}
+        cells = math.prod(size for axis, size in enumerate(scores.shape) if axis not in effect)
+        variances[effect] = sum((-1) ** (len(other) - len(effect)) * square for other, square in above.items()) / cells
 
     def named(values: Mapping[tuple[int, ...], float]) -> dict[Effect, float]:
         return {tuple(facets[axis] for axis in effect): value for effect, value in values.items()}
 
     return Components(
-        dict(zip(facets, scores.shape, strict=True)),
         named(mean_squares),
         {effect: int(value) for effect, value in named(degrees).items()},
         named(variances),
@@ -97,27 +75,12 @@ def _effects(axes: Sequence[int]) -> Iterator[tuple[int, ...]]:
     return chain.from_iterable(combinations(axes, size) for size in range(1, len(axes) + 1))
 
 
-def _square(scores: Floats, effect: tuple[int, ...]) -> float:
-    """Sum over all cells of the squared mean of the levels of some axes."""
-    others = tuple(axis for axis in range(scores.ndim) if axis not in effect)
-    return float((np.asarray(scores.mean(axis=others)) ** 2).sum() * math.prod(scores.shape[axis] for axis in others))
-
-
-def _variance(effect: tuple[int, ...], mean_squares: Mapping[tuple[int, ...], float], shape: tuple[int, ...]) -> float:
-    above = {other: square for other, square in mean_squares.items() if set(effect) <= set(other)}
-    sum_of: float = sum((-1) ** (len(other) - len(effect)) * square for other, square in above.items())
-    cells = math.prod(size for axis, size in enumerate(shape) if axis not in effect)
-    return sum_of / cells
-
-
 @dataclass(frozen=True)
 class Difference:
     """Of the difference between two groups of words, over units and templates: where its spread comes from."""
 
     mean: float
     """The first group's mean minus the other's."""
-    sizes: Mapping[str, int]
-    """Of unit, template, and word (a group)."""
     variances: Mapping[Effect, float]
     """Of the difference: unit, template and their interaction; of scores within a group: word and its interactions.
     Estimated; one below 0 stays as it is."""
@@ -200,5 +163,4 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
     for effect in of_words:
         pooled = sum(one.mean_squares[effect] for one in each) / 2
         parts.append(((-1) ** (len(effect) + 1) * 2 / (words * bias.size), pooled, 2 * each[0].degrees[effect]))
-    sizes = {"unit": bias.shape[0], "template": bias.shape[1], "word": words}
-    return Difference(float(bias.mean()), sizes, {**of_both, **of_words}, parts)
+    return Difference(float(bias.mean()), {**of_both, **of_words}, parts)

@@ -41,12 +41,10 @@ def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
         float64[n] in [0, 1]: 0 where all others are the same set, 1 where none shares a token. NaN for a
         single set, which has no others. Two empty sets are the same set: their index is 1.
     """
-    indices = [[_jaccard(own, other) for other in token_sets] for own in token_sets]
+    indices = [
+        [len(own & other) / len(own | other) if own or other else 1.0 for other in token_sets] for own in token_sets
+    ]
     return _one_minus_mean_with_others(np.array(indices, dtype=np.float64))
-
-
-def _jaccard(own: frozenset[str], other: frozenset[str]) -> float:
-    return len(own & other) / len(own | other) if own or other else 1.0
 
 
 def _one_minus_mean_with_others(similarities: Floats) -> Floats:

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, Scale, bootstrap, jackknife
 from evenruler.measurement.settings import Resampling
-from evenruler.measurement.validity import Correlation
-
-FEWEST_PAIRS = 4
-"""Pairs below which a correlation says nothing."""
+from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
 
 @dataclass(frozen=True)

@@ -163,19 +163,20 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
     matrix = as_items(x)
     items = range(matrix.shape[1])
     others = [np.delete(matrix, item, axis=1) for item in items]
+    alike, of_rest = constant_columns(matrix), [rest.sum(axis=1) for rest in others]
     return ItemStatistics(
         mean=matrix.mean(axis=0),
         sd=matrix.std(axis=0, ddof=1),
-        item_rest_correlation=np.array([_rest_correlation(matrix[:, [item]], others[item]) for item in items]),
+        item_rest_correlation=np.array(
+            [
+                math.nan
+                if alike[item] or constant_total(others[item])
+                else np.corrcoef(matrix[:, item], of_rest[item])[0, 1]
+                for item in items
+            ]
+        ),
         alpha_if_removed=np.array([cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in others]),
     )
-
-
-def _rest_correlation(item: Floats, others: Floats) -> float:
-    """Correlation of one column with the sum of others; NaN where either is constant."""
-    if constant_total(item) or constant_total(others):
-        return math.nan
-    return float(np.corrcoef(item[:, 0], others.sum(axis=1))[0, 1])
 
 
 def first_component_share(x: ArrayLike) -> float:
@@ -183,15 +184,12 @@ def first_component_share(x: ArrayLike) -> float:
 
     Between 1/k (items uncorrelated) and 1 (one thing measured k times); NaN where an item is constant.
 
-    Args:
-        x: Observations x items.
-
     Raises:
         ValueError: Fewer than two items or two observations, or values that are not finite.
     """
     matrix = as_items(x)
     if constant_columns(matrix).any():
-        return float("nan")
+        return math.nan
     return float(_eigenvalues(matrix)[0] / matrix.shape[1])
 
 
@@ -231,31 +229,6 @@ def _eigenvalues(x: Floats) -> Floats:
     return np.asarray(np.linalg.eigvalsh(correlation_matrix(x))[::-1], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class _Squares:
-    """Mean squares of n targets x k raters."""
-
-    targets: float
-    raters: float
-    rest: float
-    n: int
-    k: int
-
-
-def _squares(x: ArrayLike) -> _Squares:
-    matrix = as_items(x)
-    n, k = matrix.shape
-    of_targets, of_raters = matrix.mean(axis=1), matrix.mean(axis=0)
-    rest = matrix - of_targets[:, None] - of_raters + matrix.mean()
-    return _Squares(
-        float(of_targets.var(ddof=1) * k),
-        float(of_raters.var(ddof=1) * n),
-        float((rest**2).sum() / ((n - 1) * (k - 1))),
-        n,
-        k,
-    )
-
-
 def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     """ICC(2,1): how far one rater's values are what another's would be, level and all; raters are drawn.
 
@@ -275,8 +248,12 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     check_level(level)
     if constant_total(np.asarray(x, dtype=np.float64).reshape(-1, 1)):
         return Interval(math.nan, math.nan, math.nan)
-    squares = _squares(x)
-    between, raters, rest, n, k = squares.targets, squares.raters, squares.rest, squares.n, squares.k
+    matrix = as_items(x)
+    n, k = matrix.shape
+    of_targets, of_raters = matrix.mean(axis=1), matrix.mean(axis=0)
+    between, raters = float(of_targets.var(ddof=1) * k), float(of_raters.var(ddof=1) * n)
+    residuals = matrix - of_targets[:, None] - of_raters + matrix.mean()
+    rest = float((residuals**2).sum() / ((n - 1) * (k - 1)))
     value = (between - rest) / (between + (k - 1) * rest + k * (raters - rest) / n)
     if rest <= 0:
         return Interval(value, math.nan, math.nan)
@@ -298,17 +275,9 @@ def icc_of_mean(x: ArrayLike, level: float = 0.95) -> Interval:
     Source: Shrout and Fleiss (1979), Intraclass correlations; the interval is exact for normal data.
     """
     check_level(level)
-    squares = _squares(x)
-    if constant_total(np.asarray(x, dtype=np.float64)):
-        return Interval(math.nan, math.nan, math.nan)
-    value = (squares.targets - squares.rest) / squares.targets
-    if squares.rest <= 0:
-        return Interval(value, math.nan, math.nan)
-    freedom = squares.n - 1, (squares.n - 1) * (squares.k - 1)
-    ratio = squares.targets / squares.rest
-    low = 1 - stats.f.ppf(0.5 + level / 2, *freedom) / ratio
-    high = 1 - 1 / (ratio * stats.f.ppf(0.5 + level / 2, *reversed(freedom)))
-    return Interval(float(value), float(low), float(high))
+    matrix = as_items(x)
+    alpha, (n, k) = cronbach_alpha(matrix), matrix.shape
+    return feldt_interval(alpha, n, k, level) if alpha < 1 else Interval(alpha, math.nan, math.nan)
 
 
 def mean_spearman(x: ArrayLike) -> float:
@@ -319,8 +288,4 @@ def mean_spearman(x: ArrayLike) -> float:
     Args:
         x: [targets, raters].
     """
-    ranks = np.apply_along_axis(stats.rankdata, 0, as_items(x))
-    if (np.ptp(ranks, axis=0) == 0).any():
-        return math.nan
-    found = np.corrcoef(ranks, rowvar=False)
-    return float(found[np.triu_indices(len(found), k=1)].mean())
+    return mean_inter_item_correlation(np.apply_along_axis(stats.rankdata, 0, as_items(x)))

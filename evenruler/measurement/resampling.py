@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +71,10 @@ def bootstrap(
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
     samples = [np.asarray(array) for array in arrays]
-    rows = _common_length(samples)
+    lengths = {len(np.atleast_1d(sample)) for sample in samples}
+    if len(lengths) != 1:
+        raise ValueError(f"expected one or more arrays of equal length, got lengths {sorted(lengths)}")
+    rows = lengths.pop()
     members = None if clusters is None else _rows_by_label(clusters, rows)
     units = rows if members is None else len(members)
     if units < 2:
@@ -93,16 +96,12 @@ def bootstrap(
             method="percentile",
             rng=np.random.default_rng(seed),
         )
-        low, high = _percentiles(np.asarray(resampled.bootstrap_distribution), level)
-    return Interval(value, low, high)
-
-
-def _common_length(samples: list[NDArray[Any]]) -> int:
-    """Rows that all samples have, or ValueError."""
-    lengths = {len(np.atleast_1d(sample)) for sample in samples}
-    if len(lengths) != 1:
-        raise ValueError(f"expected one or more arrays of equal length, got lengths {sorted(lengths)}")
-    return lengths.pop()
+        every = np.asarray(resampled.bootstrap_distribution)
+    defined = every[~np.isnan(every)]
+    if 2 * defined.size < every.size:
+        return Interval(value, math.nan, math.nan)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high))
 
 
 def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
@@ -116,15 +115,6 @@ def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
             raise ValueError(f"the cluster label of row {row} is missing")
         members.setdefault(label, []).append(row)
     return [np.array(own, dtype=np.intp) for own in members.values()]
-
-
-def _percentiles(resampled: Floats, level: float) -> tuple[float, float]:
-    """Ends of the central `level` of the defined values; NaN where most are undefined."""
-    defined = resampled[~np.isnan(resampled)]
-    if 2 * defined.size < resampled.size:
-        return math.nan, math.nan
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 FEWEST_UNITS = 5

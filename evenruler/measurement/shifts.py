@@ -198,20 +198,19 @@ def cue_minus_placebos(
     value, k = float(found.mean()), len(found)
     if k < FEWEST_PLACEBOS:
         return Difference(value, math.nan, math.nan, math.nan)
-    error, df = _error(found, _left_out(differences, units))
+    # [units, placebos] the difference to each placebo without one unit; all of them where it has not that unit.
+    with np.errstate(all="ignore"):
+        left_out = [
+            [of(own[own != unit]) for of, own in zip(differences, units, strict=True)]
+            for unit in np.unique(np.concatenate(units))
+        ]
+    error, df = _error(found, np.array(left_out))
     if math.isnan(error):
         return Difference(value, math.nan, math.nan, math.nan)
     if error < ROUNDING:
         return Difference(value, value, value, 0.0 if value > ROUNDING else 1.0)
     half = float(stats.t.ppf(0.5 + level / 2, df)) * error
     return Difference(value, value - half, value + half, float(stats.t.sf(value / error, df)))
-
-
-def _left_out(differences: Sequence[Callable[[Units], float]], units: Sequence[Units]) -> Floats:
-    """[units, placebos] the difference to each placebo without one unit; all of them where it has not that unit."""
-    every = np.unique(np.concatenate(units))
-    with np.errstate(all="ignore"):
-        return np.array([[of(own[own != unit]) for of, own in zip(differences, units, strict=True)] for unit in every])
 
 
 def _error(found: Floats, left_out: Floats) -> tuple[float, float]:

@@ -11,8 +11,8 @@ from scipy import stats
 from evenruler.measurement.checks import Floats, as_items, check_level, constant_columns, correlation_matrix
 from evenruler.measurement.resampling import CORRELATION, jackknife
 
-# The fewest pairs for which the standard error 1/sqrt(n - 3) exists.
-_FEWEST = 4
+FEWEST_PAIRS = 4
+"""Pairs below which a correlation says nothing: its standard error 1/sqrt(n - 3) does not exist."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,8 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
         raise ValueError("an input is constant: its correlation is undefined")
     result = stats.pearsonr(pairs[:, 0], pairs[:, 1])
     interval = result.confidence_interval(level)
-    return Correlation(
-        value=float(result.statistic),
-        p=float(result.pvalue),
-        n=len(pairs),
-        low=float(interval.low),
-        high=float(interval.high),
-    )
+    ends = float(interval.low), float(interval.high)
+    return Correlation(float(result.statistic), float(result.pvalue), len(pairs), *ends)
 
 
 def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
@@ -88,11 +83,11 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     if (np.ptp(pairs, axis=0) == 0).any():
         raise ValueError("an input is constant: its correlation is undefined")
     result = stats.spearmanr(pairs[:, 0], pairs[:, 1])
-    value, pairs_count = float(result.statistic), len(pairs)
-    margin = stats.norm.ppf((1 + level) / 2) * np.sqrt(1.06 / (pairs_count - 3))
+    value, n = float(result.statistic), len(pairs)
+    margin = stats.norm.ppf((1 + level) / 2) * np.sqrt(1.06 / (n - 3))
     with np.errstate(divide="ignore"):
         low, high = np.tanh(np.arctanh(value) + np.array([-margin, margin]))
-    return Correlation(value, float(result.pvalue), pairs_count, float(low), float(high))
+    return Correlation(value, float(result.pvalue), n, float(low), float(high))
 
 
 def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
@@ -100,8 +95,8 @@ def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(f"expected two vectors of equal length, got shapes {first.shape} and {second.shape}")
-    if len(first) < _FEWEST:
-        raise ValueError(f"needs at least {_FEWEST} pairs, got {len(first)}")
+    if len(first) < FEWEST_PAIRS:
+        raise ValueError(f"needs at least {FEWEST_PAIRS} pairs, got {len(first)}")
     pairs = np.column_stack([first, second])
     if not np.isfinite(pairs).all():
         raise ValueError("values must be finite")
@@ -140,6 +135,8 @@ def shared_changes(own: ArrayLike, others: Sequence[ArrayLike]) -> Shared:
 
     Raises:
         ValueError: Fewer than three occasions or two items of the scale, no other scale, or other occasions.
+
+    Source: p is of the interaction of person and trait of Kavanagh, MacKinney and Wolins (1971).
     """
     scales = [as_items(own), *(np.asarray(other, dtype=np.float64) for other in others)]
     occasions = len(scales[0])
@@ -148,27 +145,17 @@ def shared_changes(own: ArrayLike, others: Sequence[ArrayLike]) -> Shared:
     # A mean of equal numbers may be off them by rounding, which is no change.
     changes = [np.where(constant_columns(scale), 0.0, scale - scale.mean(axis=0)) for scale in scales]
     here, there = changes[0], np.hstack(changes[1:])
-    return Shared(*_correlations(here, there), _p(here, there, changes))
-
-
-def _correlations(here: Floats, there: Floats) -> tuple[float, float]:
-    n, variances = here.shape[1], [float((of**2).sum(axis=0).mean()) for of in (here, there)]
-    if min(variances) <= 0:
-        return math.nan, math.nan
-    within = (float((here.sum(axis=1) ** 2).sum()) / n - variances[0]) / (n - 1)
-    across = float(here.mean(axis=1) @ there.mean(axis=1))
-    return within / variances[0], across / math.sqrt(variances[0] * variances[1])
-
-
-def _p(here: Floats, there: Floats, scales: Sequence[Floats]) -> float:
-    """Of F: the distance of the scale's mean from the others' beside what single items do within their scales.
-
-    Source: the interaction of person and trait of Kavanagh, MacKinney and Wolins (1971).
-    """
-    rest = sum(float(((scale - scale.mean(axis=1, keepdims=True)) ** 2).sum()) for scale in scales)
-    n, m, steps = here.shape[1], there.shape[1], len(here) - 1
-    freedom = (n + m - len(scales)) * steps
-    if rest <= 0:
-        return math.nan
-    apart = n * m / (n + m) * float(((here.mean(axis=1) - there.mean(axis=1)) ** 2).sum())
-    return float(stats.f.sf(apart / steps / (rest / freedom), steps, freedom))
+    n, m, steps = here.shape[1], there.shape[1], occasions - 1
+    variances = [float((of**2).sum(axis=0).mean()) for of in (here, there)]
+    within = across = p = math.nan
+    if min(variances) > 0:
+        covariance = (float((here.sum(axis=1) ** 2).sum()) / n - variances[0]) / (n - 1)
+        within = covariance / variances[0]
+        across = float(here.mean(axis=1) @ there.mean(axis=1)) / math.sqrt(variances[0] * variances[1])
+    # F: the distance of the scale's mean from the others' beside what single items do within their scales.
+    rest = sum(float(((scale - scale.mean(axis=1, keepdims=True)) ** 2).sum()) for scale in changes)
+    if rest > 0:
+        apart = n * m / (n + m) * float(((here.mean(axis=1) - there.mean(axis=1)) ** 2).sum())
+        freedom = (n + m - len(changes)) * steps
+        p = float(stats.f.sf(apart / steps / (rest / freedom), steps, freedom))
+    return Shared(within, across, p)

@@ -30,15 +30,8 @@ class Verdict(StrEnum):
     @property
     def mark(self) -> Literal["good", "told", "weak", "poor"]:
         """How it is marked: as a finding, none, what cannot be told, or no measurement."""
-        return MARKS[self]
-
-
-MARKS: dict[Verdict, Literal["good", "told", "weak", "poor"]] = {
-    Verdict.UNFIT: "poor",
-    Verdict.LITTLE: "weak",
-    Verdict.WITHIN: "told",
-    Verdict.BEYOND: "good",
-}
+        marks: tuple[Literal["poor", "weak", "told", "good"], ...] = ("poor", "weak", "told", "good")
+        return marks[list(Verdict).index(self)]
 
 
 @dataclass(frozen=True)
@@ -68,15 +61,15 @@ def judge(found: Sequence[tuple[Figure, Fitness]], least: int | Mapping[str, int
     Source: Holm (1979), by statsmodels.
     """
     confirmatory = [figure for figure, _ in found if figure.bound is not None]
-    p = dict(zip(map(id, confirmatory), _adjusted([figure.p for figure in confirmatory]), strict=True))
-    return [
-        figure
-        if figure.bound is None
-        else _judged(
-            replace(figure, p_adjusted=p[id(figure)]), fitness, least if isinstance(least, int) else least[figure.unit]
-        )
-        for figure, fitness in found
-    ]
+    corrected = iter(holm([figure.p for figure in confirmatory if figure.p is not None]))
+    judged = []
+    for figure, fitness in found:
+        if figure.bound is not None:
+            figure = replace(figure, p_adjusted=None if figure.p is None else next(corrected))
+            verdict, why = _verdict(figure, fitness, least if isinstance(least, int) else least[figure.unit])
+            figure = replace(figure, verdict=str(verdict), why=why)
+        judged.append(figure)
+    return judged
 
 
 def marked(figure: Figure, fitness: Fitness) -> Figure:
@@ -105,11 +98,6 @@ def _why_unfit(bar: str) -> str:
     return f"On this model the instrument fails a bar of its own: {bar}."
 
 
-def _judged(figure: Figure, fitness: Fitness, least: int) -> Figure:
-    verdict, why = _verdict(figure, fitness, least)
-    return replace(figure, verdict=str(verdict), why=why)
-
-
 def _verdict(figure: Figure, fitness: Fitness, least: int) -> tuple[Verdict, str]:
     """The verdict of a confirmatory figure, its p adjusted, and the reason in one sentence."""
     bound, p = figure.bound, figure.p_adjusted
@@ -134,12 +122,6 @@ def _verdict(figure: Figure, fitness: Fitness, least: int) -> tuple[Verdict, str
         return Verdict.BEYOND, f"If nothing were there, it would be as large with a probability of {p:.2g} (adjusted)."
     said = "no p could be computed" if p is None else f"p is {p:.2g} (adjusted)"
     return Verdict.LITTLE, f"A difference to the control{told} is neither shown nor excluded: {said}."
-
-
-def _adjusted(p: Sequence[float | None]) -> list[float | None]:
-    """P by Holm's method, over those that there are."""
-    corrected = iter(holm([value for value in p if value is not None]))
-    return [None if value is None else next(corrected) for value in p]
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -8,12 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from evenruler.measurement.answered import unmeasured
 from evenruler.measurement.verdicts import Verdict
-from evenruler.report.axis import Axis
-from evenruler.report.words import listed, missing, number
+from evenruler.report.words import listed, missing, number, with_interval
 from evenruler.tables.schemas import WHOLE
 from evenruler.text.english import with_capital
 
@@ -29,6 +28,34 @@ DECIMALS, MOST_DECIMALS = 2, 3
 NUMBERS = ("value", "low", "high", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
 SIGNIFICANT = 6
 """Digits that the table of figures keeps."""
+
+MARGIN: Final = 3.0
+"""Percent of the width that stay free beside the outermost tick."""
+
+TICKS: Final = 5
+"""Of an axis, at most one more."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From the first to the last tick; 0 is always on it."""
+
+    ticks: list[float]
+
+    @classmethod
+    def over(cls, values: Sequence[float]) -> "Axis":
+        """An axis of at most `TICKS` + 1 steps of 1, 2 or 5 times a power of ten that holds all values and 0."""
+        low, high = min([0.0, *values]), max([0.0, *values])
+        rough = (high - low) / TICKS or 0.2
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        return cls([round(k * step, 12) for k in range(first, max(last, first + 1) + 1)])
+
+    def place(self, value: float) -> float:
+        """Where a value stands, in percent of the width."""
+        share = (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
+        return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
 
 
 class Named(Protocol):
@@ -175,28 +202,30 @@ def families(
             the model does that it begins with.
         sections: About all instruments of a family, by its name.
     """
-    names = dict.fromkeys(one.family for one in instruments)
-    return [_family(name, [one for one in instruments if one.family == name], models, sections) for name in names]
 
+    def place(label: str) -> tuple[int, str]:
+        """That of the longest model that a label begins with; behind all, where it begins with none."""
+        known = [index for index, model in enumerate(models) if label.startswith(model)]
+        return max(known, key=lambda index: len(models[index]), default=len(models)), label
 
-def _family(
-    name: str, own: Sequence[Instrument], models: Sequence[str], sections: "Mapping[str, Sequence[Section]]"
-) -> Family:
-    labels = {told.model for one in own for told in one.figures if told.confirmatory}
-    ordered = sorted(labels, key=lambda label: (_place(label, models), label))
-    blocks = [(one, rows) for one in own if (rows := rows_of(one, ordered))]
-    shown = {told.figure: one.words[told.figure] for one in own for told in one.figures
-             if told.confirmatory and told.figure in one.words}  # fmt: skip
-    meanings = {word.heading: word.meaning for word in shown.values()}
-    with_rows = {one.name for one, _ in blocks}
-    without = [one for one in own if one.name not in with_rows]
-    return Family(name, ordered, blocks, without, meanings, sections.get(name, ()))
-
-
-def _place(label: str, models: Sequence[str]) -> int:
-    """Of the longest model that a label begins with; behind all, where it begins with none."""
-    known = [index for index, model in enumerate(models) if label.startswith(model)]
-    return max(known, key=lambda index: len(models[index]), default=len(models))
+    found = []
+    for name in dict.fromkeys(one.family for one in instruments):
+        own = [one for one in instruments if one.family == name]
+        confirmatory = [(one, told) for one in own for told in one.figures if told.confirmatory]
+        ordered = sorted({told.model for _, told in confirmatory}, key=place)
+        rows = [(one, rows_of(one, ordered)) for one in own]
+        shown = {told.figure: one.words[told.figure] for one, told in confirmatory if told.figure in one.words}
+        found.append(
+            Family(
+                name,
+                ordered,
+                [(one, of_one) for one, of_one in rows if of_one],
+                [one for one, of_one in rows if not of_one],
+                {word.heading: word.meaning for word in shown.values()},
+                sections.get(name, ()),
+            )
+        )
+    return found
 
 
 def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
@@ -207,25 +236,28 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
             found.setdefault((told.part, told.figure), {})[told.model] = (index, told)
     parts, order = list(dict.fromkeys(part for part, _ in found)), list(one.words)
     keys = sorted(found, key=lambda key: (parts.index(key[0]), order.index(key[1]) if key[1] in order else len(order)))
-    return [_row(one, part, figure, found[part, figure], models) for part, figure in keys]
+    rows = []
+    for part, figure in keys:
+        own = found[part, figure]
+        records = [told for _, told in own.values()]
+        axis = Axis.over([value for told in records for value in _numbers(told) if value is not None])
+        cells = [
+            _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals) if model in own else None
+            for model in models
+        ]
+        of_part = "" if part == WHOLE else part
+        rows.append(Row(one.heading(figure), of_part, _sentence(records), cells, axis.place(0.0)))
+    return rows
 
 
-def _row(one: Instrument, part: str, figure: str, own: Mapping[str, tuple[int, Told]], models: Sequence[str]) -> Row:
-    records = [told for _, told in own.values()]
-    known = [value for told in records for value in _numbers(told) if value is not None]
-    axis = Axis.over(known)
-    cells = [
-        _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals) if model in own else None
-        for model in models
-    ]
-    part = "" if part == WHOLE else part
-    return Row(one.heading(figure), part, _sentence(records), cells, axis.place(0.0))
+ORDER = (Verdict.BEYOND, Verdict.WITHIN, Verdict.LITTLE, Verdict.UNFIT)
+"""Of verdicts in sentences."""
 
 
 def _sentence(records: Sequence[Told]) -> str:
     """What may be said of whom: names of few models, numbers of many."""
     groups = []
-    for verdict in (Verdict.BEYOND, Verdict.WITHIN, Verdict.LITTLE, Verdict.UNFIT):
+    for verdict in ORDER:
         own = [told.model for told in records if told.said("verdict") == verdict]
         if own:
             whom = listed(own) if len(records) <= FEW else f"{len(own)} of {len(records)} models"
@@ -242,19 +274,14 @@ def _numbers(told: Told) -> tuple[float | None, ...]:
     return value, told.get("low"), told.get("high"), None if control is None else math.copysign(control, value)
 
 
-def _decimals(told: Told) -> int:
-    """How many its cell is written with."""
-    largest = max((abs(value) for value in _numbers(told) if value is not None), default=0.0)
-    return DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
-
-
 def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
-    decimals = rounded or _decimals(told)
-    places = [None if value is None else axis.place(value) for value in _numbers(told)]
+    numbers = _numbers(told)
+    largest = max((abs(value) for value in numbers if value is not None), default=0.0)
+    by_size = DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
+    decimals = rounded or by_size
     low, high = told.get("low"), told.get("high")
     interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
-    verdict = told.said("verdict")
-    value = told.get("value")
+    verdict, value = told.said("verdict"), told.get("value")
     return GridCell(
         told.model,
         link,
@@ -264,15 +291,14 @@ def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
         verdict,
         Verdict(verdict).mark if verdict else "told",
         told.said("why"),
-        *places,
+        *(None if place is None else axis.place(place) for place in numbers),
     )
 
 
 def counted(instruments: Sequence[Instrument]) -> str:
     """What came of all amounts, in one sentence."""
     verdicts = [told.said("verdict") for one in instruments for told in one.figures if told.confirmatory]
-    order = (Verdict.BEYOND, Verdict.WITHIN, Verdict.LITTLE, Verdict.UNFIT)
-    counts = [(verdict, verdicts.count(str(verdict))) for verdict in order]
+    counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
     groups = [f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts if n]
     return f"Of {len(verdicts)} amounts on models, {listed(groups)}." if verdicts else "No amount has a verdict."
 
@@ -300,9 +326,8 @@ def _said(told: Told | None, decimals: int) -> str:
     value, low, high, control = (told.get(key) for key in ("value", "low", "high", "control"))
     if value is None:
         return f"none ({told.said('reason')})"
-    ends = "" if low is None or high is None else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
     beside = "" if control is None else f"; control {number(control, decimals)}"
-    return f"{number(value, decimals)}{ends}{beside}"
+    return f"{with_interval(value, low, high, decimals)}{beside}"
 
 
 COLUMNS = (
@@ -319,7 +344,7 @@ def table(one: Instrument) -> dict[str, Any]:
             told.part,
             told.model or "any",
             one.heading(told.figure),
-            *(_short(told.get(key)) for key in NUMBERS),
+            *(None if (value := told.get(key)) is None else float(f"{value:.{SIGNIFICANT}g}") for key in NUMBERS),
             told.record.get("n"),
             told.said("unit"),
             told.said("verdict"),
@@ -328,7 +353,3 @@ def table(one: Instrument) -> dict[str, Any]:
         for told in one.figures
     ]
     return {"columns": list(COLUMNS), "rows": rows}
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{SIGNIFICANT}g}")

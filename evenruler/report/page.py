@@ -1,5 +1,8 @@
 """One self-contained page: the grid first, behind it each instrument with words, tables and pictures; no network."""
 
+import base64
+import gzip
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from evenruler.report.colours import DARK
-from evenruler.report.grid import Family, Instrument, counted, families, fitness, table
-from evenruler.report.packing import packed, packed_text
+from evenruler.report.grid import Instrument, counted, families, fitness, table
 from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
@@ -80,8 +82,13 @@ class Folded:
     @property
     def packed(self) -> str:
         """The table of figures and the pictures, for the page's script."""
+        # Each chart with its words for those who do not see it.
+        pictures = [
+            {**picture.chart.to_dict(), "description": f"{picture.title}. {picture.caption}"}
+            for picture in _pictures(self.sections)
+        ]
         figures = table(self.instrument) if self.instrument and self.instrument.figures else None
-        return packed({"figures": figures, "pictures": [_spec(picture) for picture in _pictures(self.sections)]})
+        return packed({"figures": figures, "pictures": pictures})
 
 
 def render_page(
@@ -102,7 +109,19 @@ def render_page(
         shared: Sections about all instruments of a family, by its name.
     """
     found = families(instruments, models, shared or {})
-    folded = {family.name: [*_folded(family), *_of_family(family)] for family in found}
+    folded = {
+        family.name: [
+            *(
+                Folded(one.name, one.title, one, one.sections, own if (own := fitness(one))[1] else None)
+                for one in [*(one for one, _ in family.blocks), *family.without]
+            ),
+            *(
+                Folded(f"{family.name}--{number}", section.title, None, [section])
+                for number, section in enumerate(family.sections, 1)
+            ),
+        ]
+        for family in found
+    }
     every = [part for own in folded.values() for part in own]
     return _environment().get_template("page.html.j2").render(
         title=title,
@@ -113,29 +132,13 @@ def render_page(
         widths=sorted({len(family.models) for family in found if family.models}),
         style=_text("page.css"),
         script=_text("page.js"),
-        colours=_colours(),
+        colours=packed(DARK),  # for the page's script, by the light ones that they stand for
         vega=_vega() if any(True for part in every for _ in _pictures(part.sections)) else "",
     )  # fmt: skip
 
 
-def _folded(family: Family) -> Iterator[Folded]:
-    for one in [*(own for own, _ in family.blocks), *family.without]:
-        found = fitness(one)
-        yield Folded(one.name, one.title, one, one.sections, found if found[1] else None)
-
-
-def _of_family(family: Family) -> Iterator[Folded]:
-    for number, section in enumerate(family.sections, 1):
-        yield Folded(f"{family.name}--{number}", section.title, None, [section])
-
-
 def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
     return (part for section in sections for part in section.parts if isinstance(part, Picture))
-
-
-def _spec(picture: Picture) -> Any:
-    """The chart, with its words for those who do not see it."""
-    return {**picture.chart.to_dict(), "description": f"{picture.title}. {picture.caption}"}
 
 
 def _environment() -> jinja2.Environment:
@@ -146,14 +149,10 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    environment.filters["prose"] = _prose
+    # A text in which `words` are code, as cards have it.
+    environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
     environment.filters["family_title"] = family_title
     return environment
-
-
-def _prose(text: str) -> Markup:
-    """A text in which `words` are code, as cards have it."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _text(name: str) -> str:
@@ -166,6 +165,21 @@ def _vega() -> str:
     return packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
-def _colours() -> str:
-    """Light colours of pictures with those that stand for them in the dark, for the page's script."""
-    return packed(DARK)
+def packed(content: Any) -> str:
+    """What the page's script unpacks when it is needed: base64 of gzip of JSON, the same for the same content.
+
+    A number that is none is null, since one NaN would leave every picture undrawn. No text of the content, such as
+    `</script>` or `<!--`, can end or swallow the element that holds it: no letter of base64 means anything in HTML.
+    """
+    strict = json.loads(json.dumps(content, sort_keys=True), parse_constant=lambda _: None)
+    return packed_text(json.dumps(strict, allow_nan=False, ensure_ascii=False, separators=(",", ":")))
+
+
+def packed_text(text: str) -> str:
+    """A text in the same way."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
+
+
+def unpacked(text: str) -> Any:
+    """The content of what `packed` gave."""
+    return json.loads(gzip.decompress(base64.b64decode(text)))

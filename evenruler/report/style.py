@@ -1,8 +1,11 @@
-"""How charts look: one hue, the same greys and the same legends on the whole page."""
+"""How charts look: one hue, the same greys, legends and drop-downs on the whole page."""
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import altair as alt
+import pandas as pd
 
 from evenruler.report.colours import GROUND, INK, ONE_HUE, PALE, PALE_HUE, QUIET, SEQUENTIAL, TILE_INK
 
@@ -10,6 +13,7 @@ __all__ = [
     "CATEGORIES",
     "COLUMNS",
     "DIVERGING",
+    "EVERY",
     "GROUND",
     "INK",
     "LEGEND",
@@ -19,7 +23,9 @@ __all__ = [
     "PANEL_HEADER",
     "QUIET",
     "SEQUENTIAL",
+    "SIGNIFICANT",
     "TILE_INK",
+    "Choices",
     "Panels",
 ]
 
@@ -32,3 +38,64 @@ COLUMNS: Final = 2
 """Panels beside each other, before the page's script knows how many fit."""
 Panels = alt.LayerChart | alt.FacetChart
 """What Altair says that layers may be."""
+
+EVERY = -1
+"""The choice of no one in particular."""
+SIGNIFICANT = "%.4g"
+"""Digits that a page keeps of a number."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Names in the order in which a drop-down offers them, by column of a table."""
+
+    names: Mapping[str, Sequence[str]]
+    at_first: Mapping[str, int]
+    """What a column shows before anybody chooses; the first by default."""
+
+    def coded(self, table: pd.DataFrame) -> alt.InlineData:
+        """One line a row, as CSV; the number of a name in place of the name, nothing in place of nothing."""
+        codes = {
+            column: table[column].map({name: number for number, name in enumerate(names)}).astype("Int64")
+            for column, names in self.names.items()
+            if column in table
+        }
+        text = table.assign(**codes).to_csv(index=False, lineterminator="\n", float_format=SIGNIFICANT)
+        numbers = dict.fromkeys(map(str, table), "number")
+        return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=numbers))
+
+    def parameters(self, columns: Sequence[str], filters: Sequence[str], whole: Sequence[str] = ()) -> list[Any]:
+        """What a picture needs at its top: names by number, and drop-downs under `chosen_` and the column.
+
+        Args:
+            columns: Those whose names the picture says.
+            filters: Those that a reader chooses one of; without a drop-down where there is but one.
+            whole: Those of `filters` that may stay unchosen.
+        """
+        said = [alt.param(name=f"names_of_{column}", value=list(self.names[column])) for column in columns]
+        return [parameter.param for parameter in [*said, *(self._drop_down(name, name in whole) for name in filters)]]
+
+    def _drop_down(self, column: str, whole: bool) -> alt.Parameter:
+        labels, first = list(self.names[column]), self.at_first.get(column, 0)
+        numbers = list(range(len(labels)))
+        if len(labels) < 2:
+            return alt.param(name=f"chosen_{column}", value=first)
+        if whole:
+            numbers, labels = [EVERY, *numbers], ["all", *labels]
+        bind = alt.binding_select(options=numbers, labels=labels, name=f"{column} ")
+        return alt.param(name=f"chosen_{column}", value=first, bind=bind)
+
+    @staticmethod
+    def filtered(filters: Sequence[str], whole: Sequence[str] = ()) -> str:
+        """The rows of what is chosen, as an expression of Vega."""
+        return " && ".join(
+            f"(chosen_{name} == {EVERY} || datum.{name} == chosen_{name})"
+            if name in whole
+            else f"datum.{name} == chosen_{name}"
+            for name in filters
+        )
+
+    @staticmethod
+    def named(*columns: str) -> dict[str, str]:
+        """Calculations that put a name in the place of its number; nothing where there is none."""
+        return {name: f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null" for name in columns}

@@ -29,10 +29,10 @@ def number(value: float | None, decimals: int = 2) -> str:
     return "" if missing(value) else f"{value:z.{decimals}f}"
 
 
-def with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """A score with its interval where it has one, or nothing."""
-    interval = "" if missing(low) else f" [{number(low, SCORE_DECIMALS)},\u00a0{number(high, SCORE_DECIMALS)}]"
-    return "" if missing(value) else f"{number(value, SCORE_DECIMALS)}{interval}"
+def with_interval(value: float | None, low: float | None, high: float | None, decimals: int = SCORE_DECIMALS) -> str:
+    """A number with its interval where it has one, or nothing."""
+    interval = "" if missing(low) else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
+    return "" if missing(value) else f"{number(value, decimals)}{interval}"
 
 
 def p_value(p: float | None) -> str:

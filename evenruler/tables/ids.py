@@ -1,7 +1,11 @@
-"""Names of rows: what a row is, and what it says."""
+"""Names of rows: what a row is, what it says, and whether another says it already."""
 
 import hashlib
 import json
+from collections.abc import Iterable
+from typing import Any
+
+from evenruler.tables.schemas import BARE
 
 
 def canonical(value: object) -> bytes:
@@ -20,3 +24,40 @@ def row_id(**identity: str) -> str:
 def content_sha256(*content: object) -> str:
     """The sha256 of a row's content, 64 hex digits."""
     return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def carried(identifier: str, source: Any, *content: object, variant: str = "all") -> dict[str, Any]:
+    """What every published row carries, by `schemas.COMMON`.
+
+    Args:
+        identifier: Its `row_id`.
+        source: Of its instrument: says its `source` and `licence`.
+        *content: What it says.
+        variant: Of templates.
+    """
+    return {
+        "id": identifier,
+        "content_sha256": content_sha256(*content),
+        "variant": variant,
+        "framing": BARE,
+        "source": source.source,
+        "licence": source.licence,
+    }
+
+
+def once(rows: Iterable[dict[str, Any]], *said: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows, those that say in some columns what an earlier one says apart, each with the `reason`.
+
+    Args:
+        rows: With `id`.
+        *said: The columns.
+    """
+    kept, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
+    seen: dict[tuple[Any, ...], str] = {}
+    for row in rows:
+        first = seen.setdefault(tuple(row[column] for column in said), row["id"])
+        if first == row["id"]:
+            kept.append(row)
+        else:
+            rejected.append({**row, "reason": f"same prompt as {first}"})
+    return kept, rejected

@@ -88,17 +88,16 @@ def _table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) 
     for found in names:
         if found != set(schema.names):
             raise ValueError(f"columns {sorted(found)}, expected {sorted(schema.names)}")
-    arrays = [_array(columns[field.name], field.type) for field in schema]
-    for field, array in zip(schema, arrays, strict=True):
-        if not field.nullable and array.null_count:
-            raise ValueError(f"column {field.name!r} holds {array.null_count} nulls")
+    arrays = []
+    for field in schema:
+        values = columns[field.name]
+        if pa.types.is_integer(field.type):  # asked for whole numbers outright, pyarrow cuts fractions off
+            arrays.append(pa.array(values, from_pandas=True).cast(field.type))
+        else:
+            arrays.append(pa.array(values, type=field.type, from_pandas=True))
+        if not field.nullable and arrays[-1].null_count:
+            raise ValueError(f"column {field.name!r} holds {arrays[-1].null_count} nulls")
     return pa.Table.from_arrays(arrays, schema=schema.remove_metadata())
-
-
-def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_integer(kind):  # asked for whole numbers outright, pyarrow cuts fractions off
-        return pa.array(values, from_pandas=True).cast(kind)
-    return pa.array(values, type=kind, from_pandas=True)
 
 
 def read_table(path: Path) -> pa.Table:

@@ -30,17 +30,12 @@ def for_people(content: Any) -> Any:
         content: As JSON has it. A key that begins with "p" alone or "p_" holds a probability.
     """
     if isinstance(content, Mapping):
-        return {
-            key: _probability(value) if key == "p" or str(key).startswith("p_") else for_people(value)
-            for key, value in content.items()
-        }
+        found = {key: for_people(value) for key, value in content.items()}
+        probabilities = [key for key in content if key == "p" or str(key).startswith("p_")]
+        return found | {key: float(f"{content[key]:.1e}") for key in probabilities if isinstance(content[key], float)}
     if isinstance(content, list):
         return [for_people(value) for value in content]
     return round(content, 3) + 0.0 if isinstance(content, float) else content
-
-
-def _probability(value: Any) -> Any:
-    return float(f"{value:.1e}") if isinstance(value, float) else for_people(value)
 
 
 def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:

@@ -60,11 +60,6 @@ def _kind(text: str) -> pa.DataType:
     return KINDS[text]
 
 
-def required(name: str, kind: pa.DataType) -> pa.Field:
-    """A column without nulls."""
-    return pa.field(name, kind, nullable=False)
-
-
 COMMON = columns("id content_sha256 variant framing source licence: str")
 """The columns that every published row carries."""
 

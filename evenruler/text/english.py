@@ -93,7 +93,8 @@ def is_english(text: str) -> bool:
     Its letters are Latin, its marks common ones, and at least `LEAST_SHARE` of its words, slots left out, are function
     words of English, those of other languages taken off. A text without words is none.
     """
-    if not all(character.isascii() or character in _MARKS or _is_latin(character) for character in text):
+    others = {character for character in text if not character.isascii()} - _MARKS
+    if not all(unicodedata.name(character, "").startswith("LATIN ") for character in others):
         return False
     found = tokens(text)
     share = sum((word in FUNCTION_WORDS) - (word in FOREIGN_WORDS) for word in found)
@@ -149,7 +150,3 @@ def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # a second, and nobody else needs it
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
-
-def _is_latin(character: str) -> bool:
-    return unicodedata.name(character, "").startswith("LATIN ")

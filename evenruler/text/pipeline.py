@@ -9,6 +9,7 @@ from evenruler.errors import UserError
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 Purpose = Literal["sentences", "splitting", "questions", "entities"]
 
@@ -43,7 +44,16 @@ def pipeline(purpose: Purpose) -> "Language":
     components = spacy.util.get_model_meta(folder)["components"]
     nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
     if purpose in ("splitting", "questions"):
-        _as_one_sentence(nlp)
+        from spacy.language import Language
+
+        def whole(doc: "Doc") -> "Doc":
+            """Let the parser end no sentence before the text does."""
+            for token in doc[1:]:
+                token.is_sent_start = False
+            return doc
+
+        Language.component("evenruler_one_sentence", func=whole)
+        nlp.add_pipe("evenruler_one_sentence", first=True)
     return nlp
 
 
@@ -56,17 +66,3 @@ def _model_folder(package: str) -> Path:
     if not found:
         raise UserError(f"the package {package!r} is not installed", remedy="run `make setup`, or `pip install` it")
     return found[0]
-
-
-def _as_one_sentence(nlp: "Language") -> None:
-    """Let the parser end no sentence before the text does."""
-    from spacy.language import Language
-    from spacy.tokens import Doc
-
-    def whole(doc: Doc) -> Doc:
-        for token in doc[1:]:
-            token.is_sent_start = False
-        return doc
-
-    Language.component("evenruler_one_sentence", func=whole)
-    nlp.add_pipe("evenruler_one_sentence", first=True)

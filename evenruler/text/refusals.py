@@ -96,7 +96,7 @@ _ONLY_SORRY = re.compile(rf"\W*{_SORRY}\W*\Z")
 
 def is_empty(text: str) -> bool:
     """Whether a text has no letter, no digit and no pictogram (as an emoji): white space and marks say nothing."""
-    return not any(_says_something(unicodedata.category(character)) for character in text)
+    return not any((kind := unicodedata.category(character))[0] in "LN" or kind == "So" for character in text)
 
 
 def is_refusal(reply: str) -> bool:
@@ -120,7 +120,3 @@ def _words(reply: str) -> str:
     for short, long in _WRITTEN_OUT.items():
         words = words.replace(short, long)
     return words
-
-
-def _says_something(category: str) -> bool:
-    return category[0] in "LN" or category == "So"

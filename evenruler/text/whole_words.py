@@ -138,8 +138,13 @@ class Finder:
                 if node is None:
                     break
                 for written, word in node.forms:
-                    if _is_whole(text, begin, end) and _may_be(text[begin:end], written):
-                        yield Match(begin, end, word, written != word), _is_sure(text, begin, end, written, word)
+                    said, short = text[begin:end], _is_abbreviation(written)
+                    # Abbreviations are looked for as they are written; of other words any case is of interest.
+                    if not _is_whole(text, begin, end) or (short and _one_form(said) != _one_form(written)):
+                        continue
+                    of_name = written != word and not word.islower() and not _is_abbreviation(word)
+                    sure = _is_cased(text, begin, end, written) and not _in_longer_name(text, begin, end, word)
+                    yield Match(begin, end, word, written != word), sure and not of_name
 
 
 @lru_cache(maxsize=1024)
@@ -170,17 +175,6 @@ def _in_word(character: str) -> bool:
 
 def _is_abbreviation(word: str) -> bool:
     return len(word) > 1 and any(map(str.isupper, word)) and not any(map(str.islower, word.removesuffix("s")))
-
-
-def _may_be(said: str, written: str) -> bool:
-    """Abbreviations are looked for as they are written; of other words any case is of interest."""
-    return not _is_abbreviation(written) or _one_form(said) == _one_form(written)
-
-
-def _is_sure(text: str, begin: int, end: int, written: str, word: str) -> bool:
-    if written != word and not word.islower() and not _is_abbreviation(word):
-        return False
-    return _is_cased(text, begin, end, written) and not _in_longer_name(text, begin, end, word)
 
 
 def _is_cased(text: str, begin: int, end: int, word: str) -> bool:

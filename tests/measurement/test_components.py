@@ -64,30 +64,12 @@ class TestPublished:
             abs=1e-4,
         )
 
-    def test_coefficient_for_its_own_design_and_for_others(self, found):
-        assert found.coefficient("p") == pytest.approx(0.64, abs=0.005)
-        # By hand: .5528 / (.5528 + .5750 / 8 + .1009 / 3 + .9352 / 24)
-        assert found.coefficient("p", i=8, o=3) == pytest.approx(
-            0.5528 / (0.5528 + 0.071875 + 0.033633 + 0.038967), abs=1e-4
-        )
-        assert found.coefficient("p", i=10**9, o=10**9) == pytest.approx(1, abs=1e-6)
-
 
 class TestOfTwoFacets:
-    def test_the_coefficient_is_alpha(self):
-        from evenruler.measurement import cronbach_alpha
-
-        x = np.random.default_rng(2).normal(size=(30, 1)) + np.random.default_rng(3).normal(size=(30, 6))
-        assert components(x, ("person", "item")).coefficient("person") == pytest.approx(cronbach_alpha(x), abs=1e-12)
-
-    def test_a_variance_below_zero_stays_and_counts_as_none(self):
+    def test_a_variance_below_zero_stays(self):
         x = np.array([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]])
         found = components(x, ("person", "item"))
         assert found.variances[("person",)] == pytest.approx(-0.25)
-        assert found.coefficient("person") == 0
-
-    def test_nothing_varies(self):
-        assert math.isnan(components(np.ones((3, 4)), ("person", "item")).coefficient("person"))
 
 
 @pytest.mark.parametrize(
@@ -103,12 +85,6 @@ class TestOfTwoFacets:
 def test_what_is_no_design(x, facets, said):
     with pytest.raises(ValueError, match=said):
         components(x, facets)
-
-
-@pytest.mark.parametrize(("of", "levels"), [("c", {}), ("a", {"c": 2}), ("a", {"b": 0})])
-def test_no_such_facet_or_level(of, levels):
-    with pytest.raises(ValueError, match="facets are a, b"):
-        components(np.random.default_rng(0).normal(size=(3, 4)), ("a", "b")).coefficient(of, **levels)
 
 
 def test_as_a_crossed_mixed_model_of_statsmodels_has_them():
@@ -168,8 +144,6 @@ class TestDifference:
         found = difference_of_groups(x, groups)
         expected = x[..., :3].mean() - x[..., 3:].mean()
         assert found.mean == pytest.approx(expected)
-        assert found.sizes == {"unit": 5, "template": 4, "word": 3}
-        assert {type(size) for size in found.sizes.values()} == {int}
         interval = found.interval()
         assert interval.value == pytest.approx(expected)
         assert interval.low < expected < interval.high
@@ -299,7 +273,7 @@ class TestCoefficientOfTheDifference:
 
     def of(self, **changed):
         variances = {**self.VARIANCES, **{tuple(name.split("_")): value for name, value in changed.items()}}
-        return Difference(0.0, {"unit": 9, "template": 9, "word": 9}, variances, [])
+        return Difference(0.0, variances, [])
 
     def test_by_hand(self):
         # What is alike for all units says nothing of their order. 4 / (4 + 2 / 2 + 2 * (1 + 3 / 2) / 3)

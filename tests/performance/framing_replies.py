@@ -41,7 +41,7 @@ def chosen(
 ) -> Iterator[tuple[str, Row, list[list[str]]]]:
     """Configuration, row of a prompt, and options as `[letter, slug, text]`, drawn for one model and setting."""
     source = load(SOURCES / f"{name}.yaml", SETTINGS, SOURCES / "shared")
-    prompts = [row for row in compose(name, source, SETTINGS).prompts if row["placebo"] is None]
+    prompts = [row for row in compose(name, source, SETTINGS)["prompts"] if row["placebo"] is None]
     cells = list(dict.fromkeys((row["task"], row["framing"]) for row in prompts))
     configurations = MODELS[model]
     for number, cell in enumerate(cells):

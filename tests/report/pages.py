@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from evenruler.report import Instrument, Section, render_page
-from evenruler.report.packing import unpacked
+from evenruler.report.page import unpacked
 
 
 def page_of(*sections: Section) -> str:

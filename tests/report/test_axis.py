@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.report.axis import Axis
+from evenruler.report.grid import Axis
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes.report import charts
 from evenruler.report import Instrument, Section, Told, render_page
-from evenruler.report.packing import packed, unpacked
-from evenruler.report.page import Cell, Picture, Table
+from evenruler.report.page import Cell, Picture, Table, packed, unpacked
 from tests import browser
 
 MODELS = ["a", "b", "c"]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evenruler import cli
-from evenruler.report.axis import MARGIN
+from evenruler.report.grid import MARGIN
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
 UNFIT = {**CONFIRMED, "verdict": "instrument unfit", "why": "It fails | a bar.", "value": -0.6}

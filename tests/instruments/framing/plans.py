@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.framing import diagnose, schemas
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import exclusions, without_excluded
 from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
 from evenruler.instruments.instrument import Subject

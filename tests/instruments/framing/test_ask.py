@@ -17,7 +17,7 @@ from evenruler.instruments.framing.ask import (
     scores,
     surface_forms,
 )
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.tasks import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose
 from evenruler.instruments.instrument import Request
@@ -164,7 +164,7 @@ OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}
 
 
 def prompts() -> pd.DataFrame:
-    return pd.DataFrame(compose("hair", hair(), settings()).prompts)
+    return pd.DataFrame(compose("hair", hair(), settings())["prompts"])
 
 
 def test_forms_come_with_and_without_space_and_capital() -> None:

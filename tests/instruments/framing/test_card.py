@@ -94,7 +94,7 @@ def test_numbers_on_the_card_are_those_of_the_scale() -> None:
 
 
 def test_a_score_is_read_with_its_direction_in_words() -> None:
-    assert card.reading(hair()).endswith("shares and shifts have: a share says which pronoun.")
+    assert made().reading.endswith("shares and shifts have: a share says which pronoun.")
 
 
 APD = "mean APD with and without the cue; control: with and without placebos in its place"
@@ -190,8 +190,8 @@ def test_every_figure_on_the_card_is_one_of_the_table() -> None:
 
 
 def test_limits_of_every_contrast_go_first_and_the_variant_is_named() -> None:
-    assert card.LIMITS[0].startswith("The classes are words, not people")
-    first = [*card.LIMITS, "Hair alone.", "It was built in the variant `balanced`."]
+    assert card.WORDS["limits"][0].startswith("The classes are words, not people")
+    first = [*card.WORDS["limits"], "Hair alone.", "It was built in the variant `balanced`."]
     assert limits(hair(limits=["Hair alone."]), MANY)[: len(first)] == first
 
 
@@ -217,7 +217,7 @@ def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
 
 
 def test_columns_that_are_described_are_there() -> None:
-    assert set(card.COLUMNS) <= set(schemas.PROMPTS.names)
+    assert set(card.WORDS["columns"]) <= set(schemas.PROMPTS.names)
 
 
 LETTERS = "Where options are lettered, what a model makes of a letter alone is "
@@ -240,7 +240,7 @@ def lettered(placebos: bool = True) -> ContrastSource:
 def limits_of(of: ContrastSource, **changes: Any) -> list[str]:
     """Those that hang on how it is asked; there are six orders of options."""
     found = card.limits(of, settings(**changes), n_orders=6)
-    return found[len(card.LIMITS) :]
+    return found[len(card.WORDS["limits"]) :]
 
 
 def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chisquare
 
 from evenruler.instruments.framing.ask import asked_prompts, asked_replies
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.rows import balanced_orders, build, compose
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declared import Catalogue
@@ -19,7 +19,7 @@ SETTINGS = settings()
 
 @pytest.fixture(scope="module")
 def prompts() -> list[dict]:
-    return compose("hair", hair(), SETTINGS).prompts
+    return compose("hair", hair(), SETTINGS)["prompts"]
 
 
 def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) -> None:
@@ -77,7 +77,7 @@ def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(k: int, 
 
 
 def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
-    frame = pd.DataFrame(compose("hair", hair(), SETTINGS).prompts)
+    frame = pd.DataFrame(compose("hair", hair(), SETTINGS)["prompts"])
     position = Counter()
     for seed in range(60):
         drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, ["plain"])
@@ -89,7 +89,7 @@ def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
 
 def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(prompts: list[dict]) -> None:
     changed = hair(stimuli={"short": "cropped hair", "long": "long hair"})
-    others = compose("hair", changed, SETTINGS).prompts
+    others = compose("hair", changed, SETTINGS)["prompts"]
     assert [row["id"] for row in others] == [row["id"] for row in prompts]
     same = [one["content_sha256"] == two["content_sha256"] for one, two in zip(others, prompts, strict=True)]
     assert same == [row["stimulus"] == "long" for row in prompts]
@@ -100,23 +100,27 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     text = "A person with {STIMULUS}. {ANSWER}"
     cells = {"bare": text, "instruction": text, "salience+instruction": f"On gender: {text}"}
     composed = compose("hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS)
-    assert [row["framing"] for row in composed.prompts] == ["bare", "salience+instruction"] * 2
-    kept = [row["id"] for row in composed.prompts if row["framing"] == "bare"]
-    assert [row["reason"] for row in composed.rejected] == [f"same prompt as {first}" for first in kept]
+    assert [row["framing"] for row in composed["prompts"]] == ["bare", "salience+instruction"] * 2
+    kept = [row["id"] for row in composed["prompts"] if row["framing"] == "bare"]
+    assert [row["reason"] for row in composed["rejected"]] == [f"same prompt as {first}" for first in kept]
 
 
 def test_the_other_tables_name_forms_and_stimuli() -> None:
     composed = compose("hair", hair(stimuli={"short": {"text": "short hair", "group": "one"}}), SETTINGS)
-    assert [(row["outcome"], row["form"], row["use"]) for row in composed.outcomes] == [
+    assert [(row["outcome"], row["form"], row["use"]) for row in composed["outcomes"]] == [
         ("he", "he", "form"),
         ("he", "him", "form"),
         ("she", "she", "form"),
         ("she", "hers", "form"),
     ]
-    assert [(row["stimulus"], row["text"], row["group"]) for row in composed.stimuli] == [
+    assert [(row["stimulus"], row["text"], row["group"]) for row in composed["stimuli"]] == [
         ("short", "short hair", "one")
     ]
-    for schema, rows in ((PROMPTS, composed.prompts), (OUTCOMES, composed.outcomes), (STIMULI, composed.stimuli)):
+    for schema, rows in (
+        (PROMPTS, composed["prompts"]),
+        (OUTCOMES, composed["outcomes"]),
+        (STIMULI, composed["stimuli"]),
+    ):
         assert all(set(row) == set(schema.names) for row in rows)
 
 
@@ -124,7 +128,7 @@ def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> Non
     she = {"forms": ["she"], "terms": ["woman"], "not": ["she-wolf"]}
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose("hair", declared.source, SETTINGS)
-    assert [(row["outcome"], row["form"], row["use"]) for row in composed.outcomes] == [
+    assert [(row["outcome"], row["form"], row["use"]) for row in composed["outcomes"]] == [
         ("he", "he", "form"),
         ("she", "she", "form"),
         ("she", "woman", "term"),
@@ -209,7 +213,7 @@ class TestPlacebos:
     """Six of them stand beside each cue: with the same syntax in the place of the cue, and nothing else changed."""
 
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
-        rows = compose("hair", with_placebos(), SETTINGS).prompts
+        rows = compose("hair", with_placebos(), SETTINGS)["prompts"]
         told = {(row["task"], row["framing"], row["placebo"]) for row in rows if row["placebo"] is not None}
         assert told == {
             (task, framing.format(number), text)
@@ -227,7 +231,7 @@ class TestPlacebos:
         }
 
     def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
-        rows = [row for row in compose("hair", with_placebos(), SETTINGS).prompts if row["stimulus"] == "grey"]
+        rows = [row for row in compose("hair", with_placebos(), SETTINGS)["prompts"] if row["stimulus"] == "grey"]
         by_framing: dict[str, list[dict]] = {}
         for row in rows:
             if row["task"] == "choice":
@@ -253,7 +257,7 @@ class TestPlacebos:
         numbers = {
             variant: Counter(
                 row["task"]
-                for row in compose("hair", source, settings(variant=variant)).prompts
+                for row in compose("hair", source, settings(variant=variant))["prompts"]
                 if row["placebo"] is not None
             )
             for variant in ("balanced", "paper")
@@ -264,7 +268,7 @@ class TestPlacebos:
 
 class TestWithoutContent:
     def test_lettered_prompts_say_nothing_but_their_letters(self) -> None:
-        rows = compose("hair", hair(), SETTINGS).content_free
+        rows = compose("hair", hair(), SETTINGS)["content-free"]
         assert {(row["task"], row["framing"], row["letters"]) for row in rows} == {
             ("choice", "instruction", 3),
             ("choice", "salience+instruction", 3),
@@ -279,7 +283,7 @@ class TestWithoutContent:
         assert len({row["id"] for row in rows}) == len(rows) == 6
 
     def test_there_are_those_of_each_placebo_and_none_where_words_are_read(self) -> None:
-        rows = compose("hair", with_placebos(), SETTINGS).content_free
+        rows = compose("hair", with_placebos(), SETTINGS)["content-free"]
         assert Counter(row["framing"] for row in rows) == dict.fromkeys(
             ("instruction", "salience+instruction", *(f"salience~{number}+instruction" for number in range(1, 7))), 3
         )

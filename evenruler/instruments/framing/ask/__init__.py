@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.tasks import LETTERS, option_text, orders_of, placebo_of, real_framing
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.progress import note
@@ -24,11 +24,7 @@ READS: Final = {
     "stimuli": ("text", "stimulus"),
 }
 
-PLANNED: Final = (
-    *("bound", "calibrated", "choices", "configurations", "confirmatory", "confirmed", "continuation", "factors"),
-    *("generations", "groups", "least", "least_coverage", "mass", "new_tokens", "options", "orders", "outcomes"),
-    *("placebo_stimuli", "placebos", "replicates", "seed", "stimuli", "tools"),
-)
+PLANNED: Final = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")
 
 ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
 
@@ -224,9 +220,9 @@ def letter_forms(texts: Sequence[str], after: str, chat: bool, apart: bool = Fal
 
     Args:
         texts: Of the options, in the order of the letters.
-        after: The prompt.
+        after: The prompt; this and what follows as for `surface_forms`.
         chat: Whether the answer begins a turn of its own.
-        apart: Whether it is a text of its own (`surface_forms`).
+        apart: Whether it is a text of its own.
     """
     letters = list(LETTERS[: len(texts)])
     with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]

@@ -1,13 +1,113 @@
-"""What users write of a contrast, which models are asked, and the figures that people are shown."""
+"""What users write of a contrast, which models are asked what, and the figures that people are shown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from evenruler.instruments.framing.declare.plan import FramingPlan
-from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Settings, load
+from pydantic import Field
+
+from evenruler.instruments.framing.declare.source import (
+    LEAST_OF_CHOICES,
+    Choices,
+    Configurations,
+    Continuation,
+    Mass,
+    Metric,
+    Settings,
+    Study,
+    load,
+)
 from evenruler.instruments.instrument import Column, Plan
 from evenruler.models.declared import Catalogue
+from evenruler.strict import Strict
 
 __all__ = ["Settings", "headings", "load", "takes"]
+
+
+class PlannedOutcome(Strict):
+    """A class of answers with its surface forms."""
+
+    outcome: str
+    forms: list[str]
+    terms: list[str] = Field(default=[])
+    """Words by which replies are read besides the forms."""
+    not_: list[str] = Field(default=[])
+    """Phrases in which none of these words counts."""
+
+
+class PlannedOptions(Strict):
+    """What the prompts of a task list in one framing."""
+
+    task: str
+    framing: str
+    options: dict[str, str]
+    """By slug, with the slot of the stimulus in them."""
+
+
+class FramingPlan(Strict):
+    """The plan of one contrast: the room `rows` writes it, others read it. Lists where an order means something."""
+
+    asked: bool = True
+    """Whether the pipeline asks models."""
+    factors: list[str]
+    placebos: dict[str, int]
+    """By factor, how many there are."""
+    outcomes: list[PlannedOutcome]
+    options: list[PlannedOptions]
+    """Where words are read there is none."""
+    groups: list[str]
+    """Of stimuli; the first is that of the first stimulus."""
+    continuation: Continuation | None
+    replicates: Study | None
+    stimuli: list[str]
+    """Those that are asked about."""
+    placebo_stimuli: int
+    """Each placebo is asked about at most so many of them."""
+    orders: int
+    """At most so many orders of options are asked."""
+    mass: Mass
+    calibrated: bool
+    configurations: Configurations
+    generations: int
+    new_tokens: int
+    choices: Choices
+    confirmatory: list[str]
+    """Effects that get a verdict."""
+    confirmed: Metric
+    """By which metric."""
+    least_coverage: float
+    bound: float
+    least: int
+    seed: int
+
+    @classmethod
+    def read(cls, plan: Mapping[str, Any]) -> "FramingPlan":
+        """The family's part of a plan; what others put beside it, as the tools, is left aside.
+
+        Raises:
+            ValidationError: It is no plan of this family.
+        """
+        return cls.model_validate({key: value for key, value in plan.items() if key in cls.model_fields})
+
+    @property
+    def forms(self) -> dict[str, list[str]]:
+        """Surface forms by class, in the order of the source."""
+        return {entry.outcome: entry.forms for entry in self.outcomes}
+
+    @property
+    def samples_placebos(self) -> bool:
+        """Whether placebos are sampled, too: one reply to a question has no distribution to compare."""
+        return self.generations > 1
+
+    @property
+    def words(self) -> dict[str, list[str]]:
+        """By what replies are read, by class: forms and terms."""
+        return {entry.outcome: entry.forms + entry.terms for entry in self.outcomes}
+
+    @property
+    def left_out(self) -> list[str]:
+        """Phrases of replies in which none of these words counts."""
+        return [phrase for entry in self.outcomes for phrase in entry.not_]
+
 
 EFFECT = "effect: "
 """Before the name of a factor, and that of a task where a figure is of one."""

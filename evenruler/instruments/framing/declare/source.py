@@ -130,8 +130,8 @@ class ContrastSource(Source):
     @classmethod
     def _distinct_forms(cls, outcomes: dict[str, Outcome]) -> dict[str, Outcome]:
         for (one, first), (other, second) in combinations(outcomes.items(), 2):
-            both = _read_by(first) & _read_by(second)
-            if both:
+            words, others = ({word.lower() for word in [*own.forms, *own.terms]} for own in (first, second))
+            if both := words & others:
                 raise ValueError(f"the form {min(both)!r} is in two classes, {one} and {other}")
         for name, outcome in outcomes.items():
             _once(f"in class {name} the form", [*outcome.forms, *outcome.terms])
@@ -155,8 +155,11 @@ class ContrastSource(Source):
         if self.continuation is not None and self.continuation.outcome not in self.outcomes:
             hint = nearest(self.continuation.outcome, self.outcomes)
             raise ValueError(f"continuation names the outcome {self.continuation.outcome!r}; {hint}")
-        if self.replicates is not None:
-            self._check_replication()
+        groups = {entry.group for entry in self.stimuli.values()}
+        if self.replicates is not None and (len(self.outcomes) != 2 or len(self.factors) != 1):
+            raise ValueError(f"a replication of {self.replicates} compares two classes under one factor")
+        if self.replicates == "p-at" and (len(groups) != 2 or None in groups):
+            raise ValueError("a replication of p-at needs stimuli of two groups")
         for name, task in self.tasks.items():
             for fault in faults(name, task, list(self.factors), list(self.outcomes), self.variants):
                 raise ValueError(fault)
@@ -166,15 +169,15 @@ class ContrastSource(Source):
         for factor in self.factors:
             self._check_factor(factor)
         for entry in self.confirmatory:
-            self._check_confirmatory(entry)
+            factor, _, name = entry.partition(", ")
+            if factor not in self.factors:
+                raise ValueError(f"confirmatory names the factor {factor!r}; {nearest(factor, self.factors)}")
+            measured = [task for task, own in self.tasks.items() if own.pairs(factor)]
+            if name and name not in measured:
+                raise ValueError(
+                    f"confirmatory names {name!r} for {factor}, which is measured in {', '.join(measured)}"
+                )
         return self
-
-    def _check_replication(self) -> None:
-        if len(self.outcomes) != 2 or len(self.factors) != 1:
-            raise ValueError(f"a replication of {self.replicates} compares two classes under one factor")
-        groups = {entry.group for entry in self.stimuli.values()}
-        if self.replicates == "p-at" and (len(groups) != 2 or None in groups):
-            raise ValueError("a replication of p-at needs stimuli of two groups")
 
     def _check_factor(self, factor: str) -> None:
         """Some cells tell of it; and where it has placebos, as many in every task that tells."""
@@ -188,14 +191,6 @@ class ContrastSource(Source):
             told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
             raise ValueError(f"placebos of {factor} go together over tasks, so that each needs as many: {told}")
 
-    def _check_confirmatory(self, entry: str) -> None:
-        factor, _, task = entry.partition(", ")
-        if factor not in self.factors:
-            raise ValueError(f"confirmatory names the factor {factor!r}; {nearest(factor, self.factors)}")
-        if task and (task not in self.tasks or not self.tasks[task].pairs(factor)):
-            measured = [name for name, own in self.tasks.items() if own.pairs(factor)]
-            raise ValueError(f"confirmatory names {task!r} for {factor}, which is measured in {', '.join(measured)}")
-
     @property
     def variants(self) -> list[str]:
         """The variants that tasks tell apart; none where everything holds for all."""
@@ -205,11 +200,6 @@ class ContrastSource(Source):
     def confirmed(self) -> list[str]:
         """The effects that get a verdict."""
         return self.confirmatory or list(self.factors)
-
-
-def _read_by(outcome: Outcome) -> set[str]:
-    """All words of a class, in lower case."""
-    return {word.lower() for word in [*outcome.forms, *outcome.terms]}
 
 
 def _once(what: str, texts: Iterable[str]) -> None:

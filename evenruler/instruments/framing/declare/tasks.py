@@ -190,7 +190,11 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
             options = task.options_of(cell, variant)
             if options and not set(options) & set(outcomes):
                 yield f"{where}: no option stands for an outcome class ({', '.join(outcomes)})"
-            yield from _faults_of_options(where, options)
+            # There is a letter for each; that two read the same, as in table 3, is for the card to say.
+            if len(options) > len(LETTERS):
+                yield f"{where}: {len(options)} options, at most {len(LETTERS)}"
+            for slug, text in options.items():
+                yield from _faults_of_slots(f"{where}, option {slug}", text, [STIMULUS])
             yield from _faults_of_template(where, task.template(cell, variant), options, [])
     yield from _faults_of_placebos(name, task, factors, variants)
 
@@ -217,14 +221,6 @@ def _faults_of_placebos(name: str, task: TaskEntry, factors: list[str], variants
                 if template := placebos.template(cell, variant):
                     options = task.options_of(cell, variant)
                     yield from _faults_of_template(f"{where}, cell {cell!r}", template, options, [PLACEBO])
-
-
-def _faults_of_options(where: str, options: Options) -> Iterator[str]:
-    """There is a letter for each; that two read the same, as in table 3, is for the card to say."""
-    if len(options) > len(LETTERS):
-        yield f"{where}: {len(options)} options, at most {len(LETTERS)}"
-    for slug, text in options.items():
-        yield from _faults_of_slots(f"{where}, option {slug}", text, [STIMULUS])
 
 
 def _faults_of_template(where: str, template: str, options: Options, needed: list[str]) -> Iterator[str]:
@@ -269,26 +265,30 @@ def faults_of_placebos(
                     if found := re.search(any_of, text, re.IGNORECASE):
                         where = _named(name, factor, number, text)
                         yield f"{where}: {found.group()!r} is a word of the class {outcome}, so that it is no placebo"
+    # Placebos whose prompts are those of a cell, or of a placebo before: their rows would be left out.
     for variant in variants or ["every"]:
-        yield from _repeated(tasks, variant)
+        seen: dict[tuple[str, ...], str] = {}
+        for task in tasks.values():
+            for cell in task.cells:
+                prompt = _prompt(task, cell, task.template(cell, variant), variant)
+                seen.setdefault(prompt, f"those of the cell {cell!r}")
+        for where, task, cell, filled, told in _placebos(tasks, variant):
+            prompt = _prompt(task, cell, filled, variant)
+            if prompt in seen:
+                yield f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
+            seen[prompt] = told
 
 
-def _repeated(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[str]:
-    """Placebos whose prompts are those of a cell, or of a placebo before: their rows would be left out."""
-    seen: dict[tuple[str, ...], str] = {}
-    for task in tasks.values():
-        for cell in task.cells:
-            seen.setdefault(_prompt(task, cell, task.template(cell, variant), variant), f"those of the cell {cell!r}")
+def _placebos(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[tuple[str, TaskEntry, str, str, str]]:
+    """Every placebo in every cell: where it stands, task, cell, template with it, and what its prompts are called."""
     for name, task in tasks.items():
         for factor, placebos in task.placebos.items():
             for cell in placebos.cells:
                 template = placebos.template(cell, variant)
                 for number, text in enumerate(placebos.texts if template else (), start=1):
-                    prompt = _prompt(task, cell, (template or "").replace(PLACEBO, text), variant)
-                    if prompt in seen:
-                        where = _named(name, factor, number, text)
-                        yield f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
-                    seen[prompt] = f"those of placebo {number} of {factor} in task {name}"
+                    filled = (template or "").replace(PLACEBO, text)
+                    told = f"those of placebo {number} of {factor} in task {name}"
+                    yield _named(name, factor, number, text), task, cell, filled, told
 
 
 def _prompt(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.instruments.framing.diagnose.distributions import (
     CHOICE,
@@ -156,19 +156,14 @@ def evidence(tables: Tables) -> dict[str, Any]:
 def figures_of(
     name: str, found: dict[str, pd.DataFrame], asked: FramingPlan, subject: Subject, level: float
 ) -> pd.DataFrame:
-    """Figures of every part (configuration and metric) of a model on a contrast.
+    """Figures of every part (configuration and metric) of a model on a contrast, by `schemas.FIGURES`.
 
     Args:
         name: Of the contrast.
-        found: Tables by `diagnose.TABLES`: `choices`, `distributions`, `effects`, `shifts`, `exclusions`,
-            `continuations`, `replications`; and `pairs`, by `sensitivity.apd_of_pairs`.
+        found: Tables by `TABLES`, and `pairs`, by `sensitivity.apd_of_pairs`.
         asked: What was asked.
         subject: The model.
         level: Of intervals.
-
-    Returns:
-        By `schemas.FIGURES`: effects by factor and task, `shift probability`, `coverage` (also by cell), `excluded
-        cells`, shifts of classes, the continuation check, and the measures of a replicated study.
 
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
     """
@@ -243,23 +238,20 @@ def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
         part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]
         if not str(row["measure"]).startswith(AS):
             for side in ("before", "after"):
-                ends = (row[f"{side}_low"], row[f"{side}_high"])
-                yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, *ends, reason=reason)
+                low, high = row[f"{side}_low"], row[f"{side}_high"]
+                yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, low, high, reason=reason)
         change = Figure(f"{row['measure']}: change", row["change"], n, UNIT, row["low"], row["high"], reason=reason)
-        yield part, _with_placebos(change, row)
+        if change.value is not None and row["control"] is not None:
+            if abs(change.value - row["control"] - row["difference"]) > SAME:
+                # The control is of other stimuli, of which the measure would not be the same.
+                change = replace(change, reason=OF_FEWER.format(measure=row["measure"]))
+            else:
+                ends = {"difference_low": row["difference_low"], "difference_high": row["difference_high"]}
+                change = replace(change, control=row["control"], **ends)
+        yield part, change
         if row["measure"] not in MEANS:
             why = reason or (None if row["difference"] is not None else "no placebo was asked about in this way")
             yield part, Figure(f"{row['measure']}: beyond placebos", row["difference"], n, UNIT, reason=why)
-
-
-def _with_placebos(change: Figure, row: Mapping[Any, Any]) -> Figure:
-    """A change with its control, unless that is of other stimuli, of which the measure would not be the same."""
-    if change.value is None or row["control"] is None:
-        return change
-    if abs(change.value - row["control"] - row["difference"]) > SAME:
-        return replace(change, reason=OF_FEWER.format(measure=row["measure"]))
-    ends = {"difference_low": row["difference_low"], "difference_high": row["difference_high"]}
-    return replace(change, control=row["control"], **ends)
 
 
 def units(record: Record) -> pd.DataFrame:

@@ -79,6 +79,12 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
     sums = shifts.pivot_table(
         index="stimulus", columns="outcome", values="shift", aggfunc=["sum", "size"], fill_value=0
     )
+
+    def difference(drawn: Floats) -> float:
+        """Of [stimuli, 4]: sums of the shifts of two classes, and how many there are of each."""
+        one, other, n_one, n_other = drawn.sum(axis=0)
+        return float(one / n_one - other / n_other)
+
     for second, first in combinations(range(len(classes)), 2):
         pair = {"outcome": classes[first], "against": classes[second], "n_models": lineages}
         for name, corrected_for in ((method, None), (TUKEY, len(classes))):
@@ -86,15 +92,9 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
             yield {**pair, "method": name, "n": len(shifts), **contrast}
         columns = [(kind, classes[own]) for kind in ("sum", "size") for own in (first, second)]
         x = sums[columns].to_numpy(dtype=np.float64)
-        drawn = jackknifed(JACKKNIFE, _difference_of_means, x, PLAIN, resampling.level, "stimuli")
+        drawn = jackknifed(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
         ends = {"difference": drawn.value, "low": drawn.low, "high": drawn.high, "p": None, "reason": drawn.reason}
         yield {**pair, "method": JACKKNIFE, "n": int(x[:, 2:].sum()), **ends}
-
-
-def _difference_of_means(drawn: Floats) -> float:
-    """Of [stimuli, 4]: sums of the shifts of two classes, and how many there are of each."""
-    first, second, n_first, n_second = drawn.sum(axis=0)
-    return float(first / n_first - second / n_second)
 
 
 def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | None, level: float) -> dict[str, object]:
@@ -112,12 +112,8 @@ def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | Non
         # Taken from one, the studentised range loses small p; the correction never makes one smaller.
         range_p = stats.studentized_range.sf(math.sqrt(2) * abs(difference) / error, corrected_for, fit.df)
         p, critical = max(p, float(range_p)), _critical_range(level, corrected_for, fit.df) / math.sqrt(2)
-    return row | {
-        "difference": difference,
-        "low": difference - critical * error,
-        "high": difference + critical * error,
-        "p": p,
-    }
+    half = critical * error
+    return row | {"difference": difference, "low": difference - half, "high": difference + half, "p": p}
 
 
 @cache
@@ -129,7 +125,8 @@ def _critical_range(level: float, classes: int, df: float) -> float:
 def _mixed(shifts: pd.DataFrame) -> _Fit | str:
     """`shift ~ class` with a random intercept per model, or why there is none."""
     shift, classes, models = _coded(shifts)
-    if _no_spread(shift, np.column_stack([classes, models])):
+    design = np.column_stack([classes, models])
+    if np.abs(shift - design @ np.linalg.lstsq(design, shift)[0]).max() < _ROUNDING:
         return "the shifts have no spread to judge by"
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -165,9 +162,3 @@ def _coded(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     """Shifts [n], and what is of which class and model, [n, classes] and [n, models], ones and zeros."""
     classes, models = (pd.get_dummies(shifts[column], dtype=float).to_numpy() for column in ("outcome", "model"))
     return shifts["shift"].to_numpy(dtype=np.float64), classes, models
-
-
-def _no_spread(shift: Floats, design: Floats) -> bool:
-    """Whether what a design leaves of the shifts is rounding."""
-    found, *_ = np.linalg.lstsq(design, shift)
-    return bool(np.abs(shift - design @ found).max() < _ROUNDING)

@@ -10,7 +10,7 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
 from evenruler.instruments.framing.declare.tasks import LETTERS, cues_of
-from evenruler.instruments.framing.diagnose.replies import read_reply
+from evenruler.instruments.framing.diagnose.replies import Reading, read_reply
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
 from evenruler.measurement.answered import Replies, unanswered, unvaried
 
@@ -78,12 +78,16 @@ def token_distributions(
     lettered = joined["order"].map(len).astype(bool)
     by_letter = _letters(joined[lettered])
     if content_free is not None:
-        by_letter = _calibrated(by_letter, _priors(weighed, content_free))
+        by_letter = _calibrated(by_letter, weighed, content_free)
     by_letter["outcome"] = [
         order[LETTERS.index(letter)] for letter, order in zip(by_letter["letter"], by_letter["order"], strict=True)
     ]
     by_letter["outcome"] = by_letter["outcome"].where(by_letter["outcome"].isin(list(outcomes)), _FILLER)
-    by_word = _words(joined[~lettered], outcomes, mass)
+    by_form = {form.lower(): outcome for outcome, words in outcomes.items() for form in words}
+    by_word = joined[~lettered]
+    by_word = by_word.assign(outcome=by_word["form"].str.strip().str.lower().map(by_form))
+    if mass == "first_token":
+        by_word = _first_tokens(by_word, outcomes)
     columns = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "outcome", "mass"]
     return _by_cell(pd.concat([by_letter[columns], by_word[columns]], ignore_index=True), outcomes)
 
@@ -113,31 +117,24 @@ def _letters(joined: pd.DataFrame) -> pd.DataFrame:
     return found.groupby(key, sort=True)["mass"].sum().reset_index()
 
 
-def _priors(weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
-    """By model, cell and letter: its share of the letters after prompts without content, mean over these."""
+def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
+    """Masses of letters divided by their priors; what all letters of a prompt have together stays.
+
+    The prior of a letter in a cell is its share of the letters after prompts without content, mean over these.
+    """
     own = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
     own = own.merge(content_free[["id", "task", "framing"]], on="id")
     masses = own.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
     shares = masses / masses.groupby(level=[*range(len(_MODEL) + 3)]).transform("sum")
-    return shares.groupby(level=[*_MODEL, "task", "framing", "letter"]).mean().rename("prior").reset_index()
-
-
-def _calibrated(by_letter: pd.DataFrame, priors: pd.DataFrame) -> pd.DataFrame:
-    """Masses of letters divided by their priors; what all letters of a prompt have together stays."""
-    found = by_letter.merge(priors, on=[*_MODEL, "task", "framing", "letter"], how="left", validate="m:1")
+    cell = [*_MODEL, "task", "framing", "letter"]
+    priors = shares.groupby(level=cell).mean().rename("prior").reset_index()
+    found = by_letter.merge(priors, on=cell, how="left", validate="m:1")
     if found["prior"].isna().any():
         raise ValueError("a letter was not asked after the prompts without content")
     key = [*_MODEL, "id"]
     total = found.groupby(key)["mass"].transform("sum")
     divided = found["mass"] / found["prior"]
     return found.assign(mass=divided / found.assign(mass=divided).groupby(key)["mass"].transform("sum") * total)
-
-
-def _words(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]], mass: Mass) -> pd.DataFrame:
-    """Forms with their classes, each counted once."""
-    by_form = {form.lower(): outcome for outcome, forms in outcomes.items() for form in forms}
-    told = joined.assign(outcome=joined["form"].str.strip().str.lower().map(by_form))
-    return _first_tokens(told, outcomes) if mass == "first_token" else told
 
 
 def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -199,10 +196,9 @@ def read_replies(
     asked = prompts[["id", "benchmark", "task", "stimulus"]]
     rows = []
     for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
-        if pd.isna(row["reply"]):
-            rows.append({**row, "outcome": None, "rule": WITHHELD})
-            continue
-        reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()), left_out)
+        reading = Reading(None, WITHHELD)
+        if not pd.isna(row["reply"]):
+            reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()), left_out)
         rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
     return pd.DataFrame(rows, columns=CHOICES.names)
 
@@ -223,17 +219,9 @@ def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[
         n, valid = len(replies), int(replies["outcome"].notna().sum())
         for outcome in outcomes:
             count = int((replies["outcome"] == outcome).sum())
-            rows.append(
-                {
-                    **dict(zip([*CELL, "stimulus"], key, strict=True)),
-                    "metric": CHOICE,
-                    "outcome": outcome,
-                    "mass": count / n,
-                    "share": count / valid if valid else math.nan,
-                    "coverage": valid / n,
-                    "n": n,
-                }
-            )
+            row = {**dict(zip([*CELL, "stimulus"], key, strict=True)), "metric": CHOICE, "outcome": outcome, "n": n}
+            share = count / valid if valid else math.nan
+            rows.append({**row, "mass": count / n, "share": share, "coverage": valid / n})
     return pd.DataFrame(rows, columns=DISTRIBUTIONS.names)
 
 
@@ -283,21 +271,13 @@ def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
         cell = dict(zip([*CELL, "metric"], key, strict=True))
         floor = LEAST_OF_CHOICES if cell["metric"] == CHOICE else least
         covered = float(np.average(own["coverage"], weights=own["n"]))
-        # A rounding of the mean takes no cell out.
-        rows.append(
-            {**cell, "coverage": covered, "least": floor, "n": int(own["n"].sum()), "excluded": covered < floor - 1e-12}
-        )
+        low = covered < floor - 1e-12  # a rounding of the mean takes no cell out
+        rows.append({**cell, "coverage": covered, "least": floor, "n": int(own["n"].sum()), "excluded": low})
     return pd.DataFrame(rows, columns=EXCLUSIONS.names)
 
 
 def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]) -> pd.DataFrame:
-    """Distributions without the cells of some metrics that are excluded; those of others stay.
-
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`.
-        exclusions: By `EXCLUSIONS`.
-        metrics: Whose cells go.
-    """
+    """Distributions without the cells of some metrics that are excluded; those of others stay."""
     out = exclusions[exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))]
     gone = set(out[[*CELL, "metric"]].itertuples(index=False, name=None))
     stays = [cell not in gone for cell in distributions[[*CELL, "metric"]].itertuples(index=False, name=None)]

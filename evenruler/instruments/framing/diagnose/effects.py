@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.framing.declare import EFFECT
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import EFFECT, FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure
@@ -48,15 +47,7 @@ class Effects:
 
     @classmethod
     def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, confirmed: bool, level: float) -> "Effects":
-        """From long tables of one model and part.
-
-        Args:
-            found: `effects`, `distributions` and `exclusions` by `schemas`, and `pairs`, what effects are means of, by
-                `sensitivity.apd_of_pairs`.
-            asked: What was asked.
-            confirmed: Whether this part gets verdicts.
-            level: Of intervals.
-        """
+        """From long tables of one model and part: `effects`, `distributions`, `exclusions` and `pairs`."""
         table = found["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
         out = found["exclusions"][found["exclusions"]["excluded"].astype(bool)]
         covered = {(row["task"], row["framing"]): row["coverage"] for row in out.to_dict("records")}
@@ -86,7 +77,13 @@ class Effects:
             why = next(iter(unfit.values()), None) if all(unfit.values()) else None
             figure, fitness = self._figure(factor, counted or self.tasks, factor, why)
             if figure.value is not None:
-                figure = replace(figure, reason=_left_out(counted, covered, list(unfit)))
+                # Which of the tasks with the cue the mean is over, and why.
+                low = [task for task in unfit if task not in covered]
+                bare = [task for task in covered if task not in counted]
+                left_out = [f"too little coverage in {', '.join(low)}"] if low else []
+                left_out += [f"no placebos in {', '.join(bare)}"] if bare else []
+                told = f"over {', '.join(counted)} alone: {'; '.join(left_out)}"
+                figure = replace(figure, reason=told if left_out else None)
             yield figure, fitness
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
@@ -214,15 +211,6 @@ def with_control(figure: Figure, difference: Difference) -> Figure:
         return figure
     low, high = finite(difference.low), finite(difference.high)
     return replace(figure, control=figure.value - difference.value, difference_low=low, difference_high=high)
-
-
-def _left_out(counted: Sequence[str], covered: Sequence[str], known: Sequence[str]) -> str | None:
-    """Which of the tasks with the cue a mean is over, of those with enough coverage, and why; None for all."""
-    low = [task for task in known if task not in covered]
-    bare = [task for task in covered if task not in counted]
-    why = [f"too little coverage in {', '.join(low)}"] if low else []
-    why += [f"no placebos in {', '.join(bare)}"] if bare else []
-    return f"over {', '.join(counted)} alone: {'; '.join(why)}" if why else None
 
 
 def _means(rows: Floats) -> Floats:

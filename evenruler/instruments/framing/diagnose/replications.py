@@ -124,7 +124,11 @@ def _probing(answers: Answers) -> Iterator[Measure]:
         return float(sums[0] / sums[1])
 
     def add(stimuli: Stimuli, side: int) -> float:
-        return _jensen_shannon(*by_stimulus[side, stimuli].T)
+        # Of two distributions given up to a factor; scipy's is nan where rounding takes its square below 0.
+        with np.errstate(invalid="ignore"):
+            p, q = (masses / masses.sum() for masses in by_stimulus[side, stimuli].T)
+        divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
+        return float(np.sqrt(np.maximum(divergence / np.log(2), 0.0)))
 
     known = _known(_tasks(mass))
     unsampled = wordless = None
@@ -189,14 +193,6 @@ def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure
         return float(np.mean([abs(measure.change(units, side)) / measure.width for measure in measures]))
 
     return Measure(name, metric, of, stimuli, reasons[0] if reasons else None)
-
-
-def _jensen_shannon(first: Floats, second: Floats) -> float:
-    """Distance of two distributions, given up to a factor; scipy's is nan where rounding takes its square below 0."""
-    with np.errstate(invalid="ignore"):
-        p, q = first / first.sum(), second / second.sum()
-    divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
-    return float(np.sqrt(np.maximum(divergence / np.log(2), 0.0)))
 
 
 Row = dict[str, object]

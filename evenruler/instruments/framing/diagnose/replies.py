@@ -264,12 +264,6 @@ def _listed(text: str, asked: Asked) -> Reading | None:
     return SEVERAL if len(set(_IN_LIST.findall(text)) & set(asked.letters)) > 1 else None
 
 
-def _letter(text: str, asked: Asked) -> Reading | None:
-    """The letter with which a reply begins."""
-    found = (_letter_at(text, begin, asked) for begin in _beginnings(text))
-    return next((_lettered(text, *own, asked) for own in found if own), None)
-
-
 def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
     """A letter, and what it says after it."""
     slug = asked.letters[letter]
@@ -373,7 +367,10 @@ def _word(text: str, asked: Asked) -> Reading | None:
     written_out = re.sub(r"\bs/he\b", "she/he", re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text), flags=re.IGNORECASE)
     whole = asked.left_out.anywhere.sub(_NOBODY, _OF_KIN.sub(_NOBODY, written_out))
     text = _without_denied(whole, asked)
-    if _differ_by_line(text, asked):
+    # A list has lines of two classes; of lettered lines, one of no class differs too.
+    lines = [(line["letter"], asked.words.first(line["text"])) for line in _LINE.finditer(text)]
+    classes = {said.slugs for _, said in lines if said}
+    if len(classes) > 1 or (classes and any(letter and said is None for letter, said in lines)):
         return SEVERAL
     sentence = first_sentence(text)
     said = asked.words.first(sentence)
@@ -400,13 +397,6 @@ def _without_denied(text: str, asked: Asked) -> str:
     return "".join([*kept, text[end:]])
 
 
-def _differ_by_line(text: str, asked: Asked) -> bool:
-    """Whether a list has lines of two classes; of lettered lines, one of no class differs too."""
-    lines = [(line["letter"], asked.words.first(line["text"])) for line in _LINE.finditer(text)]
-    classes = {said.slugs for _, said in lines if said}
-    return len(classes) + (bool(classes) and any(letter and said is None for letter, said in lines)) > 1
-
-
 def _outright(text: str, asked: Asked) -> set[str]:
     """Classes of which something is said to be: "is a man", "was female", "is for the young"."""
     return {slug for said in _after(_OUTRIGHT, text, asked) for slug in said.slugs}
@@ -429,7 +419,12 @@ WORDED: Sequence[Rule] = (*_INVALID, _word)
 """How a reply is read where words were asked for, by the first that speaks."""
 
 LETTERED: Sequence[Rule] = (
-    *(*_INVALID, _answered, _listed, _letter, _option),
+    *(*_INVALID, _answered, _listed),
+    # The letter with which a reply begins.
+    lambda text, asked: next(
+        (_lettered(text, *own, asked) for begin in _beginnings(text) if (own := _letter_at(text, begin, asked))), None
+    ),
+    _option,
     lambda text, asked: _word(text, asked) if len(re.findall(r"\w+", text)) <= SHORT else None,
 )
 """The same where options were listed."""

@@ -77,12 +77,8 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
 def apd_of_pairs(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """APD of every feasible pair of cells for every stimulus: what effects are means of.
 
-    Args:
-        distributions: As for `effects`.
-        factors: As for `effects`.
-
     Returns:
-        What a pair is of (`at`: the framing without cue or placebo), and `apd`.
+        What a pair is of (`at`: the framing without cue or placebo), and `apd`. Arguments are those of `effects`.
     """
     found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*_PAIR, "apd"])
@@ -91,16 +87,9 @@ def apd_of_pairs(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.Data
 def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """Signed relative shift of every class in every feasible pair of cells, (p2 - p1) / (p2 + p1) on shares.
 
-    Args:
-        distributions: As for `effects`.
-        factors: As for `effects`.
-
     Returns:
-        By `schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0
-        where the class has no share in either cell.
-
-    Raises:
-        ValueError: As for `effects`.
+        By `schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0 where the class has no
+        share in either cell. Arguments and errors are those of `effects`.
 
     Source: section 5.3; what 0 / 0 is, is a decision of ours.
     """
@@ -200,14 +189,13 @@ def apd_by_chance(first: Floats, second: Floats) -> Floats:
     Returns:
         [n]; 0 for none to differ, above it for few replies though the cells be alike.
     """
-    return np.array([_by_chance(*rows) for rows in zip(first, second, strict=True)])
-
-
-def _by_chance(first: Floats, second: Floats) -> float:
-    n, m = int(first.sum()), int(second.sum())
-    total = 0.0
-    for both in (first + second).astype(int):
-        drawn = np.arange(max(0, both - m), min(both, n) + 1)
-        weights = hypergeom.pmf(drawn, n + m, both, n)
-        total += float((weights * np.abs(drawn / n - (both - drawn) / m)).sum())
-    return total / 2
+    found = []
+    for counts, others in zip(first, second, strict=True):
+        n, m = int(counts.sum()), int(others.sum())
+        total = 0.0
+        for both in (counts + others).astype(int):
+            drawn = np.arange(max(0, both - m), min(both, n) + 1)
+            weights = hypergeom.pmf(drawn, n + m, both, n)
+            total += float((weights * np.abs(drawn / n - (both - drawn) / m)).sum())
+        found.append(total / 2)
+    return np.array(found)

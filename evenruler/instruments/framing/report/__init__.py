@@ -10,6 +10,7 @@ from evenruler.instruments.framing.declare import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.framing.report.tables import (
+    CAPTIONS,
     METRICS,
     SHIFT,
     comparisons,
@@ -40,72 +41,49 @@ def sections(shown: Shown) -> list[Section]:
 Tables = Mapping[str, pd.DataFrame]
 Parts = list[Table | Picture]
 
-MEASURES = {
-    "indirect-probing": "Measures of Dong et al. (2024), each from 0 to 1. GAS: share of replies with a word of either "
-    "class. GLD: distance of the masses of the two classes at the next token, over their sum. ADD: Jensen-Shannon "
-    "distance of the stimuli that go with one class and with the other.",
-    "p-at": "Measures of Onorati et al. (2023). S: half of how much more stimuli of the first group take the first "
-    "class than those of the second do, -1 to 1. H: entropy of the answers, 0 to 1 bit.",
-}
-"""By study, what its measures are."""
-
 CLASS_SHIFT = "shift: "
 """Before the name of a class in figures."""
 
-SEEN = (
-    "The diamond is the mean, the bar its 95% interval over stimuli, both left out below five stimuli; a violin is "
-    "wide where dots are many, and is left out where they are few or all equal."
-)
-
 
 def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
-    """What the page says of one contrast.
-
-    Args:
-        contrast: Its name.
-        source: What the user wrote.
-        tables: `comparisons`, `continuations`, `distributions`, `effects`, `exclusions`, `figures`, `replications`
-            and `shifts` of `evenruler.instruments.framing.schemas`.
-    """
+    """What the page says of one contrast, by the tables of the diagnosis."""
     here = {name: _called(table[table["benchmark"] == contrast]) for name, table in tables.items()}
     asked, sample = here["distributions"]["stimulus"].nunique(), ""
     if 0 < asked < len(source.stimuli):
         sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
-    effects = here["effects"][here["effects"]["placebo"] == 0]
+    effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
+    of_words = effects[effects["metric"] == "token"]
     parts: Parts = [
-        *effects_with_controls(source, here["figures"], here["effects"]),
-        *_cues_among_placebos(source, here["effects"], here["figures"]),
-        *_sensitivity(source, effects, here["figures"]),
-        *whole(here["figures"]),
-        *_shifts(source, here["shifts"], here["figures"]),
+        *effects_with_controls(source, figures, here["effects"]),
+        *_cues_among_placebos(source, here["effects"], figures),
+        *(_sensitivity(source, of_words, figures) if len(of_words) and len(source.factors) > 1 else ()),
+        *whole(figures),
+        *_shifts(source, here["shifts"], figures),
         *comparisons(here["comparisons"]),
         *coverage(source, here["exclusions"]),
-        *_metrics(source, effects, here["figures"]),
+        *_metrics(source, effects, figures),
         *continuations(source, here["continuations"]),
         *_replications(source, here["replications"]),
     ]
     cues = listed([f"{in_words(factor)} ({meaning})" for factor, meaning in source.factors.items()])
+    sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
+    if here["distributions"].empty:
+        told = "No model was asked."
+    elif sampled.empty:
+        told = "No replies were sampled, so there are token probabilities alone."
+    else:
+        told = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
     sentences = [
-        "" if here["distributions"].empty else lead(source, here["figures"]),
+        "" if here["distributions"].empty else lead(source, figures),
         f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}.",
         sample,
-        _told(here),
+        told,
     ]
     with_sample = [
         replace(part, caption=f"{part.caption} {sample}".strip()) if isinstance(part, Picture) else part
         for part in parts
     ]
     return Section("Cues", " ".join(filter(None, sentences)), with_sample, contrast)
-
-
-def _told(here: Tables) -> str:
-    """Who was asked what, where it is less than everything."""
-    if here["distributions"].empty:
-        return "No model was asked."
-    sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
-    if sampled.empty:
-        return "No replies were sampled, so there are token probabilities alone."
-    return f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:
@@ -146,26 +124,19 @@ def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures:
     named = own["figure"].str.removeprefix(EFFECT).str.split(", ", n=1, expand=True).reindex(columns=[0, 1])
     by_task = own.assign(factor=named[0], task=named[1])[named[1].notna()]
     means = _declared(by_task[["model", "factor", "task", "value", "low", "high", "verdict"]], source)
-    caption = (
-        "How far a cue moves what a model finds likely to come next (with its 95% interval over stimuli), and how far "
-        "each placebo in its place does. Dark: the effect is beyond control; light: it has another verdict, or none. "
-        "Cues among their placebos do what any words would do. A placebo may be of fewer stimuli (hover); of a cue no "
-        "mean is drawn below five."
-    )
     return [
-        Picture("Cues and placebos", caption, charts.cues_among_placebos(_declared(effects, source, "factor"), means))
+        Picture(
+            "Cues and placebos",
+            CAPTIONS["cues_among_placebos"],
+            charts.cues_among_placebos(_declared(effects, source, "factor"), means),
+        )
     ]
 
 
 def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figure 1, of token probability, where it is of several cues."""
-    if (effects := effects[effects["metric"] == "token"]).empty or len(source.factors) == 1:
-        return []
+    """Figure 1, of token probability."""
     own = figures[(figures["metric"] == "token") & (figures["figure"] == SHIFT)]
-    caption = (
-        "How far the cues move what a model finds likely to come next, mean over cues and tasks; other words in "
-        f"their place would move it, too. A dot is a stimulus. {SEEN}"
-    )
+    caption = CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"])
     return [Picture("Probability of a shift", caption, charts.shift_probability(_declared(effects, source), own))]
 
 
@@ -177,13 +148,9 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
     names = {f"{CLASS_SHIFT}{outcome}": outcome for outcome in source.outcomes}
     own = figures[(figures["metric"] == "token") & figures["figure"].isin(names)]
     means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high", "control"]]
-    caption = (
-        "Which classes gain and which lose when a cue is added: the share with the cue less the share without it, over "
-        "their sum; +1, the class comes up with the cue; -1, it vanishes. Bars are means over tasks, pairs of prompts "
-        "and stimuli, of token probability; lines are 95% intervals, over stimuli; a stroke is the same of placebos in "
-        "the place of the cues. Below five stimuli each is a dot."
-    )
-    return [Picture("Which classes shift", caption, charts.shifts(_declared(shifts, source, "outcome"), means))]
+    return [
+        Picture("Which classes shift", CAPTIONS["shifts"], charts.shifts(_declared(shifts, source, "outcome"), means))
+    ]
 
 
 def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
@@ -200,12 +167,7 @@ def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFram
     both = effects[effects.groupby(same)["metric"].transform("nunique") == len(METRICS)]
     if both.empty:
         return []
-    caption = (
-        "Sensitivity by what a model finds likely and by what it writes, a panel a task: the same models, cues and "
-        "stimuli in both. From few replies a proportion comes out rough, and its APD too large by chance alone: the "
-        "stroke says how large it would be if the same replies were dealt to the two prompts anew. A dot is a stimulus "
-        f"of one model. {SEEN}"
-    )
+    caption = CAPTIONS["metrics"].format(seen=CAPTIONS["seen"])
     return [Picture("Metric by metric", caption, charts.metrics(_declared(both, source, "task")))]
 
 
@@ -214,16 +176,12 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
     if source.replicates is None or replications.empty:
         return []
     replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
-    parts: Parts = [measures(source.factors, MEASURES[source.replicates], replications)]
+    parts: Parts = [measures(source.factors, CAPTIONS["studies"][source.replicates], replications)]
     measured = replications.dropna(subset=["before", "after"])
     if len(measured):
-        caption = (
-            "Grey: before; blue: after, an arrow that points where the measure went, a circle where it stayed; the "
-            "stroke is where placebos in the place of the cue bring it, unless they were asked about fewer stimuli, of "
-            "which the measure would be another. Lines are 95% intervals over stimuli."
-        )
         labels = measured["measure"] + ", " + measured["metric"].map(METRICS)
-        parts.append(Picture("Before and after", caption, charts.replications(measured.assign(measure=labels))))
+        drawn = charts.replications(measured.assign(measure=labels))
+        parts.append(Picture("Before and after", CAPTIONS["before_and_after"], drawn))
     return parts
 
 
@@ -237,13 +195,7 @@ FOLLOWS = {
 
 
 def lead(source: ContrastSource, figures: pd.DataFrame) -> str:
-    """A sentence a model, and one for those without verdicts.
-
-    Args:
-        source: What the user wrote.
-        figures: By `evenruler.instruments.framing.schemas.FIGURES`, with `name` (of the model), `model` (as it is
-            called) and `metric`.
-    """
+    """A sentence a model, and one for those without verdicts."""
     judged = figures[figures["verdict"].notna()]
     if judged.empty:
         return "No effect has a verdict: what follows describes."

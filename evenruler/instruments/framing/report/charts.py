@@ -18,6 +18,19 @@ FEWEST_DRAWN = FEWEST_UNITS
 WIDE = 640
 LABELS = 230
 """Pixels that a name of a model may take."""
+GOLDEN = 0.618034
+"""Its multiples, less their whole part, spread evenly over 0 to 1, however many they are."""
+SPREAD = 0.9
+"""Height of the band of dots; a violin is 2 high."""
+NARROW = 300
+LEVEL = 0.95
+SURE, CUE = f"cue, {Verdict.BEYOND}", "cue"
+STIMULUS, PLACEBO = "cue, one stimulus", "a placebo in its place"
+DOTS: Final = {SURE: (ONE_HUE, 95), CUE: (PALE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
+"""Hue and area of a dot beside placebos, by what it is of."""
+MOMENTS: Final = ["before", "after"]
+ROUNDED = 5 * 10**-DIGITS
+"""Sums of values that were rounded differ by less."""
 
 
 def in_order(names: "pd.Series[Any]") -> list[str]:
@@ -25,37 +38,43 @@ def in_order(names: "pd.Series[Any]") -> list[str]:
     return [str(name) for name in names.unique()]
 
 
-def rows(names: "pd.Series[Any]") -> alt.Row:
-    """A panel a name, each below the other, the name on its left."""
-    header = alt.Header(labelAngle=0, labelAlign="left", labelLimit=LABELS, labelFontSize=12)
-    return alt.Row(f"{names.name}:N", sort=in_order(names), title=None, header=header)
-
-
-def intervals() -> alt.Chart:
-    """Rows that have an interval: one value has none."""
-    chart: alt.Chart = alt.Chart().transform_filter("isValid(datum.low)")
+def _where(condition: str) -> alt.Chart:
+    """The rows of which this holds; a layer's own data is that of all."""
+    chart: alt.Chart = alt.Chart().transform_filter(condition)
     return chart
 
 
-def of_mean() -> list[alt.Tooltip]:
+def _number(field: str, title: str) -> alt.Tooltip:
+    return alt.Tooltip(f"{field}:Q", title=title, format=".3f")
+
+
+def _of_mean() -> list[alt.Tooltip]:
     """What is told of a mean with its interval."""
-    return [
-        alt.Tooltip(f"{field}:Q", title=title, format=".3f")
-        for field, title in (("value", "mean"), ("low", "interval from"), ("high", "to"))
-    ]
+    return [_number("value", "mean"), _number("low", "interval from"), _number("high", "to")]
 
 
-GOLDEN = 0.618034
-"""Its multiples, less their whole part, spread evenly over 0 to 1, however many they are."""
-SPREAD = 0.9
-"""Height of the band of dots; a violin is 2 high."""
-NARROW = 300
-APD_TITLE = "APD: 0, the same shares of classes; 1, none in common"
-LEVEL = 0.95
-SURE, CUE = f"cue, {Verdict.BEYOND}", "cue"
-STIMULUS, PLACEBO = "cue, one stimulus", "a placebo in its place"
-DOTS: Final = {SURE: (ONE_HUE, 95), CUE: (PALE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
-"""Hue and area of a dot beside placebos, by what it is of."""
+def _panels(
+    layers: alt.LayerChart,
+    data: pd.DataFrame,
+    row: "pd.Series[Any]",
+    column: "pd.Series[Any] | None" = None,
+    *,
+    size: tuple[float, int],
+    between: Mapping[str, int],
+) -> alt.FacetChart:
+    """A panel a name of `row`, each below the other, the name on its left; those of `column` beside each other."""
+    below = alt.Header(labelAngle=0, labelAlign="left", labelLimit=LABELS, labelFontSize=12)
+    columns: Any = alt.Undefined
+    if column is not None:
+        header = alt.Header(labelFontWeight="bold", labelLimit=size[0])
+        columns = alt.Column(f"{column.name}:N", sort=in_order(column), title=None, header=header)
+    chart: alt.FacetChart = layers.properties(width=size[0], height=size[1]).facet(
+        data=data,
+        row=alt.Row(f"{row.name}:N", sort=in_order(row), title=None, header=below),
+        column=columns,
+        spacing=between,
+    )
+    return chart
 
 
 def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
@@ -67,7 +86,7 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetCh
     """
     by_factor = effects.groupby(["model", "stimulus", "factor"], sort=False)["apd"].mean()
     dots = by_factor.groupby(["model", "stimulus"], sort=False).mean().reset_index()
-    return _violins(dots, means, row="model", width=WIDE)
+    return _violins(dots, means, row="model", size=(WIDE, 58))
 
 
 def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
@@ -81,39 +100,22 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     data = _cues_and_placebos(effects, means).round(DIGITS)
     models = in_order(effects["model"])
     kinds = [kind for kind in DOTS if kind in set(data["kind"])]
-    hues = [DOTS[kind][0] for kind in kinds]
     data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
     lane = alt.Y("model:N", sort=models, title=None).axis(labelLimit=LABELS)
-    x = _apd("APD", "value")
-    rule = (
-        intervals().mark_rule(color=INK, strokeWidth=1.5, clip=True).encode(y=lane, x=_apd("APD", "low"), x2="high:Q")
+    rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.5, clip=True)
+    dots = alt.Chart().mark_circle(opacity=0.85)
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=kinds, range=[DOTS[kind][0] for kind in kinds]),
+        legend=alt.Legend(title=None, orient="top", symbolSize=60),
     )
-    dots = (
-        alt.Chart()
-        .mark_circle(opacity=0.85)
-        .encode(
-            y=lane,
-            x=x,
-            color=alt.Color(
-                "kind:N",
-                scale=alt.Scale(domain=kinds, range=hues),
-                legend=alt.Legend(title=None, orient="top", symbolSize=60),
-            ),
-            size=alt.Size("area:Q", scale=None),
-            tooltip=["model:N", "factor:N", "task:N", "what:N", alt.Tooltip("value:Q", format=".3f", title="APD")],
-        )
+    told = ["model:N", "factor:N", "task:N", "what:N", _number("value", "APD")]
+    layers = alt.layer(
+        rule.encode(y=lane, x=_apd("APD", "low"), x2="high:Q"),
+        dots.encode(y=lane, x=_apd("APD", "value"), color=colour, size=alt.Size("area:Q", scale=None), tooltip=told),
     )
-    chart: alt.FacetChart = (
-        alt.layer(rule, dots)
-        .properties(width=_shared(effects["task"], 720), height=26 * len(models))
-        .facet(
-            data=data,
-            row=rows(effects["factor"]),
-            column=_columns(effects["task"], _shared(effects["task"], 720)),
-            spacing={"row": 10, "column": 22},
-        )
-    )
-    return chart
+    size = _shared(effects["task"], 720), 26 * len(models)
+    return _panels(layers, data, effects["factor"], effects["task"], size=size, between={"row": 10, "column": 22})
 
 
 def _cues_and_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
@@ -134,10 +136,9 @@ def _cues_and_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> pd.DataFra
     found = stacked(parts)
     # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
     names = [in_order(effects[name]) for name in ("factor", "task")]
-    every = pd.MultiIndex.from_product(names, names=["factor", "task"]).to_frame(index=False)
-    empty = every.merge(found[["factor", "task"]].drop_duplicates(), how="left", indicator=True)
-    empty = empty.loc[empty["_merge"] == "left_only", ["factor", "task"]].assign(model=found["model"].iloc[0])
-    found = stacked([found, empty])
+    every = pd.MultiIndex.from_product(names, names=["factor", "task"])
+    empty = every.difference(pd.MultiIndex.from_frame(found[["factor", "task"]]), sort=False)
+    found = stacked([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
     return found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"])
 
 
@@ -150,11 +151,10 @@ def metrics(effects: pd.DataFrame) -> alt.FacetChart:
     """
     by = ["metric", "task", "model", "stimulus"]
     dots = effects.groupby(by, sort=False)[["apd", "chance"]].mean().reset_index()
-    means = over_stimuli(dots, ["metric", "task"], "apd")
     by_chance = dots.groupby(["metric", "task"], sort=False)["chance"].mean()
-    means = means.join(by_chance, on=["metric", "task"])
-    dots = dots.drop(columns="chance")
-    return _violins(dots, means, row="metric", column="task", width=_shared(effects["task"], 820), height=84)
+    means = over_stimuli(dots, ["metric", "task"], "apd").join(by_chance, on=["metric", "task"])
+    size = _shared(effects["task"], 820), 84
+    return _violins(dots.drop(columns="chance"), means, row="metric", column="task", size=size)
 
 
 def _shared(names: "pd.Series[Any]", width: int) -> float:
@@ -164,34 +164,55 @@ def _shared(names: "pd.Series[Any]", width: int) -> float:
 
 def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFrame:
     """Means with jackknife intervals over stimuli, left out with all their rows: `value`, `low`, `high`, `stimuli`."""
+
+    def ratio(sums_and_counts: Any) -> float:
+        total, count = sums_and_counts.sum(axis=0)
+        return float(total / count)
+
     rows = []
     for key, group in table.groupby(list(by), sort=False):
         stimuli = group.groupby("stimulus", sort=True)[of].agg(["sum", "count"]).to_numpy()
-        found = jackknife(_ratio, stimuli, level=LEVEL)
-        ends = {"value": found.value, "low": found.low, "high": found.high}
-        rows.append({**dict(zip(by, key, strict=True)), **ends, "stimuli": len(stimuli)})
+        rows.append({**dict(zip(by, key, strict=True)), **vars(jackknife(ratio, stimuli, level=LEVEL))})
+        rows[-1]["stimuli"] = len(stimuli)
     return pd.DataFrame(rows)
 
 
-def _ratio(sums_and_counts: Any) -> float:
-    total, count = sums_and_counts.sum(axis=0)
-    return float(total / count)
-
-
 def _violins(
-    dots: pd.DataFrame, means: pd.DataFrame, *, row: str, column: str | None = None, width: float, height: int = 58
+    dots: pd.DataFrame, means: pd.DataFrame, *, row: str, column: str | None = None, size: tuple[float, int]
 ) -> alt.FacetChart:
     """Dots on the mirrored density of a panel, with mean and interval; too few or equal dots stand without one."""
     panel = [row, *([column] if column else [])]
-    title = APD_TITLE if column is None else "APD"
-    layers = alt.layer(_shape(panel, title), _dots(dots, title), *_mean(title), _chance(title))
-    chart: alt.FacetChart = layers.properties(width=width, height=height).facet(
-        data=_with_means(dots, means, panel),
-        row=rows(dots[row]),
-        column=_columns(dots[column], width) if column else alt.Undefined,
-        spacing={"row": 6, "column": 22},
+    title = "APD: 0, the same shares of classes; 1, none in common" if column is None else "APD"
+    across = alt.Scale(domain=[-1.1, 1.1], nice=False)
+    middle = alt.YDatum(0, scale=across, axis=None)
+    # The density between the outermost dots, as high everywhere as its own peak allows.
+    shape = (
+        _where("datum.shaped")
+        .transform_density("apd", as_=["apd", "density"], groupby=[*panel], resolve="independent", steps=80)
+        .transform_joinaggregate(peak="max(density)", groupby=[*panel])
+        .transform_calculate(upper="datum.density / datum.peak", lower="-datum.density / datum.peak")
+        .mark_area(color=ONE_HUE, opacity=0.2, tooltip=None)
+        .encode(x=_apd(title), y=alt.Y("upper:Q", scale=across, axis=None), y2="lower:Q")
     )
-    return chart
+    # A dot a stimulus; hover for all that is known of it.
+    known = [alt.Tooltip(f"{name}:N") for name in dots.columns if name != "apd"]
+    each = _where("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
+    mean = _where("isValid(datum.value)").mark_point(
+        shape="diamond", filled=True, color=INK, stroke=GROUND, strokeWidth=1, size=75, opacity=1
+    )
+    rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=2.5, clip=True)
+    chance = _where("isValid(datum.chance)").mark_tick(color=INK, thickness=2, size=26, orient="vertical")
+    layers = alt.layer(
+        shape,
+        each.encode(
+            x=_apd(title), y=alt.Y("across:Q", scale=across, axis=None), tooltip=[*known, _number("apd", "APD")]
+        ),
+        rule.encode(x=_apd(title, "low"), x2="high:Q", y=middle),
+        mean.encode(x=_apd(title, "value"), y=middle, tooltip=_of_mean()),
+        chance.encode(x=_apd(title, "chance"), y=middle, tooltip=[_number("chance", "by chance")]),
+    )
+    data, beside = _with_means(dots, means, panel), dots[column] if column else None
+    return _panels(layers, data, dots[row], beside, size=size, between={"row": 6, "column": 22})
 
 
 def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
@@ -207,81 +228,8 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
 
 
-def _columns(names: "pd.Series[Any]", width: float) -> alt.Column:
-    header = alt.Header(labelFontWeight="bold", labelLimit=width)
-    return alt.Column(f"{names.name}:N", sort=in_order(names), title=None, header=header)
-
-
 def _apd(title: str, field: str = "apd") -> alt.X:
     return alt.X(f"{field}:Q", scale=alt.Scale(domain=[0, 1], nice=False), title=title).axis(tickCount=5)
-
-
-def _across(field: str = "across") -> alt.Y:
-    return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[-1.1, 1.1], nice=False), axis=None)
-
-
-def _shape(panel: list[str], title: str) -> alt.Chart:
-    """The density between the outermost dots, as high everywhere as its own peak allows."""
-    chart: alt.Chart = (
-        alt.Chart()
-        .transform_filter("datum.shaped")
-        .transform_density("apd", as_=["apd", "density"], groupby=[*panel], resolve="independent", steps=80)
-        .transform_joinaggregate(peak="max(density)", groupby=[*panel])
-        .transform_calculate(upper="datum.density / datum.peak", lower="-datum.density / datum.peak")
-        .mark_area(color=ONE_HUE, opacity=0.2, tooltip=None)
-        .encode(x=_apd(title), y=_across("upper"), y2="lower:Q")
-    )
-    return chart
-
-
-def _dots(dots: pd.DataFrame, title: str) -> alt.Chart:
-    """A dot a stimulus; hover for all that is known of it."""
-    known = [name for name in dots.columns if name != "apd"]
-    chart: alt.Chart = (
-        alt.Chart()
-        .transform_filter("isValid(datum.stimulus)")
-        .mark_circle(color=ONE_HUE, opacity=0.6, size=26)
-        .encode(
-            x=_apd(title),
-            y=_across(),
-            tooltip=[*(alt.Tooltip(f"{name}:N") for name in known), alt.Tooltip("apd:Q", format=".3f", title="APD")],
-        )
-    )
-    return chart
-
-
-def _mean(title: str) -> tuple[alt.Chart, alt.Chart]:
-    middle = alt.YDatum(0, scale=alt.Scale(domain=[-1.1, 1.1], nice=False), axis=None)
-    rule = (
-        intervals().mark_rule(color=INK, strokeWidth=2.5, clip=True).encode(x=_apd(title, "low"), x2="high:Q", y=middle)
-    )
-    point = (
-        alt.Chart()
-        .transform_filter("isValid(datum.value)")
-        .mark_point(shape="diamond", filled=True, color=INK, stroke=GROUND, strokeWidth=1, size=75, opacity=1)
-        .encode(x=_apd(title, "value"), y=middle, tooltip=of_mean())
-    )
-    return rule, point
-
-
-def _chance(title: str) -> alt.Chart:
-    """Where the mean would be by chance, if that is known."""
-    chart: alt.Chart = (
-        alt.Chart()
-        .transform_filter("isValid(datum.chance)")
-        .mark_tick(color=INK, thickness=2, size=26, orient="vertical")
-        .encode(
-            x=_apd(title, "chance"),
-            y=alt.YDatum(0, scale=alt.Scale(domain=[-1.1, 1.1], nice=False), axis=None),
-            tooltip=[alt.Tooltip("chance:Q", title="by chance", format=".3f")],
-        )
-    )
-    return chart
-
-
-MOMENTS: Final = ["before", "after"]
-ROUNDED = 5 * 10**-DIGITS
-"""Sums of values that were rounded differ by less."""
 
 
 def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
@@ -292,49 +240,38 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
         means: By `model` and `outcome` the mean with its interval, and that of placebos: `value`, `low`, `high`,
             `control`.
     """
-    data = _bars_and_dots(shifts, means).round(DIGITS)
-    outcomes = in_order(shifts["outcome"])
-    title = "mean shift: below 0, less with the cue; above 0, more"
-    classes = alt.Y("outcome:N", sort=outcomes, title=None)
-    x = alt.X("value:Q", title=title).axis(tickCount=5, titleLimit=WIDE)
-    named = [alt.Tooltip("model:N"), alt.Tooltip("outcome:N", title="class")]
-    bars = (
-        alt.Chart()
-        .transform_filter("!isValid(datum.stimulus)")
-        .mark_bar(color=ONE_HUE, opacity=0.75, height={"band": 0.7})
-        .encode(y=classes, x=x, tooltip=[*named, *of_mean()])
-    )
-    single = alt.Chart().transform_filter("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
-    single = single.encode(y=classes, x=x, tooltip=[*named, "stimulus:N", alt.Tooltip("value:Q", title="shift")])
-    interval = intervals().mark_rule(color=INK, strokeWidth=1.8)
-    interval = interval.encode(y=classes, x=alt.X("low:Q", title=title), x2="high:Q")
-    control = alt.Chart().transform_filter("isValid(datum.control)").mark_tick(color=INK, thickness=2, size=20)
-    control = control.encode(
-        y=classes,
-        x=alt.X("control:Q", title=title),
-        tooltip=[*named, alt.Tooltip("control:Q", title="with placebos", format=".3f")],
-    )
-    zero = alt.Chart().mark_rule(color=INK).encode(x=alt.XDatum(0))
-    # A layer without any row would have no extent to draw it in.
-    drawn = {"bars": data["stimulus"].isna(), "single": data["stimulus"].notna(), "interval": data["low"].notna()}
-    drawn["control"] = data["control"].notna()
-    layers = {"bars": bars, "single": single, "interval": interval, "control": control}
-    chart: alt.FacetChart = (
-        alt.layer(*(layer for name, layer in layers.items() if drawn[name].any()), zero)
-        .properties(width=WIDE - 70, height=22 * len(outcomes))
-        .facet(row=rows(shifts["model"]), data=data, spacing={"row": 10})
-    )
-    return chart
-
-
-def _bars_and_dots(shifts: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus."""
+    # One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus.
     bar = ["model", "outcome"]
     by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_DRAWN
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
     columns = [*bar, "stimulus", "value", "low", "high", "control"]
-    return stacked([bars, by_stimulus[~enough]]).reindex(columns=columns)
+    data = stacked([bars, by_stimulus[~enough]]).reindex(columns=columns).round(DIGITS)
+
+    outcomes = in_order(shifts["outcome"])
+    title = "mean shift: below 0, less with the cue; above 0, more"
+    classes = alt.Y("outcome:N", sort=outcomes, title=None)
+    x = alt.X("value:Q", title=title).axis(tickCount=5, titleLimit=WIDE)
+    named = [alt.Tooltip("model:N"), alt.Tooltip("outcome:N", title="class")]
+    of_stimulus = [*named, "stimulus:N", alt.Tooltip("value:Q", title="shift")]
+    single = _where("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
+    mean = _where("!isValid(datum.stimulus)").mark_bar(color=ONE_HUE, opacity=0.75, height={"band": 0.7})
+    interval = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.8)
+    control = _where("isValid(datum.control)").mark_tick(color=INK, thickness=2, size=20)
+    placed = alt.X("control:Q", title=title)
+    layers = [
+        (data["stimulus"].isna(), mean.encode(y=classes, x=x, tooltip=[*named, *_of_mean()])),
+        (data["stimulus"].notna(), single.encode(y=classes, x=x, tooltip=of_stimulus)),
+        (data["low"].notna(), interval.encode(y=classes, x=alt.X("low:Q", title=title), x2="high:Q")),
+        (
+            data["control"].notna(),
+            control.encode(y=classes, x=placed, tooltip=[*named, _number("control", "with placebos")]),
+        ),
+    ]
+    zero = alt.Chart().mark_rule(color=INK).encode(x=alt.XDatum(0))
+    # A layer without any row would have no extent to draw it in.
+    layered = alt.layer(*(layer for drawn, layer in layers if drawn.any()), zero)
+    return _panels(layered, data, shifts["model"], size=(WIDE - 70, 22 * len(outcomes)), between={"row": 10})
 
 
 def replications(replications: pd.DataFrame) -> alt.FacetChart:
@@ -345,7 +282,6 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     """
     data = _moments(replications)
     measures = in_order(data["measure"])
-    title = "value of the measure"
     base = alt.Chart().encode(
         y=alt.Y("measure:N", sort=measures, title=None).axis(labelLimit=LABELS),
         yOffset=alt.YOffset("moment:N", sort=MOMENTS),
@@ -356,32 +292,30 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
             legend=alt.Legend(title=None, orient="top", symbolType="circle", symbolSize=90),
         ),
     )
-    path = base.mark_line(strokeWidth=1.2).encode(
-        x=alt.X("value:Q", title=title), detail="measure:N", order="step:Q", color=alt.value(QUIET)
-    )
-    intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5, opacity=0.55)
-    intervals = intervals.encode(x=alt.X("low:Q", title=title), x2="high:Q")
+
+    def at(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", title="value of the measure")
+
     ways = alt.Scale(
         domain=["before", "up", "down", "same"], range=["circle", "triangle-right", "triangle-left", "circle"]
     )
-    points = base.mark_point(filled=True, size=120, opacity=1).encode(
-        x=alt.X("value:Q", title=title),
-        shape=alt.Shape("way:N", scale=ways, legend=None),
-        tooltip=["model:N", "measure:N", "moment:N", *of_mean()],
-    )
-    placebos = base.transform_filter("isValid(datum.placebos)").mark_tick(color=INK, thickness=2, size=16)
-    placebos = placebos.encode(
-        x=alt.X("placebos:Q", title=title),
-        color=alt.value(INK),
-        tooltip=[alt.Tooltip("placebos:Q", title="after placebos", format=".3f")],
-    )
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
-    chart: alt.FacetChart = (
-        alt.layer(zero, path, intervals, points, placebos)
-        .properties(width=WIDE - 160, height=36 * len(measures))
-        .facet(row=rows(data["model"]), data=data, spacing={"row": 10})
+    path = base.mark_line(strokeWidth=1.2)
+    intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5, opacity=0.55)
+    points = base.mark_point(filled=True, size=120, opacity=1)
+    placebos = base.transform_filter("isValid(datum.placebos)").mark_tick(color=INK, thickness=2, size=16)
+    layers = alt.layer(
+        zero,
+        path.encode(x=at("value"), detail="measure:N", order="step:Q", color=alt.value(QUIET)),
+        intervals.encode(x=at("low"), x2="high:Q"),
+        points.encode(
+            x=at("value"),
+            shape=alt.Shape("way:N", scale=ways, legend=None),
+            tooltip=["model:N", "measure:N", "moment:N", *_of_mean()],
+        ),
+        placebos.encode(x=at("placebos"), color=alt.value(INK), tooltip=[_number("placebos", "after placebos")]),
     )
-    return chart
+    return _panels(layers, data, data["model"], size=(WIDE - 160, 36 * len(measures)), between={"row": 10})
 
 
 def _moments(replications: pd.DataFrame) -> pd.DataFrame:
@@ -390,15 +324,12 @@ def _moments(replications: pd.DataFrame) -> pd.DataFrame:
     for record in replications.round(DIGITS).to_dict("records"):
         change = record["after"] - record["before"]
         way = "up" if change > 0 else "down" if change < 0 else "same"
+        # Placebos may be of other stimuli, and the measure of these is another.
+        same = abs(change - record["control"] - record["difference"]) < ROUNDED
+        placebos = float(record["before"] + record["control"]) if same else None
         for step, moment in enumerate(MOMENTS):
             own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
             row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
             row |= {"way": way if step else "before", **{key: record[name] for key, name in own.items()}}
-            rows.append(row | {"placebos": _with_placebos(record) if step else None})
+            rows.append(row | {"placebos": placebos if step else None})
     return pd.DataFrame(rows)
-
-
-def _with_placebos(record: Mapping[Any, Any]) -> float | None:
-    """Where placebos bring a measure; None where they are of other stimuli, and the measure of these is another."""
-    same = abs(record["after"] - record["before"] - record["control"] - record["difference"]) < ROUNDED
-    return float(record["before"] + record["control"]) if same else None

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pandas as pd
 
@@ -13,6 +14,9 @@ from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+from evenruler.strict import read_yaml
+
+CAPTIONS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("captions.yaml"))
 
 METRICS = {"token": "token probability", "choice": "proportion of choices"}
 CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
@@ -21,6 +25,11 @@ CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
 def in_words(slug: str) -> str:
     """A slug as words."""
     return slug.replace("-", " ")
+
+
+def span(counts: "pd.Series[Any]") -> str:
+    """The fewest and the most of some counts."""
+    return str(counts.min()) if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
 
 
 def cell_in_words(framing: str) -> str:
@@ -37,14 +46,7 @@ def with_titles(told: str, source: ContrastSource) -> str:
 SHIFT, COVERAGE = "shift probability", "coverage"
 """Names of figures."""
 
-APD = (
-    "APD is half the sum of absolute differences of two distributions over the classes: 0, the cue changes nothing; 1, "
-    "the answers have no class in common."
-)
-
 NONE = "none (no such reply)"
-
-CHANCE = " By chance: what APD comes to where the same replies are dealt to the two prompts anew."
 
 Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 """By metric, model and figure."""
@@ -72,23 +74,12 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
     if not by_chance:
         rows = [[*row[:6], *row[7:]] for row in rows]
         columns.remove("by chance")
-    caption = f"{_effects_caption(effects)}{CHANCE if by_chance else ''}"
-    return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
-
-
-def _effects_caption(effects: pd.DataFrame) -> str:
-    placebos = effects[effects["placebo"] > 0]
-    asked = placebos.groupby(["factor", "placebo"])["stimulus"].nunique()
+    asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
     if len(asked) and asked.max() < effects["stimulus"].nunique():
-        fewest, most = asked.min(), asked.max()
-        about = f" Each was asked about {fewest if fewest == most else f'{fewest} to {most}'} of them."
-    return (
-        f"{APD} Effect: mean APD with and without the cue over stimuli, which n counts, then over tasks. Control: the "
-        "same with placebos in the place of the cue, words of its syntax and length that say nothing of the "
-        f"construct.{about} The interval of the difference takes both wordings and stimuli for drawn. p is adjusted "
-        "over the effects of a model that have a verdict; the others describe."
-    )
+        about = f" Each was asked about {span(asked)} of them."
+    caption = CAPTIONS["apd"].format(about=about, chance=CAPTIONS["chance"] if by_chance else "")
+    return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
 
 
 def _records(figures: pd.DataFrame) -> Records:
@@ -122,6 +113,7 @@ def _beside(
     judged = isinstance(record["verdict"], str)
     known = not missing(record["value"])
     control = None if missing(record["control"]) else record["control"]
+    difference = None if control is None else record["value"] - control
     return [
         model,
         METRICS[metric],
@@ -130,31 +122,21 @@ def _beside(
         figure(record),
         number(control),
         number(by_chance.get((model, record["figure"]))) if metric == "choice" and known else "",
-        "" if control is None else _difference(record["value"] - control, record),
+        with_interval(difference, record["difference_low"], record["difference_high"], 2),
         p_value(record["p_adjusted"]),
         Cell(record["verdict"], Verdict(record["verdict"]).mark) if judged else "",
         str(record["why"]) if judged else "",
     ]
 
 
-def _difference(value: float, record: Mapping[Any, Any], decimals: int = 2) -> str:
-    """A figure minus its control, with the interval where there is one."""
-    low, high = record["difference_low"], record["difference_high"]
-    ends = "" if missing(low) else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
-    return f"{number(value, decimals)}{ends}"
-
-
 def _by_chance(effects: pd.DataFrame) -> dict[tuple[str, str], float]:
     """By model and figure, what APD of choices comes to by chance."""
     own = effects[effects["chance"].notna() & (effects["placebo"] == 0)]
-    by_task = own.groupby(["model", "factor", "task"])["chance"].mean().reset_index()
-    over_tasks = by_task.groupby(["model", "factor"])["chance"].mean().reset_index()
-    found = {
-        (row["model"], f"{EFFECT}{row['factor']}, {row['task']}"): float(row["chance"])
-        for row in by_task.to_dict("records")
-    }
-    return found | {
-        (row["model"], EFFECT + row["factor"]): float(row["chance"]) for row in over_tasks.to_dict("records")
+    by_task = own.groupby(["model", "factor", "task"])["chance"].mean()
+    over_tasks = by_task.groupby(level=["model", "factor"]).mean()
+    return {
+        **{(model, f"{EFFECT}{factor}, {task}"): float(chance) for (model, factor, task), chance in by_task.items()},
+        **{(model, EFFECT + factor): float(chance) for (model, factor), chance in over_tasks.items()},
     }
 
 
@@ -165,11 +147,7 @@ def whole(figures: pd.DataFrame) -> list[Table]:
         [METRICS[metric], model, *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE))]
         for metric, model in _asked(known)
     ]
-    caption = (
-        "The shift probability is the mean of the effects of all cues; the coverage is the share of the answers that "
-        "is of any class, mean over cells. n counts stimuli."
-    )
-    return [Table(["metric", "model", SHIFT, COVERAGE], rows, "Over all cues", caption)] if rows else []
+    return [Table(["metric", "model", SHIFT, COVERAGE], rows, "Over all cues", CAPTIONS["whole"])] if rows else []
 
 
 def comparisons(comparisons: pd.DataFrame) -> list[Table]:
@@ -182,26 +160,19 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
             known: dict[Any, Any] = {record["method"]: record for record in pair.to_dict("records")}
             part = [f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}", str(pair["n_models"].iloc[0])]
             rows.append([*part, f"{outcome} against {against}", *(_tested(known.get(method)) for method in methods)])
-    caption = (
-        "How much more the first class shifts than the second, whatever placebos do; n counts shifts. Mixed model: a "
-        "random intercept for each model; below five lineages of models, fixed effects, with errors clustered by "
-        "stimulus. Tukey: corrected for comparing every pair. Jackknife: stimuli are left out whole, since the shifts "
-        "of one depend on each other."
+    return (
+        [Table(["of", "lineages", "classes", *methods], rows, "Classes compared", CAPTIONS["comparisons"])]
+        if rows
+        else []
     )
-    return [Table(["of", "lineages", "classes", *methods], rows, "Classes compared", caption)] if rows else []
 
 
 def _tested(record: Mapping[Any, Any] | None) -> str:
     if record is None:
         return ""
-    difference, p = figure(as_figure(record, "difference")), p_value(record["p"])
+    difference, p = figure({**record, "value": record["difference"]}), p_value(record["p"])
     sign = "" if p.startswith("<") else "=\u00a0"
     return f"{difference}; p\u00a0{sign}{p}" if p else difference
-
-
-def as_figure(record: Mapping[Any, Any], of: str) -> dict[str, Any]:
-    """A row of a change as a figure."""
-    return {**record, "value": record[of]}
 
 
 def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
@@ -227,26 +198,13 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
         for metric in METRICS
         for model, own in real[real["metric"] == metric].groupby("model", sort=True)
     ]
-    caption = f"Share of the answers that is of any class, by cell. {_least(real)} Too little: {'; '.join(said)}."
+    least = [
+        meaning.format(least=own["least"].iloc[0], n=span(own["n"]))
+        for metric, meaning in CAPTIONS["least"].items()
+        if len(own := real[real["metric"] == metric])
+    ]
+    caption = CAPTIONS["coverage"].format(least=" ".join(least), said="; ".join(said))
     return [Table(["metric", "task: cues", *models], rows, "Of how much of the answers a class can be told", caption)]
-
-
-def _least(exclusions: pd.DataFrame) -> str:
-    """What happens to a cell with too little, metric by metric."""
-    words = {
-        "token": "A cell with less than {least:.0%} of the probability is marked: its effects say nothing of the rest, "
-        "so that they are no finding, and count in no mean over tasks where another task has enough.",
-        "choice": "A cell with less than {least:.0%} of its {n} replies, all others being invalid, is marked and left "
-        "out of everything else.",
-    }
-    told = []
-    for metric, meaning in words.items():
-        own = exclusions[exclusions["metric"] == metric]
-        if len(own):
-            fewest, most = own["n"].min(), own["n"].max()
-            n = fewest if fewest == most else f"{fewest} to {most}"
-            told.append(meaning.format(least=own["least"].iloc[0], n=n))
-    return " ".join(told)
 
 
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
@@ -265,11 +223,7 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
         ]
         rows.append([model, *shares])
     neutral = source.continuation.outcome
-    caption = (
-        f"Replies of the class “{neutral}” that go on to name another class, by a keyword "
-        f"({', '.join(source.continuation.keywords)}). Nobody has checked them by hand, so a share is an upper bound. "
-        "Where it is low, the class is an answer, and not one put off."
-    )
+    caption = CAPTIONS["continuations"].format(neutral=neutral, keywords=", ".join(source.continuation.keywords))
     title = f"Does “{neutral}” stay “{neutral}”?"
     return [Table(["model", *columns.values()], rows, title, caption)]
 
@@ -289,19 +243,12 @@ def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFram
             METRICS.get(record["metric"], str(record["metric"])),
             with_interval(record["before"], record["before_low"], record["before_high"]),
             with_interval(record["after"], record["after_low"], record["after_high"]),
-            figure(as_figure(record, "change"), decimals=3),
+            figure({**record, "value": record["change"]}, decimals=3),
             number(record["control"], 3),
-            "" if missing(record["difference"]) else _difference(record["difference"], record, 3),
+            with_interval(record["difference"], record["difference_low"], record["difference_high"]),
         ]
         for record in replications.to_dict("records")
     ]
     cue = listed([in_words(factor) for factor in factors])
-    caption = (
-        f"{meaning} AS: mean absolute change of the others, or of those named, each scaled to 0 to 1. Before and "
-        f"after: without and with the cue {cue}. Control: the change with placebos in its place. Difference: how much "
-        "more the cue changes on the same stimuli. ADD, H and AS are no means over stimuli: their control is of the "
-        "stimuli of each placebo, maybe fewer than those of the change, so that the difference alone compares them; "
-        "and they have no interval. Nor has a share that is 0 or 1, or would be without one stimulus."
-    )
     columns = ["model", "measure", "metric", "before", "after", "change", "control", "difference"]
-    return Table(columns, rows, "The study's own measures", caption)
+    return Table(columns, rows, "The study's own measures", CAPTIONS["measures"].format(meaning=meaning, cue=cue))

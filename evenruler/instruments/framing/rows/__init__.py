@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare.plan import FramingPlan, PlannedOptions, PlannedOutcome
+from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import (
     ANSWER,
@@ -24,12 +24,10 @@ from evenruler.instruments.framing.declare.tasks import (
 from evenruler.instruments.instrument import Built, Declaration
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
-from evenruler.tables.ids import content_sha256, row_id
-from evenruler.tables.schemas import BARE
+from evenruler.tables.ids import carried, content_sha256, once, row_id
 from evenruler.text import fill
 
 __all__ = ["build"]
-
 
 Row = dict[str, Any]
 FAMILY = "framing"
@@ -54,28 +52,21 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         catalogue: The models; the rows depend on none.
 
     Returns:
-        The tables `prompts`, `content-free`, `outcomes`, `stimuli` and `rejected`, and the plan, by `FramingPlan`.
+        The tables of `SCHEMAS`, and the plan, by `FramingPlan`.
     """
     source, settings = declaration.source, declaration.settings
-    composed = compose(declaration.name, source, settings)
-    tables = {name: table_of(getattr(composed, name.replace("-", "_")), schema) for name, schema in SCHEMAS.items()}
-    said = f"{declaration.name}: {len(composed.prompts):,} prompts, {len(composed.rejected):,} rejected"
-    return Built(tables, _plan(source, settings).model_dump(mode="json"), [said])
-
-
-def _plan(source: ContrastSource, settings: Settings) -> FramingPlan:
-    groups = [entry.group for entry in source.stimuli.values() if entry.group is not None]
-    placebos = {
-        factor: max(
-            (len(task.placebos[factor].texts) for task in source.tasks.values() if factor in task.placebos), default=0
-        )
-        for factor in source.factors
-    }  # as many in every task that tells of the factor
+    rows = compose(declaration.name, source, settings)
     how_asked = settings.model_dump(include=set(FramingPlan.model_fields) - {"stimuli"})
-    return FramingPlan(
+    plan = FramingPlan(
         **how_asked,
         factors=list(source.factors),
-        placebos=placebos,
+        placebos={  # as many in every task that tells of the factor
+            factor: max(
+                (len(task.placebos[factor].texts) for task in source.tasks.values() if factor in task.placebos),
+                default=0,
+            )
+            for factor in source.factors
+        },
         outcomes=[
             PlannedOutcome(outcome=name, forms=entry.forms, terms=entry.terms, not_=entry.not_)
             for name, entry in source.outcomes.items()
@@ -86,44 +77,46 @@ def _plan(source: ContrastSource, settings: Settings) -> FramingPlan:
             for cell in task.cells
             if (options := task.options_of(cell, settings.variant))
         ],
-        groups=list(dict.fromkeys(groups)),
+        groups=list(dict.fromkeys(entry.group for entry in source.stimuli.values() if entry.group is not None)),
         continuation=source.continuation,
         replicates=source.replicates,
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
         confirmatory=source.confirmed,
     )
+    said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
+    tables = {name: table_of(rows[name], schema) for name, schema in SCHEMAS.items()}
+    return Built(tables, plan.model_dump(mode="json"), [said])
 
 
-@dataclass(frozen=True)
-class Composed:
-    """The tables of one contrast, by their schemas in `schemas`."""
-
-    prompts: list[Row]
-    content_free: list[Row]
-    outcomes: list[Row]
-    stimuli: list[Row]
-    rejected: list[Row]
-
-
-def compose(name: str, source: ContrastSource, settings: Settings) -> Composed:
+def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
     """Write every task out for every feasible cell and stimulus, with options in balanced orders.
 
     A prompt that an earlier row already has is rejected, not repeated.
 
     Returns:
-        Rows of the five tables.
+        Rows of the tables of `SCHEMAS`.
     """
-    prompts: list[Row] = []
-    rejected: list[Row] = []
-    seen: dict[str, str] = {}
-    for row in _prompts(name, source, settings):
-        first = seen.setdefault(row["prompt"], row["id"])
-        if first == row["id"]:
-            prompts.append(row)
-        else:
-            rejected.append({**row, "reason": f"same prompt as {first}"})
+    prompts, rejected = once(_prompts(name, source, settings), "prompt")
+    outcomes = [
+        carried(row_id(family=FAMILY, benchmark=name, outcome=outcome, **{use: word}), source, word)
+        | {"outcome": outcome, "form": word, "use": use}
+        for outcome, entry in source.outcomes.items()
+        for use, words in (("form", entry.forms), ("term", entry.terms), ("not", entry.not_))
+        for word in words
+    ]
+    stimuli = [
+        carried(row_id(family=FAMILY, benchmark=name, stimulus=stimulus), source, entry.text, entry.group)
+        | {"stimulus": stimulus, "text": entry.text, "group": entry.group}
+        for stimulus, entry in source.stimuli.items()
+    ]
     content_free = list(_without_content(name, source, settings))
-    return Composed(prompts, content_free, list(_outcomes(name, source)), list(_stimuli(name, source)), rejected)
+    return {
+        "prompts": prompts,
+        "content-free": content_free,
+        "outcomes": outcomes,
+        "stimuli": stimuli,
+        "rejected": rejected,
+    }
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
@@ -213,31 +206,6 @@ def _of_cell(
 ) -> Row:
     """What every prompt of a cell has; `own` names it among the others."""
     variant = settings.variant if source.variants else "all"
-    identity = {"benchmark": name, "task": task, "variant": variant, "framing": asked.framing, **own}
-    common = _common(source, identity, prompt) | {"variant": variant, "framing": asked.framing}
-    return {**common, "task": task, "prompt": prompt, "decision": len(prompt)}
-
-
-def _common(source: ContrastSource, identity: dict[str, str], *content: object) -> Row:
-    return {
-        "id": row_id(family=FAMILY, **identity),
-        "content_sha256": content_sha256(*content),
-        "variant": "all",
-        "framing": BARE,
-        "source": source.source,
-        "licence": source.licence,
-    }
-
-
-def _outcomes(name: str, source: ContrastSource) -> Iterator[Row]:
-    for outcome, entry in source.outcomes.items():
-        for use, words in (("form", entry.forms), ("term", entry.terms), ("not", entry.not_)):
-            for word in words:
-                identity = {"benchmark": name, "outcome": outcome, use: word}
-                yield {**_common(source, identity, word), "outcome": outcome, "form": word, "use": use}
-
-
-def _stimuli(name: str, source: ContrastSource) -> Iterator[Row]:
-    for stimulus, entry in source.stimuli.items():
-        common = _common(source, {"benchmark": name, "stimulus": stimulus}, entry.text, entry.group)
-        yield {**common, "stimulus": stimulus, "text": entry.text, "group": entry.group}
+    where = {"task": task, "variant": variant, "framing": asked.framing}
+    common = carried(row_id(family=FAMILY, benchmark=name, **where, **own), source, prompt)
+    return {**common, **where, "prompt": prompt, "decision": len(prompt)}

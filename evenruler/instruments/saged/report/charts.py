@@ -6,8 +6,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.report.choices import Choices
-from evenruler.report.style import DIVERGING, GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, TILE_INK, Panels
+from evenruler.report.style import DIVERGING, GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, TILE_INK, Choices, Panels
 
 FOUR_FIFTHS = 0.8
 FARTHEST = 2.5

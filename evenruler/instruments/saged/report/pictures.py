@@ -7,8 +7,8 @@ import pandas as pd
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
 from evenruler.instruments.saged.report.tables import CELL, IMPACT, metric_in_words
-from evenruler.report.choices import EVERY, Choices
 from evenruler.report.page import Picture, Section
+from evenruler.report.style import EVERY, Choices
 
 Tables = Mapping[str, pd.DataFrame]
 

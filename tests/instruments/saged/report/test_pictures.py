@@ -12,8 +12,8 @@ import pytest
 import vl_convert as vlc
 
 from evenruler.instruments.saged import report
-from evenruler.report.choices import Choices
 from evenruler.report.page import Picture, Section
+from evenruler.report.style import Choices
 from tests import browser
 from tests.instruments.saged.report.sageds import MADE, shown, table
 from tests.report.pages import page_of

@@ -3,7 +3,7 @@
 from importlib import resources
 
 from evenruler.instruments.card import one_line, task_template
-from evenruler.instruments.framing.declare.plan import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.instrument import Plan
 
