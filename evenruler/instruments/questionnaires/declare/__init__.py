@@ -7,16 +7,74 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.instrument import BaseSettings, Column, Plan, Use
 from evenruler.instruments.questionnaires.declare.controls import differences, uneven, unlike_in_valence
-from evenruler.instruments.questionnaires.declare.headings import headings
-from evenruler.instruments.questionnaires.declare.shared import CorpusSource, LabelledPair, load_corpus, load_pairs
+from evenruler.instruments.questionnaires.declare.shared import (
+    MNLI,
+    OPEN,
+    CorpusSource,
+    LabelledPair,
+    load_corpus,
+    load_pairs,
+)
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.instruments.scaled import Scaled, at_scale
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Slug, Strict
+from evenruler.strict import Slug, Strict, read_yaml
 
 __all__ = ["Settings", "Source", "headings", "load", "takes"]
+
+BEYOND = "beyond_twins"
+"""What items score more than their impersonal twins."""
+
+FIT_AGREEMENT, FIT_MEAN, FIT_RANKS = "icc_over_fits", "icc_of_mean_fit", "spearman_over_fits"
+FIT_CHANGES = "shared_changes_over_fits"
+
+MOVED, CHANGED = "moved_by_", "changed_with_"
+"""How figures begin of how far answers move with a corpus, less how far they move with its control; and of the former
+alone."""
+
+RHO = "rho_with_"
+"""How the names of correlations with another scale or subscale begin."""
+
+CONFIGURATIONS = {
+    "head": "a head for entailment",
+    "verbaliser": "a verbaliser (yes, no or maybe)",
+    "clm": "the likelihood of intensifiers after what stands before them",
+    "mlm": "the likelihood of intensifiers in their place",
+}
+"""How a model is asked."""
+
+
+def of_those(figure: str, configuration: str) -> str:
+    """What a figure over models is called: it is of those that are asked in one way."""
+    return f"{figure} ({configuration})"
+
+
+_FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
+
+
+def headings(plan: Plan) -> list[Column]:
+    """What is shown of a questionnaire on every model.
+
+    Args:
+        plan: Says what accuracy is measured on, its bar, and which corpora models are adapted to.
+    """
+    asked = plan["accuracy"]
+    told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
+    found = [Column(name, **{**own, "meaning": own["meaning"].format(**told)}) for name, own in _FIGURES.items()]
+    for name, own in sorted(plan["corpora"].items()):
+        if of := own["control_of"]:
+            what = f"how far a model's answers move when it is adapted to {name}, the control of {of}"
+            found.append(Column(f"{CHANGED}{name}", f"moved with {name}", what))
+            continue
+        expected = {"none": "; it should not", OPEN: ""}.get(own["expected"], f"; {own['expected']} is expected")
+        what = (
+            f"how far the answers of a model that is adapted to {name} move, less how far they move when it is adapted "
+            f"to the control, on the scale itself (interval: t over fits){expected}"
+        )
+        found.append(Column(f"{MOVED}{name}", f"moved by {name}", what))
+    return found
 
 
 MOST = 127

@@ -11,7 +11,7 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
-from evenruler.instruments.questionnaires.declare.headings import BEYOND
+from evenruler.instruments.questionnaires.declare import BEYOND
 from evenruler.instruments.questionnaires.diagnose import interventions
 from evenruler.instruments.questionnaires.diagnose.figures import (
     UNIT,

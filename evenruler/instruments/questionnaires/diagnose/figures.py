@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenruler import measurement
 from evenruler.instruments.instrument import Plan
-from evenruler.instruments.questionnaires.declare.headings import BEYOND, of_those
+from evenruler.instruments.questionnaires.declare import BEYOND, RHO, of_those
 from evenruler.instruments.questionnaires.diagnose.interventions import SMALLEST_BOUND
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
@@ -166,7 +166,7 @@ def _between(scores: pd.DataFrame, column: str, level: float, members: Collectio
     table = table.reindex(columns=sorted(scores[column].unique()))
     for own, other in combinations(table.columns, 2):
         pairs = table[[own, other]].dropna().to_numpy()
-        name = f"rho_with_{other}"
+        name = f"{RHO}{other}"
         if len(pairs) < FEWEST_LINEAGES:
             reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
             yield own, Figure(name, None, len(pairs), "lineages", reason=reason)

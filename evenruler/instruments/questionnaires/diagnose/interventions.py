@@ -10,7 +10,7 @@ from scipy import stats
 
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires.ask.adaptation import STAGE
-from evenruler.instruments.questionnaires.declare.headings import of_those
+from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called, fitness, interval_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
@@ -20,12 +20,6 @@ from evenruler.measurement.verdicts import Fitness
 from evenruler.models.entry import LIKELIHOODS
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE
-
-MOVED = "moved_by_"
-"""Begins the name of a figure: how far answers move with a corpus, less how far they move with its control."""
-
-CHANGED = "changed_with_"
-"""Begins the name of a figure: how far answers move with a corpus."""
 
 UNIT = "fits"
 

@@ -9,7 +9,7 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.declare.headings import FIT_AGREEMENT, FIT_CHANGES, FIT_MEAN, FIT_RANKS
+from evenruler.instruments.questionnaires.declare import FIT_AGREEMENT, FIT_CHANGES, FIT_MEAN, FIT_RANKS
 from evenruler.measurement import Figure, Interval
 from evenruler.measurement.figures import finite
 from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
