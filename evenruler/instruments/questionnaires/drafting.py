@@ -229,12 +229,7 @@ def _nearness(embedder: Embedder, question: str, item: Item, scale: Scale) -> fl
 
 
 def as_yaml(drafts: Mapping[str, Draft], model: str) -> str:
-    """Drafts as YAML: `items` of a questionnaire, under a key that no questionnaire may have.
-
-    Args:
-        drafts: By `draft`.
-        model: What proposed them.
-    """
+    """Drafts as YAML: `items` of a questionnaire, under a key that no questionnaire may have."""
     passed = sum(found.item is not None for found in drafts.values())
     head = [
         f"# Proposed by {model}, a language model; nobody has read it.",

@@ -28,14 +28,7 @@ FIRST: dict[str, Sequence[str]] = {"attributes": ["word"], "gradients": (), "bia
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The words of an instrument's card, what it publishes, and its tasks for lm-evaluation-harness.
-
-    Args:
-        declaration: Of the instrument.
-        tables: What was built.
-        plan: Of the instrument.
-        evidence: Of all models that were asked.
-    """
+    """The words of an instrument's card, what it publishes, and its tasks for lm-evaluation-harness."""
     source: ProbeSource = declaration.source
     settings: Settings = declaration.settings
     evolve = settings.evolve
@@ -79,13 +72,7 @@ def _example(tables: Tables, evolve: Evolve | None) -> Example | None:
 
 
 def reading(source: ProbeSource, prefixed: int, evolve: Evolve | None) -> str:
-    """How a score is read, its direction in words, what is put before sentences, and how templates evolved.
-
-    Args:
-        source: What the user wrote.
-        prefixed: How many attributes are asked about after prefixes, at most.
-        evolve: How templates evolved, if they did.
-    """
+    """How a score is read, its direction in words, what is put before sentences, and how templates evolved."""
     words = WORDS["reading"]
     told = [words["score"].format(direction=source.direction)]
     if prefixed and source.framings:
@@ -97,13 +84,7 @@ def reading(source: ProbeSource, prefixed: int, evolve: Evolve | None) -> str:
 
 
 def limits(source: ProbeSource, without_criterion: int, evolve: Evolve | None) -> list[str]:
-    """What a probe set does not show; the limits of every probe set first.
-
-    Args:
-        source: What the user wrote.
-        without_criterion: Attributes without a published number.
-        evolve: How templates evolved, if they did.
-    """
+    """What a probe set does not show; the limits of every probe set first."""
     words = WORDS["limits"]
     found = [*words["of_all"], *source.limits]
     if source.criterion is None:
@@ -126,14 +107,7 @@ def _responsible(source: ProbeSource, evolve: Evolve | None) -> Responsible:
 
 
 def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
-    """The eight recommendations on validity, each with what was done.
-
-    Args:
-        source: Of the instrument.
-        tables: What was built.
-        plan: Of the instrument.
-        evidence: Of all models.
-    """
+    """The eight recommendations on validity, each with what was done."""
     groups = " and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items())
     return Validity(
         phenomenon=(

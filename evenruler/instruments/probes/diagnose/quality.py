@@ -32,11 +32,7 @@ NO_FACTOR = "no proper one-factor solution"
 
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
-    """Mean diversity of every set; the same whatever model is measured.
-
-    Args:
-        diversity: By `schemas.DIVERSITY`, of sets.
-    """
+    """Mean diversity of every set; the same whatever model is measured."""
     rows = [
         {"benchmark": benchmark, "set": set_name, "model": None, **asdict(figure)}
         for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True)
@@ -100,13 +96,7 @@ RELIABILITY = {
 def reliability(
     x: NDArray[np.float64], resampling: Resampling, alpha_of_regroupings: float | None = None
 ) -> Iterator[Figure]:
-    """Reliability and dimensionality of attributes x templates; intervals are over attributes.
-
-    Args:
-        x: Biases.
-        resampling: How intervals are computed.
-        alpha_of_regroupings: What alpha is where the groups mean nothing.
-    """
+    """Reliability and dimensionality of attributes x templates; intervals are over attributes."""
     n = len(x)
     reason = why_no_reliability(x)
     if reason:
@@ -203,10 +193,6 @@ def variance_components(cube: Cube, level: float) -> VarianceComponents:
     `generalizability`: how well mean biases order the attributes, 0 to 1.
     `attribute_sd`: the SD of the attributes' biases with other templates and targets, nats: a spread without the noise
     of these, from the variance component; 0 where that is not above 0.
-
-    Args:
-        cube: Of the set on the model.
-        level: Of the interval of the offset.
 
     Source: Brennan (2001), Generalizability Theory.
     """

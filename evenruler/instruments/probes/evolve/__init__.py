@@ -128,17 +128,7 @@ def runs_of(
     kept: Path,
     replies: Path | None = None,
 ) -> list[Run]:
-    """The guided run, and the one that replaces any word where the settings ask for it.
-
-    Args:
-        name: Of the instrument.
-        settings: Of the instrument.
-        evolve: How its templates evolve.
-        source: What users wrote.
-        load: A model by its name in the catalogue.
-        kept: The folder where generations are kept: those of an earlier run are read, and every new one is kept.
-        replies: What the operator said, as a file; without one it is asked.
-    """
+    """The guided run, and the one that replaces any word where the settings ask for it."""
     model, embedder, asking = load(evolve.model), load(settings.embedder), Asking(evolve.new_tokens, evolve.shots)
     operator: Operator
     if replies is None:
@@ -186,12 +176,6 @@ def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Te
     """The domain with what evolved as its template sets; attributes, targets, criterion and framings stay.
 
     Where the operator is below its bar, title and limits say so.
-
-    Args:
-        source: The domain.
-        evolve: The set that it started with, and the bar of the operator.
-        run: What evolved.
-        chosen: The templates of it that make a set.
     """
     first, last = source.sets[evolve.start], run.generations[-1]
     shared = {

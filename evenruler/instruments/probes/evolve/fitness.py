@@ -231,12 +231,7 @@ def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDAr
 
 
 def refusals(pool: Pool, floor: float) -> list[str | None]:
-    """Why each template may be in no set, by itself; None where it may.
-
-    Args:
-        pool: All templates.
-        floor: The least closeness to the construct.
-    """
+    """Why each template may be in no set, by itself; None where it may."""
     return [
         FAR if close < floor else CONSTANT if math.isnan(rest) else REVERSED if rest < 0 else None
         for close, rest in zip(pool.closeness, pool.item_rest(), strict=True)

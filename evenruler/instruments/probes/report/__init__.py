@@ -26,11 +26,7 @@ TABLES = ("associations", "biases", "correlations", "curve", "items", "shifts")
 
 
 def sections(shown: Shown) -> list[Section]:
-    """The sections of the family, those of what evolved last.
-
-    Args:
-        shown: Sources, tables of the diagnosis, and what was built.
-    """
+    """The sections of the family, those of what evolved last."""
     written = {name: source for name, source in shown.sources.items() if not shown.settings[name].evolve}
     evolved = {name: source for name, source in shown.sources.items() if name not in written}
     found = of_probes(written, {name: shown.tables[name] for name in TABLES})
@@ -50,12 +46,7 @@ def _picture(name: str, chart: Any, more: str = "", **said: object) -> Picture:
 
 
 def of_probes(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
-    """A section for every set of templates.
-
-    Args:
-        sources: By instrument.
-        tables: `TABLES`, by `evenruler.instruments.probes.schemas`.
-    """
+    """A section for every set of templates."""
     return [_of_set(domain, source, name, tables) for domain, source in sources.items() for name in source.sets]
 
 
@@ -163,11 +154,7 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
 
 
 def comparisons(comparisons: pd.DataFrame) -> list[Table]:
-    """A table per pair of sets, a row per figure and model.
-
-    Args:
-        comparisons: By `COMPARISONS` of `evenruler.instruments.probes.schemas`, of one domain.
-    """
+    """A table per pair of sets, a row per figure and model."""
     names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
     ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
     ordered = ordered.sort_values(["order", "transfer", "model"])
@@ -196,11 +183,7 @@ def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
 
 
 def pairs(history: pd.DataFrame) -> Table:
-    """Every elite of the last population with the template that its line began with.
-
-    Args:
-        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
-    """
+    """Every elite of the last population with the template that its line began with."""
     known = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
     elites = history[(history["generation"] == history["generation"].max()) & history["elite"]].sort_values("place")
@@ -217,11 +200,7 @@ def pairs(history: pd.DataFrame) -> Table:
 
 
 def rewordings(shares: pd.DataFrame) -> list[Table]:
-    """Share of rewordings that were taken, and why others were not, by operation and voice.
-
-    Args:
-        shares: By `REWORDINGS` of `evenruler.instruments.probes.schemas`, of one domain.
-    """
+    """Share of rewordings that were taken, and why others were not, by operation and voice."""
     by = ["run", "operation", "voice"]
     rows: list[list[str | Cell]] = []
     for key, own in shares.groupby(by, sort=True, dropna=False):

@@ -23,10 +23,6 @@ __all__ = ["build"]
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     """Write the sentences of an instrument out.
 
-    Args:
-        declaration: Of the instrument; one that evolves comes with what evolved.
-        catalogue: The models.
-
     Returns:
         `probes`, `templates`, `attributes`, `rejected`; of what evolved also `population`, `history`, `tries`,
         `gradients`, `biases`, `choices`.
@@ -84,11 +80,6 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> Compil
 
     A sentence that an earlier row of the same set already has is rejected, not repeated: it would be paid for and
     counted twice.
-
-    Args:
-        name: Slug of the domain.
-        source: What the user wrote.
-        settings: How it is built.
 
     Returns:
         Rows of the four tables.

@@ -13,9 +13,8 @@ from sklearn.metrics import silhouette_score
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.adaptation import STAGE, course
 from evenruler.instruments.questionnaires.ask.content import content
-from evenruler.instruments.questionnaires.ask.questions import LOGITS, apart, prefixed_rows
+from evenruler.instruments.questionnaires.ask.questions import LOGITS, STAGE, apart, course, prefixed_rows
 from evenruler.measurement.checks import constant_columns
 from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
 from evenruler.tables import stacked
@@ -239,12 +238,6 @@ KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Numbers made of the answers of one model to one questionnaire.
 
-    Args:
-        tables: The published `prompts`, `items` and `terms`.
-        plan: How it is scored.
-        answers: Every table of `ANSWERS`.
-        subject: Who answered.
-
     Returns:
         `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `twins`: the same of the twins of items, under
         the names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
@@ -282,12 +275,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
-    """Answers to prompts, a row a measure, with `framing` as of bare ones.
-
-    Args:
-        answers: `entailment` and `likelihoods`.
-        subject: Who answered.
-    """
+    """Answers to prompts, a row a measure, with `framing` as of bare ones."""
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
     state = ["id", "configuration", *STAGE]
     found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]

@@ -29,14 +29,7 @@ WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """Words, figures and the task for lm-evaluation-harness of one questionnaire.
-
-    Args:
-        declaration: Of the questionnaire.
-        tables: What was built.
-        plan: How it is asked and scored.
-        evidence: Of all models that were asked.
-    """
+    """Words, figures and the task for lm-evaluation-harness of one questionnaire."""
     source: Source = declaration.source
     settings: Settings = declaration.settings
     scored = {key: plan[key] for key in ("temperature", "three_way", "stop_below")}

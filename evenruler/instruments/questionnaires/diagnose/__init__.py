@@ -63,14 +63,6 @@ def figures(
 ) -> dict[str, pd.DataFrame]:
     """What one model makes of one questionnaire.
 
-    Args:
-        name: Of the questionnaire.
-        tables: Its published rows.
-        plan: What was asked of them.
-        scores: By `evenruler.instruments.questionnaires.ask.scores`.
-        subject: Who answered.
-        resampling: How intervals are computed.
-
     Returns:
         Rows of `cells`, `items`, `twins` (scores of the twins, under the names of their items), `quality`, `figures`,
         `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires.
@@ -102,10 +94,6 @@ def figures(
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """What rests on several models or questionnaires, and what does not depend on a model.
-
-    Args:
-        records: Every questionnaire on every model.
-        resampling: How intervals are computed.
 
     Returns:
         Rows of `accuracy`, `population`, `scales`, `content`, `quality`, `figures` and `course`.
@@ -175,9 +163,6 @@ def _moved(
 
 def units(record: Record) -> pd.DataFrame:
     """The answer to every item, on the scale itself, and how much it is beyond that to the item's twin.
-
-    Args:
-        record: Of one questionnaire on one model.
 
     Returns:
         By `tables.schemas.UNITS`, of `answer` and `BEYOND`; none where the model gave no answer.

@@ -90,11 +90,6 @@ def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: flo
     """Spearman between declared level and how much more the source terms take of an intensifier than the inverse.
 
     Items that are keyed the other way round are turned first: else they cancel the others out.
-
-    Args:
-        cells: By `schemas.CELLS`, of one questionnaire on one model.
-        keying: By item.
-        level: Of the interval.
     """
     keyed = cells.assign(pss=cells["pss"] * cells["item"].map(keying))
     by_word = keyed.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
@@ -246,12 +241,7 @@ def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
 
 
 def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:
-    """What each item gives to the figures of a model that are means over items.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`, of one model.
-        intensifiers: How many there are.
-    """
+    """What each item gives to the figures of a model that are means over items."""
     ranges = items["pss_high"] - items["pss_low"]
     return {"answer": items["score"] * intensifiers, "silhouette": items["silhouette"], "pss_range": ranges}
 

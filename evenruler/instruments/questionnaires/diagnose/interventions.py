@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.instruments.instrument import Plan
-from evenruler.instruments.questionnaires.ask.adaptation import STAGE
+from evenruler.instruments.questionnaires.ask.questions import STAGE
 from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called, fitness, interval_of
 from evenruler.measurement import Figure
@@ -70,12 +70,7 @@ def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.D
 
 
 def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """What each fit did, by `schemas.CHANGES`, of interventions that have a control.
-
-    Args:
-        trajectories: By `schemas.TRAJECTORIES`.
-        plan: Says what is a control of what, and what is expected.
-    """
+    """What each fit did, by `schemas.CHANGES`, of interventions that have a control."""
     key = [*OF_FORM, "fit"]
     before = trajectories[trajectories["epoch"] == 0].set_index(["corpus", *key])["answer"]
     last = trajectories.groupby("corpus")["epoch"].transform("max")

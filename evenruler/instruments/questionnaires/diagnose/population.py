@@ -73,11 +73,7 @@ def _auc(pairs: pd.DataFrame) -> float:
 
 
 def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
-    """By form of one model, its row of the pairs that accuracy is judged by.
-
-    Args:
-        found: By `accuracies`, of one model.
-    """
+    """By form of one model, its row of the pairs that accuracy is judged by."""
     return {str(row["configuration"]): row for row in found[found["set"] == MNLI].to_dict("records")}
 
 
@@ -117,12 +113,7 @@ def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells
 
 
 def accuracy_figures(found: pd.DataFrame, configuration: str) -> list[Figure]:
-    """Accuracy and AUC of one form as figures, each beside what guessing gives.
-
-    Args:
-        found: By `accuracies`, of one model.
-        configuration: The form.
-    """
+    """Accuracy and AUC of one form as figures, each beside what guessing gives."""
     figures = []
     for row in found[found["configuration"] == configuration].to_dict("records"):
         ending = "" if row["set"] == MNLI else f"_of_{row['set']}"
@@ -185,11 +176,7 @@ def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[s
 
 
 def members_of(population: pd.DataFrame) -> list[str]:
-    """The models that count, by what figures call them: one that is asked for likelihoods names its form.
-
-    Args:
-        population: By `schemas.POPULATION`.
-    """
+    """The models that count, by what figures call them: one that is asked for likelihoods names its form."""
     return called(population[population["member"]]).tolist()
 
 

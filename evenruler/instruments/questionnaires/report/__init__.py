@@ -28,11 +28,7 @@ __all__ = ["sections"]
 
 
 def sections(shown: Shown) -> list[Section]:
-    """The models, their scores and the items; and how scores move where models were adapted to corpora.
-
-    Args:
-        shown: Sources, and the tables of the diagnosis.
-    """
+    """The models, their scores and the items; and how scores move where models were adapted to corpora."""
     corpora = {name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()}
     adapted = of_interventions(corpora, shown.tables) if len(shown.tables["trajectories"]) else []
     return [*of_questionnaires(shown.sources, shown.tables), *adapted]
@@ -294,12 +290,7 @@ FOLLOWS = {
 
 
 def lead(source: Source, figures: pd.DataFrame) -> str:
-    """A sentence: the models by their verdict, with what they answer beyond twins.
-
-    Args:
-        source: What the user wrote.
-        figures: By `evenruler.instruments.questionnaires.schemas.FIGURES`, of this questionnaire.
-    """
+    """A sentence: the models by their verdict, with what they answer beyond twins."""
     if not source.twins:
         return "Its items have no twins, so nothing may be said of the scores."
     judged = figures[(figures["figure"] == BEYOND) & figures["verdict"].notna()]

@@ -23,12 +23,7 @@ MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "pl
 
 
 def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> list[Section]:
-    """How scores move when a model is adapted to a corpus.
-
-    Args:
-        corpora: By name.
-        tables: `trajectories`, `figures` and `course` of `evenruler.instruments.questionnaires.schemas`.
-    """
+    """How scores move when a model is adapted to a corpus."""
     figures, course = tables["figures"], tables["course"]
     controls = {corpus.matched.to: name for name, corpus in corpora.items() if corpus.matched is not None}
     parts: list[Table | Picture] = [
