@@ -194,8 +194,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     """
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
-    _require_known(corpora, path.parent, shared)
-    _require_matched(corpora, shared)
+    _require_in_place(corpora, path.parent, shared / "corpora")
     shares = {"responses": scale, "corpora": corpora, "pairs": load_pairs(shared / "pairs" / "entailment-pairs.csv")}
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
@@ -205,26 +204,19 @@ def takes(catalogue: Catalogue, model: str) -> bool:
     return catalogue.entails(model)
 
 
-def _require_known(corpora: Mapping[str, CorpusSource], questionnaires: Path, shared: Path) -> None:
-    """Corpora expect something of questionnaires that there are."""
-    known = {path.stem for path in questionnaires.glob("*.yaml")}
+def _require_in_place(corpora: Mapping[str, CorpusSource], questionnaires: Path, folder: Path) -> None:
+    """Corpora expect something of questionnaires that there are; a control stands beside each intervention, at most."""
+    known, taken = {path.stem for path in questionnaires.glob("*.yaml")}, set[str]()
+    interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
     for name, corpus in corpora.items():
         for questionnaire in corpus.expect:
             if questionnaire not in known:
-                where = f"{shared / 'corpora' / f'{name}.yaml'}: expect"
-                raise UserError(
-                    f"no questionnaire {questionnaire!r}", where=where, remedy=nearest(questionnaire, known)
-                )
-
-
-def _require_matched(corpora: Mapping[str, CorpusSource], shared: Path) -> None:
-    """Controls stand beside interventions in use, one beside each."""
-    taken: set[str] = set()
-    interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
+                what, where = f"no questionnaire {questionnaire!r}", f"{folder / f'{name}.yaml'}: expect"
+                raise UserError(what, where=where, remedy=nearest(questionnaire, known))
     for name, corpus in corpora.items():
         if corpus.matched is None:
             continue
-        where, to = f"{shared / 'corpora' / f'{name}.yaml'}: matched.to", corpus.matched.to
+        where, to = f"{folder / f'{name}.yaml'}: matched.to", corpus.matched.to
         if to not in interventions:
             remedy = "put it under `corpora` of params.yaml, or mend the name"
             raise UserError(f"no intervention {to!r} is in use", where=where, remedy=remedy)

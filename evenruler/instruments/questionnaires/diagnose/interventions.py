@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.instruments.instrument import Plan
+from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
 from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called, fitness, interval_of
@@ -28,8 +29,6 @@ FEWEST_FITS = FEWEST_UNITS
 
 SMALLEST_BOUND = 1e-9
 """A bound is positive also where all items are answered alike."""
-
-OF_FORM = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,13 @@ def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.D
     before = items[items["item"].isin(adapted["item"])]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
-    found = whole.groupby([*OF_FORM, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    found = whole.groupby([*MODEL, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
     return found.assign(answer=found["mean"] * words, n=found["size"]).drop(columns=["mean", "size"])
 
 
 def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """What each fit did, by `schemas.CHANGES`, of interventions that have a control."""
-    key = [*OF_FORM, "fit"]
+    key = [*MODEL, "fit"]
     before = trajectories[trajectories["epoch"] == 0].set_index(["corpus", *key])["answer"]
     last = trajectories.groupby("corpus")["epoch"].transform("max")
     after = trajectories[trajectories["epoch"] == last].set_index(["corpus", *key])["answer"]
@@ -171,15 +170,12 @@ def of_lineages(figures: pd.DataFrame, population: pd.DataFrame, level: float) -
     for form, asked in population.groupby("configuration", sort=True):
         names = called(asked)
         lineages = dict(zip(names[asked["member"]], asked["lineage"][asked["member"]], strict=True))
-        told = chosen[chosen["model"].isin(names)]
-        for (questionnaire, name), own in told.groupby(["benchmark", "figure"], sort=True):
+        asked_so = chosen[chosen["model"].isin(names)]
+        for (questionnaire, name), own in asked_so.groupby(["benchmark", "figure"], sort=True):
             counted = own[own["model"].isin(lineages)].dropna(subset=["value"])
             values = counted.groupby(counted["model"].map(lineages))["value"].mean().to_numpy(dtype=np.float64)
-            figure = _over_lineages(of_those(str(name), str(form)), values, level)
+            told, n = of_those(str(name), str(form)), len(values)
+            figure = Figure(told, None, n, "lineages", reason=f"fewer than {FEWEST_LINEAGES} lineages of models")
+            if n >= FEWEST_LINEAGES:
+                figure = jackknifed(told, np.mean, values, PLAIN, level, "lineages")
             yield {"benchmark": questionnaire, "part": WHOLE, "model": None, **asdict(figure)}
-
-
-def _over_lineages(name: str, values: Floats, level: float) -> Figure:
-    if len(values) < FEWEST_LINEAGES:
-        return Figure(name, None, len(values), "lineages", reason=f"fewer than {FEWEST_LINEAGES} lineages of models")
-    return jackknifed(name, np.mean, values, PLAIN, level, "lineages")

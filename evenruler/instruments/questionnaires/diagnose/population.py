@@ -11,13 +11,12 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.instrument import Record
-from evenruler.instruments.questionnaires.ask.item_scores import KINDS
+from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.declare.shared import MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import finite
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.entry import LIKELIHOODS, named
 from evenruler.tables.schemas import WHOLE
@@ -50,7 +49,11 @@ def accuracies(labelled: pd.DataFrame, level: float) -> pd.DataFrame:
         said = np.array(there)[pairs[there].to_numpy(dtype=np.float64).argmax(axis=1)]
         found = interval_of(float((said == pairs["label"]).mean()), len(pairs), level)
         row = {"model": model, "configuration": configuration, "set": name, **found}
-        rows.append({**row, "chance": 1 / len(there), "auc": finite(_auc(pairs))})
+        auc = None
+        if {"entailment", "contradiction"} <= set(there):
+            told = pairs[pairs["label"] != "neutral"]
+            auc = float(roc_auc_score(told["label"] == "entailment", told["entailment"] - told["contradiction"]))
+        rows.append({**row, "chance": 1 / len(there), "auc": auc})
     columns = ["model", "configuration", "set", "n", "accuracy", "low", "high", "chance", "auc"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -62,14 +65,6 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
     """
     low, high = proportion_confint(accuracy * n, n, alpha=1 - level, method="wilson")
     return {"accuracy": accuracy, "n": n, "low": float(low), "high": float(high)}
-
-
-def _auc(pairs: pd.DataFrame) -> float:
-    """Of entailment against contradiction; nan where the pairs hold but one of them."""
-    told = pairs[pairs["label"] != "neutral"]
-    if told["label"].nunique() < 2:
-        return float("nan")
-    return float(roc_auc_score(told["label"] == "entailment", told["entailment"] - told["contradiction"]))
 
 
 def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
@@ -196,9 +191,8 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
     Returns:
         By `schemas.SCALE_SCORES`.
     """
-    model = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
-    scores = both.groupby([*model, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    scores = both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
     scores = scores.rename(columns={"mean": "score", "size": "n"})
     own = scores["score"] if members is None else scores["score"].where(called(scores).isin(members))
     by_scale = own.groupby([scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")])

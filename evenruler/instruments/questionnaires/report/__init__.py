@@ -203,7 +203,12 @@ def _items(tables: Tables) -> Table:
         counted = [record for record in records if record["model"] in counts or pd.isna(record["model"])]
         order = sorted(SEVERITY[record["verdict"]] for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
-        rows.append((order, [_label(questionnaire, item), *cells, _advice(counted)]))
+        advice = {
+            f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
+            for record in counted
+            if not pd.isna(record["advice"])
+        }
+        rows.append((order, [_label(questionnaire, item), *cells, "; ".join(advice) or "nothing"]))
     columns = ["item", *content, *(f"SC {models[model]}" for model in judged), "what to change"]
     return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], **WORDS["tables"]["items"])
 
@@ -228,16 +233,6 @@ def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[
         return Cell(f"{record['value']:.2f} {record['verdict']}", record["verdict"])
     paraphrased = record["measure"] == "similarity_to_paraphrase"
     return Cell(f"{record['value']:.2f}{' to paraphrase, told only' if paraphrased else ''}", "told")
-
-
-def _advice(records: list[dict[Any, Any]]) -> str:
-    """What to change, each advice once, with the figures that ask for it."""
-    asked: dict[str, None] = {
-        f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
-        for record in records
-        if not pd.isna(record["advice"])
-    }
-    return "; ".join(asked) or "nothing"
 
 
 def _heat_maps(declared: Declared, tables: Tables) -> Picture:
@@ -298,14 +293,12 @@ def lead(source: Source, figures: pd.DataFrame) -> str:
         return "No score has a verdict: what follows describes."
     groups = []
     for verdict, follows in FOLLOWS.items():
-        own = [_of_model(record) for record in judged[judged["verdict"] == str(verdict)].to_dict("records")]
+        own = [
+            record["model"] if missing(record["value"]) else f"{record['model']} ({number(record['value'])})"
+            for record in judged[judged["verdict"] == str(verdict)].to_dict("records")
+        ]
         if own:
             groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
         elif verdict is Verdict.BEYOND:
             groups.append(f"no answer is {verdict}")
     return f"Items beside their twins: {'; '.join(groups)}."
-
-
-def _of_model(record: dict[Any, Any]) -> str:
-    told = "" if missing(record["value"]) else f" ({number(record['value'])})"
-    return f"{record['model']}{told}"
