@@ -88,12 +88,9 @@ class Pair:
 
 
 def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resampling) -> Iterator[Comparison]:
-    """All that rests on biases, over the attributes that both sets share.
+    """All that rests on biases, over the attributes that both sets share; without a criterion there is no `r`.
 
-    Args:
-        pair: The sets.
-        criterion: By attribute, null where there is no number; without any there is no `r`.
-        resampling: Of the intervals of differences (jackknife); each leaves the same attribute out of both sets.
+    Each interval of a difference (jackknife) leaves the same attribute out of both sets.
     """
     shared = pair.one.index.intersection(pair.other.index).sort_values()
     both = [matrix.loc[shared] for matrix in (pair.one, pair.other)]
@@ -287,10 +284,6 @@ def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     """What became of the replies to each kind of wish.
-
-    Args:
-        tries: By `schemas.TRIES`.
-        benchmark: Whose evolution it is.
 
     Returns:
         By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that

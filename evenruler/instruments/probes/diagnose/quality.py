@@ -60,12 +60,9 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
 
 def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """Rho between mean bias and criterion, and r and rho over the attributes that the criterion names exactly.
+    """Rho of mean bias (nats) with the criterion, and r and rho over the attributes that it names exactly.
 
-    Args:
-        mean_bias: By attribute, nats.
-        attributes: Indexed by attribute, with `criterion` and `match`.
-        level: Of intervals.
+    Both arguments are by attribute; `attributes` has `criterion` and `match`.
     """
     if attributes["criterion"].isna().all():
         return
@@ -123,12 +120,7 @@ def why_no_reliability(x: NDArray[np.float64]) -> str | None:
 
 
 def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
-    """Mean and spread of the bias of every template, and how it goes with the rest of the set.
-
-    Args:
-        cube: Of the set on the model.
-        controls: Of the templates that stay out of its scores; they are held against all that are in.
-        level: Of the intervals of correlations (jackknife over attributes).
+    """Mean and spread of the bias of every template, and how it goes with the rest of the set; a control, with all.
 
     Returns:
         By `schemas.ITEMS`, less what it is of and diversities. A correlation below 0 is that of a template which the

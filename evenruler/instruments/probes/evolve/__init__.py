@@ -105,13 +105,7 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
 
 
 def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
-    """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks.
-
-    Args:
-        declaration: Its source is what users wrote.
-        load: A model by its name in the catalogue.
-        kept: The folder where generations are kept.
-    """
+    """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks."""
     settings: Settings = declaration.settings
     assert settings.evolve is not None
     runs = runs_of(declaration.name, settings, settings.evolve, declaration.source, load, kept)
@@ -204,12 +198,7 @@ TITLES = {
 
 
 def with_sets(source: ProbeSource, templates: Iterable[Mapping[str, Any]]) -> ProbeSource:
-    """The domain with other template sets.
-
-    Args:
-        source: The domain.
-        templates: Rows with `set` (one of `TITLES`), `template`, `text`, `keying`, `source` and `licence`.
-    """
+    """The domain with other template sets, of rows with `set`, `template`, `text`, `keying`, `source`, `licence`."""
     found: dict[str, dict[str, Any]] = {}
     for row in templates:
         own = {"title": TITLES[row["set"]], "source": row["source"], "licence": row["licence"], "templates": {}}

@@ -83,13 +83,7 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
 
 
 def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every population with its fitness, by `schemas.HISTORY`.
-
-    Args:
-        run: The evolution.
-        benchmark: What ids are made of.
-        shared: `source`, `licence`, `variant` of every row.
-    """
+    """Every population with its fitness, by `schemas.HISTORY`; `shared` has `source`, `licence`, `variant`."""
     populations = [_population(run.evolution, generation) for generation in run.generations]
     found = pd.concat(populations, ignore_index=True).assign(run=run.name, **shared)
     return _identified(found, benchmark, ["run", "generation", "template"], ["text", "keying", "parent", "fitness"])

@@ -127,13 +127,9 @@ def judge_request(tables: Tables, plan: Plan) -> Request:
 
 
 def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
-    """Figures of every item by `schemas.CONTENT`: SS, and how acceptable it and its twin are where a judge was asked.
+    """Figures of items by `schemas.CONTENT`: SS, and how acceptable they and their twins are if a judge was asked.
 
-    Args:
-        tables: `prompts`, and `items` with a column `questionnaire`.
-        twins: The same of twins.
-        plan: Names the judge.
-        answers: `embeddings`, `slor` and `acceptability`.
+    `tables` has `prompts`, and `items` with a column `questionnaire`; `twins` the same of twins.
     """
     embeddings = answers["embeddings"]
     vectors = dict(zip(embeddings["id"], map(np.asarray, embeddings["vector"]), strict=True))

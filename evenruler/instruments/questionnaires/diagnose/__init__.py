@@ -78,7 +78,11 @@ def figures(
         *beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level),
         *_moved(name, trajectories, changes, scores, fits, plan, resampling.level),
     ]
-    told = [of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), _judged(confirmatory, plan)]
+    # p is adjusted over all that one questionnaire confirms on one model.
+    least = {UNIT: plan["least"], interventions.UNIT: interventions.FEWEST_FITS}
+    judged = judge([(figure, fit) for _, figure, fit in confirmatory], least)
+    rows = [{**here, **asdict(figure)} for (here, *_), figure in zip(confirmatory, judged, strict=True)]
+    told = [of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), pd.DataFrame(rows)]
     return {
         "accuracy_of_any": accuracy,
         "cells": cells,
@@ -132,13 +136,6 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 def evidence(tables: Tables) -> dict[str, Any]:
     """Figures as nested records, by questionnaire, part of it (a subscale), model and figure."""
     return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
-
-
-def _judged(confirmatory: Sequence[tuple[dict[str, Any], Figure, Fitness]], plan: Plan) -> pd.DataFrame:
-    """Rows of figures with their verdicts, p adjusted over all that one questionnaire confirms on one model."""
-    least = {UNIT: plan["least"], interventions.UNIT: interventions.FEWEST_FITS}
-    judged = judge([(figure, fit) for _, figure, fit in confirmatory], least)
-    return pd.DataFrame([{**here, **asdict(figure)} for (here, *_), figure in zip(confirmatory, judged, strict=True)])
 
 
 def _moved(

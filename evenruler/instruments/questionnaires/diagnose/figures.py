@@ -259,11 +259,7 @@ NO_QUESTION = "framings stand before the question of the verbaliser, which this 
 def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float) -> pd.DataFrame:
     """Shifts of one questionnaire on one model, by form; null with the reason where they have no meaning.
 
-    Args:
-        items: Item scores, by `schemas.ITEM_SCORES`.
-        prefixed: The same after prefixes, which `framing` names; of the items that were asked.
-        placebos: Which of the prefixes are.
-        level: Of intervals.
+    `items` and `prefixed` by `schemas.ITEM_SCORES`; the latter after prefixes, which `framing` names.
     """
     rows = []
     for (questionnaire, model, configuration), own in items.groupby(OF_MODEL, sort=True):

@@ -51,12 +51,7 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 
 def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
-    """Mean answer to a scale at every stage.
-
-    Args:
-        items: Item scores of the model as it is, by `schemas.ITEM_SCORES`.
-        adapted: Those of the items that are asked after epochs, with `STAGE`.
-        words: Intensifiers of the scale: so many times its score is the answer to an item, on the scale itself.
+    """Mean answer to a scale at every stage, on the scale itself: `words` (intensifiers) times its score.
 
     Returns:
         By `schemas.TRAJECTORIES`; epoch 0 of every fit is the model as it is.

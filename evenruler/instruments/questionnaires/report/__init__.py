@@ -45,13 +45,7 @@ SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
-    """The models that were asked, their scores, and the items.
-
-    Args:
-        declared: By questionnaire.
-        tables: `accuracy`, `cells`, `items`, `scales`, `quality`, `population` and `figures` of
-            `evenruler.instruments.questionnaires.schemas`.
-    """
+    """The models that were asked, their scores, and the items."""
     scores = [*(_scores(name, source, tables) for name, source in declared.items()), *_scatter(tables)]
     parts = {
         "models": [_population(tables["population"], tables["accuracy"])],
