@@ -167,13 +167,9 @@ class Settings(BaseSettings):
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 12, "paper": 1000}, validate_default=True)
     """At most so many attributes, evenly spread, whose sentences are also asked after what stands in `framings` of the
     source."""
-    prefixed_templates: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 3, "paper": 1000}, validate_default=True
-    )
+    prefixed_templates: Scaled[_FromOne] = Field(default={"quick": 3, "paper": 1000}, validate_default=True)
     """Of each set, at most so many."""
-    prefixed_targets: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 2, "paper": 1000}, validate_default=True
-    )
+    prefixed_targets: Scaled[_FromOne] = Field(default={"quick": 2, "paper": 1000}, validate_default=True)
     """Of each group, at most so many."""
     bound: float = Field(default=0.2, gt=0)
     """A difference to the control of so many standard deviations over attributes is none."""

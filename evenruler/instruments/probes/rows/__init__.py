@@ -44,17 +44,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
+    as_set = ("embedder", "prefixed", "prefixed_templates", "prefixed_targets", "bound", "least", "reliability")
     plan: Plan = {
         "name": name,
-        "embedder": settings.embedder,
-        "prefixed": settings.prefixed,
-        "prefixed_templates": settings.prefixed_templates,
-        "prefixed_targets": settings.prefixed_targets,
+        **{key: getattr(settings, key) for key in as_set},
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": list(source.framings.placebo_names) if source.framings else [],
-        "bound": settings.bound,
-        "least": settings.least,
-        "reliability": settings.reliability,
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
     }
     if settings.evolve:
