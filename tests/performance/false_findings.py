@@ -26,7 +26,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.declared import Declared
 from evenruler.instruments.instrument import Declaration
-from evenruler.instruments.probes.diagnose.sets import diagnose
+from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import ALPHA, Verdict
 from evenruler.models import load, sources

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.instruments.probes.declare.figures import bias
+    from evenruler.instruments.probes.declare.settings import bias
     from evenruler.instruments.probes.evolve.fitness import fitness
 
 __all__ = ["bias", "fitness"]
 
-__getattr__ = lazily(__name__, bias="declare.figures", fitness="evolve.fitness")
+__getattr__ = lazily(__name__, bias="declare.settings", fitness="evolve.fitness")

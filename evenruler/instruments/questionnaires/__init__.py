@@ -15,11 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["entailment_share", "item_effect", "item_score", "two_way", "two_way_of_logs"]
 
-__getattr__ = lazily(
-    __name__,
-    entailment_share="ask.item_scores",
-    item_effect="ask.item_scores",
-    item_score="ask.item_scores",
-    two_way="ask.item_scores",
-    two_way_of_logs="ask.item_scores",
-)
+__getattr__ = lazily(__name__, **dict.fromkeys(__all__, "ask.item_scores"))

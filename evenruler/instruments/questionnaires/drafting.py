@@ -43,30 +43,8 @@ LONGEST = 6
 FIELDS = ("Premise", "Hypothesis", "Same", "Opposite")
 """The lines of an item, in the order in which a model writes them."""
 
-EXAMPLES = (
-    (
-        "I find my keys at once.",
-        "When I look for my keys, I find them {TERM}.",
-        "This {INTENSIFIER} happens.",
-        "at once, quickly, easily",
-        "after a long search, slowly, with difficulty",
-    ),
-    (
-        "How often is your soup too cold?",
-        "The soup that I am served is {TERM}.",
-        "It is {INTENSIFIER} like that.",
-        "too cold, lukewarm, chilly",
-        "hot, warm enough, steaming",
-    ),
-    (
-        "Trains are late.",
-        "The trains that I take are {TERM}.",
-        "They are {INTENSIFIER} like this.",
-        "late, delayed, behind time",
-        "punctual, on time, ahead of time",
-    ),
-)
-"""Question and the `FIELDS` of its item: far from what questionnaires ask of, as small models repeat them."""
+EXAMPLES: list[dict[str, str]] = read_yaml(Path(__file__).with_name("drafting.yaml"))
+"""Questions and the `FIELDS` of their items."""
 
 
 class Questions(Strict):
@@ -168,10 +146,7 @@ def _draft(question: str, replies: Sequence[str], embedder: Embedder, stem: str 
 
 def prompt(question: str) -> str:
     """The text that a model goes on with: questions with their items, and the question without one."""
-    shown = [
-        "\n".join([f"Question: {own}", *(f"{field}: {said}" for field, said in zip(FIELDS, lines, strict=True))])
-        for own, *lines in EXAMPLES
-    ]
+    shown = ["\n".join(f"{field}: {said}" for field, said in own.items()) for own in EXAMPLES]
     return "\n\n".join([*shown, f"Question: {question}\n{FIELDS[0]}:"])
 
 
@@ -191,7 +166,7 @@ def read(reply: str, question: str, scale: Scale) -> Item:
     if lacking := [field for field in FIELDS if not said.get(field)]:
         raise ValueError(f"no line {lacking[0]!r}")
     premise, hypothesis, same, opposite = (said[field] for field in FIELDS)
-    if (premise, hypothesis) in [example[1:3] for example in EXAMPLES]:
+    if (premise, hypothesis) in [(own["Premise"], own["Hypothesis"]) for own in EXAMPLES]:
         raise ValueError("repeats an example")
     terms = {"source": _terms(same), "inverse": _terms(opposite)}
     for side, words in terms.items():
@@ -229,12 +204,7 @@ def _nearness(embedder: Embedder, question: str, item: Item, scale: Scale) -> fl
 
 
 def as_yaml(drafts: Mapping[str, Draft], model: str) -> str:
-    """Drafts as YAML: `items` of a questionnaire, under a key that no questionnaire may have.
-
-    Args:
-        drafts: By `draft`.
-        model: What proposed them.
-    """
+    """Drafts as YAML: `items` of a questionnaire, under a key that no questionnaire may have."""
     passed = sum(found.item is not None for found in drafts.values())
     head = [
         f"# Proposed by {model}, a language model; nobody has read it.",

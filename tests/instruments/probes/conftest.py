@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.instruments.probes.ask import after_prefixes
 from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
-from evenruler.instruments.probes.diagnose.sets import diagnose
+from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.rows import Compiled, compile_domain
 from evenruler.models import LogLikelihoods
 from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, values_for

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.card import words as card
+from evenruler.instruments.probes import card, schemas
 from evenruler.instruments.probes.declare import Evolve
 
 CRITERION = {"file": "trades.csv", "column": "women", "label": "women (%)"}
@@ -22,21 +21,23 @@ def test_a_score_is_read_with_its_direction_in_words(source) -> None:
 def test_limits_of_every_probe_set_go_first(source) -> None:
     own = card.limits(source(limits=["Two trades."], criterion=CRITERION), 0, None)
 
-    assert own == [*card.LIMITS, "Two trades."]
+    assert own == [*card.WORDS["limits"]["of_all"], "Two trades."]
 
 
 def test_a_criterion_that_is_missing_is_a_limit(source) -> None:
     none = "No criterion is known, so there is no evidence of external validity."
-    assert card.limits(source(), 2, None) == [*card.LIMITS, none]
+    assert card.limits(source(), 2, None) == [*card.WORDS["limits"]["of_all"], none]
     assert card.limits(source(criterion=CRITERION), 2, None) == [
-        *card.LIMITS,
+        *card.WORDS["limits"]["of_all"],
         "2 attributes have no published number and stay out of r.",
     ]
 
 
 def test_columns_that_are_described_are_there() -> None:
-    assert set(card.COLUMNS) <= set(schemas.PROBES.names)
-    assert set(card.ATTRIBUTE_COLUMNS) <= set(schemas.ATTRIBUTES.names)
+    tables = {"population": schemas.HISTORY, "biases": schemas.OWN_BIASES}
+    for name, described in card.WORDS["columns"].items():
+        columns = tables.get(name) or getattr(schemas, name.upper())
+        assert set(described) <= set(columns.names)
 
 
 def settings(scale: str = "quick", **changes: Any) -> Evolve:
@@ -75,7 +76,7 @@ def limits(source: Any, evolve: Evolve) -> list[str]:
 
 def test_limits_name_the_model_that_is_flattered(source) -> None:
     found = limits(source, settings("paper"))
-    assert len(found) == len(card.LIMITS_OF_EVOLUTION)
+    assert len(found) == len(card.WORDS["limits"]["of_evolution"])
     assert found[0].startswith("Templates were chosen by what big answers, so figures of that model flatter them;")
     assert "tiny" not in "".join(found)
 
@@ -87,11 +88,3 @@ def test_how_a_set_is_chosen_is_said_with_its_numbers(source) -> None:
 
 def test_nothing_is_said_of_an_outcome(source) -> None:
     assert not [limit for limit in limits(source, settings()) if "more things" in limit or "more consistent" in limit]
-
-
-def test_columns_of_what_evolved_that_are_described_are_there() -> None:
-    assert set(card.LINEAGE_COLUMNS) <= set(schemas.HISTORY.names)
-    assert set(card.TRY_COLUMNS) <= set(schemas.TRIES.names)
-    assert set(card.GRADIENT_COLUMNS) <= set(schemas.GRADIENTS.names)
-    assert set(card.BIAS_COLUMNS) <= set(schemas.OWN_BIASES.names)
-    assert set(card.CHOICE_COLUMNS) <= set(schemas.CHOICES.names)

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes import card, schemas
 from evenruler.instruments.probes.ask import after_prefixes
-from evenruler.instruments.probes.card import words as card
 from evenruler.instruments.probes.declare import headings
+from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.diagnose.cubes import Cube, cubes, shifts
-from evenruler.instruments.probes.diagnose.sets import diagnose
 from evenruler.instruments.probes.rows import Compiled
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.measurement import as_metrics

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import Criterion
+from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.diagnose.confirmatory import confirmatory
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.sets import diagnose
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness, judge
 from tests.instruments.probes.conftest import frames, scores_of

@@ -10,9 +10,8 @@ from statsmodels.stats.multitest import multipletests
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import diversities
 from evenruler.instruments.probes.declare import without_slots
-from evenruler.instruments.probes.diagnose import TABLES, evidence
+from evenruler.instruments.probes.diagnose import TABLES, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
-from evenruler.instruments.probes.diagnose.sets import diagnose
 from evenruler.measurement import as_metrics, records
 from evenruler.tables import write_table
 from evenruler.tables.rounding import for_people

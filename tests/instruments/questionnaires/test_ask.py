@@ -15,7 +15,7 @@ import pytest
 from evenruler.instruments.asking import Answering, ask
 from evenruler.instruments.instrument import Built, Declaration, Record, Request, Subject
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
-from evenruler.instruments.questionnaires.ask.adaptation import MESSAGE, course
+from evenruler.instruments.questionnaires.ask.questions import MESSAGE, course
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import Scale

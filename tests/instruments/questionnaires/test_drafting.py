@@ -104,7 +104,7 @@ class TestPrompt:
         assert said.endswith("\n\nQuestion: Are you tense?\nPremise:")
 
     def test_the_examples_pass_the_linter(self) -> None:
-        for question, premise, hypothesis, same, opposite in EXAMPLES:
+        for question, premise, hypothesis, same, opposite in (example.values() for example in EXAMPLES):
             terms = {"source": same.split(", "), "inverse": opposite.split(", ")}
             item = {"original": question, "premise": premise, "hypothesis": hypothesis, "terms": terms}
             assert Item.model_validate(item).premise == premise
@@ -144,8 +144,8 @@ class TestRead:
                 "'It {INTENSIFIER} feel': subject and verb do not agree",
             ),
             (
-                changed("Before work I have felt {TERM}.", EXAMPLES[2][1]).replace(
-                    "I {INTENSIFIER} feel like it.", EXAMPLES[2][2]
+                changed("Before work I have felt {TERM}.", EXAMPLES[2]["Premise"]).replace(
+                    "I {INTENSIFIER} feel like it.", EXAMPLES[2]["Hypothesis"]
                 ),
                 "repeats an example",
             ),

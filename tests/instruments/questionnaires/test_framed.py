@@ -11,7 +11,7 @@ import pytest
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
 from evenruler.instruments.questionnaires.card import reading
-from evenruler.instruments.questionnaires.declare.headings import headings
+from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.instruments.questionnaires.rows import translate

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.instrument import Record, Subject
-from evenruler.instruments.questionnaires.declare.headings import headings
+from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracies,
     accuracy_figures,

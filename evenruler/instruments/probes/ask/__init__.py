@@ -40,14 +40,7 @@ CONFIGURATION, MEASURE = "bare", "loglikelihood"
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
-    """What to ask next: all at once.
-
-    Args:
-        tables: The published rows.
-        plan: Of the instrument.
-        answers: What was answered, by `ANSWERS`.
-        subject: The model that is asked.
-    """
+    """What to ask next: all at once."""
     found = []
     if "likelihoods" not in answers and subject.can("loglikelihood"):
         wanted = ["id", "framing", "text", "before"]
@@ -66,12 +59,6 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Numbers made of answers.
 
-    Args:
-        tables: The published rows.
-        plan: Of the instrument.
-        answers: What was answered, by `ANSWERS`.
-        subject: The model that was asked.
-
     Returns:
         `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `diversity`: by `schemas.DIVERSITY`, less
         `benchmark`, of templates in their sets and of generations; none where they were not embedded.
@@ -86,13 +73,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """The sentences of n attributes, evenly spread.
-
-    Args:
-        tables: The published rows.
-        plan: Of the instrument.
-        n: How many at most.
-    """
+    """The sentences of n attributes, evenly spread."""
     kept = evenly_spread(sorted(set(tables["attributes"]["attribute"])), n)
     own = {name: tables[name][tables[name]["attribute"].isin(kept)] for name in ("attributes", "probes")}
     return {**tables, **own}, plan

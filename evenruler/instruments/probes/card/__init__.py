@@ -1,11 +1,16 @@
 """What the card of probes says, with their validity from the evidence."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 from evenruler.instruments import validity
-from evenruler.instruments.card import Card, Example, Paper, Published, Validity
+from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
-from evenruler.instruments.probes.card import harness, words
+from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, headings
 from evenruler.instruments.probes.schemas import CHOSEN
+from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 
 __all__ = ["card"]
@@ -16,35 +21,14 @@ PAPER = Paper("Wang and others, PMPO")
 UNREAD = "Likelihoods leave no text to read, so that there is no qualitative analysis: not done."
 NO_ANSWER = "Sentences have no right answer to learn by heart; a model that has read them may find them likelier."
 
-TEXT = ("text",)
-PROBES = Published("probes", "a sentence: template x attribute x target", words.COLUMNS, TEXT)
-TEMPLATES = Published("templates", "a template", first=TEXT)
-ATTRIBUTES = Published("attributes", "an attribute, with its criterion", words.ATTRIBUTE_COLUMNS, ("word",))
+WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
-OF_EVOLUTION = (
-    Published(
-        "templates", "a template of the chosen set, of the paper's elites, or of the last population", first=TEXT
-    ),
-    Published("choices", "a template that was measured, and whether it was chosen", words.CHOICE_COLUMNS, TEXT),
-    Published("population", "a template of the last population, and its fitness", words.LINEAGE_COLUMNS, TEXT),
-    Published("history", "a template in a generation, how it came about, and its fitness", first=TEXT),
-    Published("tries", "a reply of the operator", words.TRY_COLUMNS, TEXT),
-    PROBES,
-    ATTRIBUTES,
-    Published("gradients", "a word of a template of any generation", words.GRADIENT_COLUMNS),
-    Published("biases", "a template of any generation and an attribute", words.BIAS_COLUMNS),
-)
+FIRST: dict[str, Sequence[str]] = {"attributes": ["word"], "gradients": (), "biases": ()}
+"""Columns that people read, where it is not the text."""
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The words of an instrument's card, what it publishes, and its tasks for lm-evaluation-harness.
-
-    Args:
-        declaration: Of the instrument.
-        tables: What was built.
-        plan: Of the instrument.
-        evidence: Of all models that were asked.
-    """
+    """The words of an instrument's card, what it publishes, and its tasks for lm-evaluation-harness."""
     source: ProbeSource = declaration.source
     settings: Settings = declaration.settings
     evolve = settings.evolve
@@ -54,53 +38,76 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     if evolve:
         parameters = {"article": settings.article_of(evolve.start), "embedder": settings.embedder}
         parameters |= evolve.model_dump(mode="json")
+    published = WORDS["published"]["evolved" if evolve else "written"].items()
     return Card(
         task_categories=["text-generation"],
         tags=["fairness", "bias", "psychometrics", "evaluation", "probes"],
-        reading=words.reading(source, plan["prefixed"], evolve),
-        limits=words.limits(source, len(tables["attributes"]) - len(criterion), evolve),
-        configs=OF_EVOLUTION if evolve else (PROBES, TEMPLATES, ATTRIBUTES),
+        reading=reading(source, plan["prefixed"], evolve),
+        limits=limits(source, len(tables["attributes"]) - len(criterion), evolve),
+        configs=[
+            Published(name, what, WORDS["columns"].get(name, {}), FIRST.get(name, ["text"])) for name, what in published
+        ],
         parameters=parameters,
         quality=headings(plan),
-        quality_of_any=[Column(*figure) for figure in words.OF_ANY_MODEL],
-        compared=[Column(*figure) for figure in words.COMPARED] if evolve else (),
+        quality_of_any=[Column(**figure) for figure in WORDS["any_model"]],
+        compared=[Column(**figure) for figure in WORDS["compared"]] if evolve else (),
         harness=harness.harness_files(declaration.name, source, criterion, declaration.version),
         harness_task=harness.task_name(declaration.name),
         example=_example(tables, evolve),
         papers=[PAPER],
-        responsible=words.responsible(source, settings),
+        responsible=_responsible(source, evolve),
         validity=answers(source, tables, plan, evidence),
     )
 
 
 def _example(tables: Tables, evolve: Evolve | None) -> Example | None:
     """A sentence, or a template that was chosen; no control."""
-    if evolve:
-        rows = tables["templates"]
-        rows = rows[(rows["set"] == CHOSEN) & ~rows["control"]]
-        told = "`{ATTRIBUTE}` and `{TARGET}` are filled with words; what is measured stands below."
-    else:
-        rows = tables["probes"]
-        rows = rows[(rows["keying"] == 1) & ~rows["control"]]
-        told = (
-            "Its log-likelihood is compared with that of the same sentence with words of the other group in the place "
-            "of `target`."
-        )
+    rows = tables["templates" if evolve else "probes"]
+    rows = rows[((rows["set"] == CHOSEN) if evolve else (rows["keying"] == 1)) & ~rows["control"]]
     if rows.empty:
         return None
     # An article that follows its word ("agree") goes before one that stays as a template has it ("literal").
+    told = WORDS["example"]["template" if evolve else "sentence"]
     return Example(rows.sort_values(["variant", "id"])["id"].iloc[0], told)
 
 
-def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
-    """The eight recommendations on validity, each with what was done.
+def reading(source: ProbeSource, prefixed: int, evolve: Evolve | None) -> str:
+    """How a score is read, its direction in words, what is put before sentences, and how templates evolved."""
+    words = WORDS["reading"]
+    told = [words["score"].format(direction=source.direction)]
+    if prefixed and source.framings:
+        of_units = f"of some attributes ({prefixed}) " if prefixed < len(source.attributes) else ""
+        told.append(words["prefixed"].format(of_units=of_units, framings=source.framings.in_words))
+    if evolve:
+        told.append(words["evolution"].format(**dict(evolve)))
+    return " ".join(told)
 
-    Args:
-        source: Of the instrument.
-        tables: What was built.
-        plan: Of the instrument.
-        evidence: Of all models.
-    """
+
+def limits(source: ProbeSource, without_criterion: int, evolve: Evolve | None) -> list[str]:
+    """What a probe set does not show; the limits of every probe set first."""
+    words = WORDS["limits"]
+    found = [*words["of_all"], *source.limits]
+    if source.criterion is None:
+        found.append(words["no_criterion"])
+    elif without_criterion:
+        found.append(words["without_number"].format(n=without_criterion))
+    return [*found, *(limit.format(**dict(evolve)) for limit in words["of_evolution"] if evolve)]
+
+
+def _responsible(source: ProbeSource, evolve: Evolve | None) -> Responsible:
+    words, named = WORDS["use"], [f"{name} ({len(words)} words)" for name, words in source.targets.items()]
+    return Responsible(
+        uses=words["uses"].format(construct=source.construct_),
+        biases=words["biases"].format(groups=", ".join(named), language=source.language),
+        social_impact=words["social_impact"],
+        personal=words["personal"].format(groups=", ".join(source.targets)),
+        made=words["evolved"].format(operator=evolve.operator, start=evolve.start) if evolve else words["filled"],
+        synthetic=True,
+    )
+
+
+def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
+    """The eight recommendations on validity, each with what was done."""
     groups = " and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items())
     return Validity(
         phenomenon=(

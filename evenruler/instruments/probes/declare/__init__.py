@@ -1,7 +1,15 @@
 """What users write of probes: settings, and sources with their criterion; and what a bias is."""
 
-from evenruler.instruments.probes.declare.figures import bias, headings, shared_words
-from evenruler.instruments.probes.declare.settings import Article, Evolve, FitnessWeights, Settings, halves
+from evenruler.instruments.probes.declare.settings import (
+    Article,
+    Evolve,
+    FitnessWeights,
+    Settings,
+    bias,
+    halves,
+    headings,
+    shared_words,
+)
 from evenruler.instruments.probes.declare.source import (
     DEMONSTRATION,
     EVOLVED,

@@ -1,17 +1,74 @@
-"""How one set of probes is built, asked and evolved: its entry under `instruments` in params.yaml."""
+"""How probes are built, asked and evolved: an entry of `instruments`; what a bias is, and the figures in words."""
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BaseSettings, Use
-from evenruler.instruments.probes.declare.figures import LENGTHS_APART, shared_words
+from evenruler.instruments.instrument import BaseSettings, Column, Plan, Use
 from evenruler.instruments.scaled import Scaled
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Seed, Slug, Strict
+from evenruler.strict import Seed, Slug, Strict, read_yaml
+
+_FIGURES = [Column(name, **own) for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()]
+
+LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference")
+"""Tokens by which groups may differ, which is rounding."""
+
+
+def headings(plan: Plan) -> list[Column]:
+    """What is shown of every set on every model, whatever the plan says."""
+    return list(_FIGURES)
+
+
+def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
+    """Words that two targets or more of one group share, and none of the other.
+
+    Whatever a model makes of such a word belongs to the whole group and to no regrouping of the targets, so that
+    regroupings are no control then: even models of random weights tell "young man, young woman" from "old man, old
+    woman".
+
+    Args:
+        targets: Slugs.
+        groups: [targets] the group of each.
+    """
+    having: dict[str, list[object]] = {}
+    for target, group in zip(targets, groups, strict=True):
+        for word in set(target.split("-")):
+            having.setdefault(word, []).append(group)
+    return sorted(word for word, own in having.items() if len(own) > 1 and len(set(own)) == 1)
+
+
+def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
+    """How much likelier the sentences are with the first group's targets (PMPO, equation 1).
+
+    Bias(t, a) = mean over w in G1 of S(t(a, w)) - mean over w in G2 of S(t(a, w)).
+
+    Args:
+        scores: [..., targets] log-likelihoods of whole sentences, nats.
+        groups: [targets] the group of each target; G1 is the group that is named first.
+
+    Returns:
+        [...] nats; positive means closer to G1.
+
+    Raises:
+        ValueError: There are not exactly two groups, or not one for each target.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    names = list(dict.fromkeys(groups))
+    if len(names) != 2:
+        raise ValueError(f"found {len(names)} groups, expected two")
+    if values.shape[-1] != len(groups):
+        raise ValueError(f"scores of {values.shape[-1]} targets, groups of {len(groups)}")
+    first = np.array([group == names[0] for group in groups])
+    difference: NDArray[np.float64] = values[..., first].mean(-1) - values[..., ~first].mean(-1)
+    return difference
+
 
 _FromOne = Annotated[int, Field(ge=1)]
 
@@ -110,13 +167,9 @@ class Settings(BaseSettings):
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 12, "paper": 1000}, validate_default=True)
     """At most so many attributes, evenly spread, whose sentences are also asked after what stands in `framings` of the
     source."""
-    prefixed_templates: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 3, "paper": 1000}, validate_default=True
-    )
+    prefixed_templates: Scaled[_FromOne] = Field(default={"quick": 3, "paper": 1000}, validate_default=True)
     """Of each set, at most so many."""
-    prefixed_targets: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 2, "paper": 1000}, validate_default=True
-    )
+    prefixed_targets: Scaled[_FromOne] = Field(default={"quick": 2, "paper": 1000}, validate_default=True)
     """Of each group, at most so many."""
     bound: float = Field(default=0.2, gt=0)
     """A difference to the control of so many standard deviations over attributes is none."""

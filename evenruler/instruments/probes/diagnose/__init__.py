@@ -1,18 +1,31 @@
 """How models associate, how well each set of templates measures it, and what evolution achieved."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import pandas as pd
 
+from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, after_prefixes
 from evenruler.instruments.probes.diagnose import evolution, quality
-from evenruler.instruments.probes.diagnose.confirmatory import SLOPE, SPREAD, R
-from evenruler.instruments.probes.diagnose.sets import diagnose
-from evenruler.measurement import Resampling, as_metrics
+from evenruler.instruments.probes.diagnose.confirmatory import (
+    SLOPE,
+    SPREAD,
+    R,
+    alpha_of_regroupings,
+    confirmatory,
+    fitness,
+)
+from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
+from evenruler.instruments.probes.diagnose.quality import VarianceComponents, items_of, variance_components
+from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
+from evenruler.measurement.shifts import UNASKED, shift_figures
+from evenruler.measurement.verdicts import judge
+from evenruler.progress import note
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS
 
@@ -49,14 +62,6 @@ Found = dict[str, pd.DataFrame]
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
     """What one model associates, and how well every set of templates of one instrument measures it.
 
-    Args:
-        name: Of the instrument.
-        tables: The published rows.
-        plan: Of the instrument.
-        scores: By `ask.scores`.
-        subject: The model.
-        resampling: How intervals are computed.
-
     Returns:
         By `TABLES`: `diversity`; and where the model says how likely sentences are `associations`, `biases`,
         `correlations`, `curve`, `figures`, `items`, `shifts`, `variances`.
@@ -81,16 +86,131 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     return {**found, "diversity": diversity, "figures": _of_parts(found["figures"]), "items": items}
 
 
+def diagnose(
+    probes: pd.DataFrame,
+    attributes: pd.DataFrame,
+    scores: pd.DataFrame,
+    prefixed: pd.DataFrame,
+    plan: Plan,
+    resampling: Resampling,
+) -> dict[str, pd.DataFrame]:
+    """Diagnose one model on every template set of one instrument.
+
+    Args:
+        probes: Sentences, with a column `benchmark`.
+        attributes: Attributes and criteria.
+        scores: Log-likelihoods of the sentences, also of those after prefixes; none where the model can say none.
+        prefixed: The sentences that were asked after prefixes, with a column `benchmark`.
+        plan: Of the instrument.
+        resampling: How intervals are computed.
+
+    Returns:
+        By `schemas`: `associations`, `biases`, `correlations`, `curve`, `figures` (with `set` for `part`), `items`
+        (less diversities), `shifts`, `variances`; a table without rows is left out.
+
+    Raises:
+        ValueError: The model lacks the score of a sentence.
+        UserError: No attribute has all its sentences in a set.
+    """
+    likelihoods = scores[scores["measure"] == "loglikelihood"]
+    if likelihoods.empty:
+        return {}
+    lacking = len(probes) - int(probes["id"].isin(likelihoods["id"]).sum())
+    if lacking:
+        raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
+    known, after = attributes.set_index("attribute"), cubes_after_prefixes(prefixed, likelihoods)
+    controls = dict(cubes(probes[probes["control"]], likelihoods))
+    tables: dict[str, list[pd.DataFrame]] = {}
+    figures = []
+    for cell, cube in cubes(probes[~probes["control"]], likelihoods):
+        key = dict(zip(CELL, cell, strict=True))
+        _require_some(cube, key, probes, known)
+        items = items_of(cube, controls.get(cell), resampling.level)
+        general = variance_components(cube, resampling.level)
+        of_set = after.get(cell, {})
+        moved = shifts(of_set, set(plan["placebos"]))
+        for table, rows in _tables(cube, known, items, general, moved, resampling).items():
+            if len(rows):
+                tables.setdefault(table, []).append(rows.assign(**key))
+        found = [
+            *_figures(cube, known, plan, resampling),
+            *general.figures,
+            *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
+        ]
+        if key["set"] in plan["descriptive"]:  # it is shown beside the others, and nothing is said of it
+            found = [replace(figure, bound=None) for figure in found]
+        alpha = next(figure for figure in found if figure.figure == "alpha")
+        fit = fitness(cube, items, alpha, plan["reliability"])
+        figures += [(key, figure, fit) for figure in found]
+    judged = judge([(figure, fit) for _, figure, fit in figures], plan["least"])
+    told = pd.DataFrame([{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)])
+    return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
+
+
+def _figures(cube: Cube, known: pd.DataFrame, plan: Plan, resampling: Resampling) -> Iterator[Figure]:
+    """Of one set on one model: what is confirmed first, then what describes."""
+    biases, level = cube.biases(), resampling.level
+    yield from confirmatory(cube, known["criterion"], plan["bound"], level)
+    yield from quality.further_validity(biases.mean(axis=1), known, level)
+    yield from quality.reliability(biases.to_numpy(), resampling, alpha_of_regroupings(cube))
+    first = cube.poles == 1
+    lengths = (float(cube.tokens[first].mean()), float(cube.tokens[~first].mean()))
+    yield Figure("token_difference", lengths[0] - lengths[1], len(cube.poles), "targets")
+
+
+def _tables(
+    cube: Cube,
+    known: pd.DataFrame,
+    items: pd.DataFrame,
+    general: VarianceComponents,
+    moved: pd.DataFrame,
+    resampling: Resampling,
+) -> dict[str, pd.DataFrame]:
+    """Of one set on one model. Associations are beyond what each template gives to all, with intervals."""
+    biases = cube.biases()
+    intervals = [quality.mean_interval(row, resampling.level) for row in (biases - biases.mean()).to_numpy()]
+    associations = {
+        "attribute": biases.index,
+        "word": known.loc[biases.index, "word"].to_numpy(),
+        "bias": biases.mean(axis=1).to_numpy(),
+        "centred": [interval.value for interval in intervals],
+        "low": [interval.low for interval in intervals],
+        "high": [interval.high for interval in intervals],
+        "n": biases.shape[1],
+        "criterion": known.loc[biases.index, "criterion"].to_numpy(),
+        "match": known.loc[biases.index, "match"].to_numpy(),
+    }
+    by_template = biases.rename_axis("attribute").reset_index()
+    correlations = biases.corr().rename_axis(index="template", columns="other").reset_index()
+    return {
+        "associations": pd.DataFrame(associations),
+        "biases": by_template.melt("attribute", var_name="template", value_name="bias"),
+        "correlations": correlations.melt(id_vars="template", var_name="other", value_name="correlation"),
+        "curve": general.curve,
+        "items": items,
+        "shifts": moved,
+        "variances": general.variances,
+    }
+
+
+def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame) -> None:
+    """A set has a score; what was left out of it, since a sentence was rejected, is said."""
+    here = probes[(probes["set"] == key["set"]) & ~probes["control"]]
+    where = f"{key['benchmark']}, set {key['set']}"
+    if not cube.attributes:
+        remedy = "see rejected.parquet and mend the templates"
+        raise UserError("every attribute lost a sentence", where=where, remedy=remedy)
+    left_out = [*sorted(set(here["template"]) - set(cube.templates)), *sorted(set(known.index) - set(cube.attributes))]
+    if left_out:
+        note(f"{where}: left out, since sentences of theirs were rejected: {', '.join(left_out)}")
+
+
 def _of_parts(figures: pd.DataFrame) -> pd.DataFrame:
     return figures.rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
     """What depends on no model, and what evolved against what it evolved of, on every model that was asked both.
-
-    Args:
-        records: Every instrument on every model.
-        resampling: How intervals are computed.
 
     Returns:
         By `TABLES`: `comparisons`, `figures`, `generations`, `rewordings`; those of nothing are left out.
@@ -149,9 +269,6 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
     Under `items` stands what every template adds to its set; of what evolved under `compared` what it is beside
     others, and under `generations`, of the last population on the model that it evolved on, how it came to be.
-
-    Args:
-        tables: By `TABLES`.
     """
     if tables["figures"].empty:  # nobody was asked
         return {}
@@ -190,11 +307,7 @@ def _below(found: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def plots(tables: Tables) -> Found:
-    """What `dvc plots` draws.
-
-    Args:
-        tables: By `TABLES`.
-    """
+    """What `dvc plots` draws."""
     associations = tables["associations"]
     return {
         "validity": associations if associations.empty else associations.dropna(subset=["criterion"]),
@@ -205,9 +318,6 @@ def plots(tables: Tables) -> Found:
 
 def units(record: Record) -> pd.DataFrame:
     """The mean bias of every attribute in every set, beside its criterion.
-
-    Args:
-        record: Of one instrument on one model.
 
     Returns:
         By `tables.schemas.UNITS`, of `spread`, `r` and `slope`; none where the model says no likelihoods.

@@ -70,7 +70,7 @@ def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[
         yield tuple(map(str, cell)), cube
 
 
-def after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> dict[Cell, dict[str, Cube]]:
+def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> dict[Cell, dict[str, Cube]]:
     """The scores of the sentences that were asked after prefixes, and of the same sentences without.
 
     Args:
@@ -98,10 +98,6 @@ def after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> dict[Ce
 
 def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
     """What every prefix does to the biases of one set on one model.
-
-    Args:
-        of_set: By prefix.
-        placebos: Which of the prefixes are.
 
     Returns:
         By `schemas.SHIFTS`, less what they are of; empty where nothing was asked, or of too few attributes.

@@ -6,26 +6,18 @@ evolution: less of the start, elites, any words; and held-out halves.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evenruler import measurement
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes.declare import halves
 from evenruler.instruments.probes.diagnose import quality
-from evenruler.instruments.probes.diagnose.comparisons import (
-    AT_COMMON_LENGTH,
-    STATISTICS,
-    Comparison,
-    Pair,
-    compared,
-    correlation,
-    diversities_compared,
-)
 from evenruler.instruments.probes.schemas import (
     BEST_START,
     CHOSEN,
@@ -40,14 +32,130 @@ from evenruler.instruments.probes.schemas import (
     UNREVERSED,
 )
 from evenruler.measurement import Resampling
+from evenruler.measurement.checks import correlation_matrix
 from evenruler.measurement.figures import FEWEST_PAIRS, finite
-from evenruler.measurement.resampling import jackknife
+from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 
 Matrix = NDArray[np.float64]
 Row = dict[str, Any]
 Address = tuple[str, str]
 """Benchmark and set."""
+
+AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
+
+STATISTICS: Mapping[str, Callable[[Matrix], float]] = {
+    "alpha": measurement.cronbach_alpha,
+    AT_COMMON_LENGTH: quality.alpha_at_common_length,
+    "inter_item_correlation": measurement.mean_inter_item_correlation,
+    "omega": measurement.omega_total,
+    "first_component_share": measurement.first_component_share,
+}
+"""What is told of attributes x templates."""
+
+OF_LENGTH = ("alpha", "omega", "first_component_share")
+"""Those that change with the number of templates alone: no difference is taken between sets of different length."""
+
+WITHOUT_INTERVAL = ("omega",)
+"""Its fit has no proper solution without some attributes."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row of `schemas.COMPARISONS`, less what it is of."""
+
+    figure: str
+    value: float | None
+    other: float | None
+    n: int
+    unit: str
+    difference: float | None = None
+    """Value minus other."""
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    """Why anything is null that a figure of this name could have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two sets on one model: attributes x templates, bias in nats."""
+
+    set: str
+    against: str
+    one: pd.DataFrame
+    other: pd.DataFrame
+
+
+def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resampling) -> Iterator[Comparison]:
+    """All that rests on biases, over the attributes that both sets share; without a criterion there is no `r`.
+
+    Each interval of a difference (jackknife) leaves the same attribute out of both sets.
+    """
+    shared = pair.one.index.intersection(pair.other.index).sort_values()
+    both = [matrix.loc[shared] for matrix in (pair.one, pair.other)]
+    x, y = (matrix.to_numpy() for matrix in both)
+    why = [quality.why_no_reliability(matrix) for matrix in (x, y)]
+    apart = f"{x.shape[1]} templates against {y.shape[1]}" if x.shape[1] != y.shape[1] else None
+    for figure, statistic in STATISTICS.items():
+        of_length = apart if figure in OF_LENGTH else None
+        yield _of_both(pair, figure, statistic, (x, y), why, resampling.level, of_length)
+    if criterion is not None and criterion.notna().any():
+        known = criterion.reindex(shared).dropna()
+        x, y = (np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both)
+        few = f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
+        yield _of_both(pair, "r", correlation, (x, y), [few, few], resampling.level)
+
+
+def _of_both(
+    pair: Pair,
+    figure: str,
+    statistic: Callable[[Matrix], float],
+    matrices: tuple[Matrix, Matrix],
+    why: Sequence[str | None],
+    level: float,
+    apart: str | None = None,
+) -> Comparison:
+    """A figure of each set, and the difference if both have it, with its interval.
+
+    `why` says, for each, why it has none; `apart`, why there is no difference.
+    """
+    values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
+    undefined = quality.NO_FACTOR if figure == "omega" else "undefined for these values"
+    reasons = [
+        f"{name}: {reason or undefined}"
+        for name, value, reason in zip((pair.set, pair.against), values, why, strict=True)
+        if value is None
+    ]
+    row = _row(figure, values[0], values[1], len(matrices[0]), quality.UNIT, "; ".join(reasons) or None)
+    if row.difference is None:
+        return row
+    if apart:
+        return replace(row, difference=None, reason=apart)
+    if figure in WITHOUT_INTERVAL:
+        return row
+    if row.n < FEWEST_UNITS:
+        return replace(row, reason=f"no interval: fewer than {FEWEST_UNITS} {row.unit}")
+    interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
+    low, high = finite(interval.low), finite(interval.high)
+    return replace(row, low=low, high=high, reason=None if low is not None else "no interval: undefined without one")
+
+
+def _row(figure: str, value: float | None, other: float | None, n: int, unit: str, reason: str | None) -> Comparison:
+    difference = None if value is None or other is None else value - other
+    return Comparison(figure, value, other, n, unit, difference, reason=reason)
+
+
+def correlation(pairs: Matrix) -> float:
+    """Pearson's r of the two columns; NaN where one is constant."""
+    return float(correlation_matrix(pairs)[0, 1])
+
+
+def diversities_compared(templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Comparison]:
+    """Diversity of both sets, given that of their templates; n counts the templates of the first."""
+    both = zip(quality.mean_diversities(templates), quality.mean_diversities(other), strict=True)
+    for one, against in both:
+        yield _row(one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
 
 
 def by_generation(
@@ -69,7 +177,7 @@ def by_generation(
         resampling: Of the intervals, which are over attributes.
 
     Returns:
-        By `schemas.GENERATIONS`: `comparing.STATISTICS` and both diversities (mean over templates; 0 is all alike).
+        By `schemas.GENERATIONS`: `STATISTICS` and both diversities (mean over templates; 0 is all alike).
         Neither omega nor a diversity has an interval.
 
     Raises:
@@ -86,6 +194,10 @@ def by_generation(
     return pd.DataFrame(rows, columns=GENERATIONS.names)
 
 
+def _told(found: Iterable[Comparison], **of: object) -> list[Row]:
+    return [{"half": None, **of, **asdict(row)} for row in found]
+
+
 def comparisons(
     biases: pd.DataFrame,
     diversity: pd.DataFrame,
@@ -97,7 +209,7 @@ def comparisons(
     """Evolved sets against others, on every model.
 
     Values of both sets are over the attributes that both share, and an interval draws the same attributes for both.
-    Of sets of different length, `comparing.OF_LENGTH` stands side by side without a difference.
+    Of sets of different length, `OF_LENGTH` stands side by side without a difference.
 
     Args:
         biases: By `schemas.BIASES`, of all models.
@@ -125,13 +237,13 @@ def comparisons(
     rows: list[Row] = []
     for pair in pairs:
         (benchmark, set_name), (_, against) = pair
-        key = {"benchmark": benchmark, "set": set_name, "against": against, "half": None}
+        key = {"benchmark": benchmark, "set": set_name, "against": against}
         for model, of_model in biases.groupby("model", sort=True):
             one, other = (matrix_of(rows_of(of_model, address, f"{model}: no biases")) for address in pair)
             found = compared(Pair(set_name, against, one, other), criterion, resampling)
-            rows += [{**key, "model": model, "transfer": model != evolved_on, **asdict(row)} for row in found]
+            rows += _told(found, **key, model=model, transfer=model != evolved_on)
         found = diversities_compared(*(rows_of(diversity, address, "no templates") for address in pair))
-        rows += [{**key, "model": evolved_on, "transfer": False, **asdict(row)} for row in found]
+        rows += _told(found, **key, model=evolved_on, transfer=False)
     return pd.DataFrame(rows, columns=COMPARISONS.names)
 
 
@@ -145,32 +257,22 @@ def guidance(
 ) -> pd.DataFrame:
     """What replacing hotspots brings: the last population of the guided run against that of the random one.
 
-    It is one run of each: intervals are over attributes and say nothing about the luck of a run.
-
-    Args:
-        history: By `schemas.HISTORY`.
-        biases: By `schemas.OWN_BIASES`.
-        diversity: By `schemas.DIVERSITY`, of generations.
-        benchmark: Whose evolution it is.
-        model: That it evolved on.
-        resampling: Of the intervals.
+    It is one run of each: intervals are over attributes and say nothing about the luck of a run. Arguments and errors
+    as of `by_generation`.
 
     Returns:
         By `schemas.COMPARISONS`, the set `population` against `random`; empty unless both ran. Fitness is relative to
         a population, so it is not compared.
-
-    Raises:
-        ValueError: A template of the history lacks a bias.
     """
-    if not {GUIDED, RANDOM} <= set(history["run"]):
-        return pd.DataFrame(columns=COMPARISONS.names)
-    one, other = (_of_population(_last_of(history, run), biases) for run in (GUIDED, RANDOM))
-    found = [
-        *compared(Pair(POPULATION, RANDOM, one, other), None, resampling),
-        *diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
-    ]
-    key = {"benchmark": benchmark, "set": POPULATION, "against": RANDOM, "model": model, "transfer": False}
-    return pd.DataFrame([{**key, "half": None, **asdict(row)} for row in found], columns=COMPARISONS.names)
+    rows = []
+    if {GUIDED, RANDOM} <= set(history["run"]):
+        one, other = (_of_population(_last_of(history, run), biases) for run in (GUIDED, RANDOM))
+        found = [
+            *compared(Pair(POPULATION, RANDOM, one, other), None, resampling),
+            *diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
+        ]
+        rows = _told(found, benchmark=benchmark, set=POPULATION, against=RANDOM, model=model, transfer=False)
+    return pd.DataFrame(rows, columns=COMPARISONS.names)
 
 
 def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
@@ -182,10 +284,6 @@ def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     """What became of the replies to each kind of wish.
-
-    Args:
-        tries: By `schemas.TRIES`.
-        benchmark: Whose evolution it is.
 
     Returns:
         By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that
@@ -249,22 +347,22 @@ def baselines(record: Record, other: Record, records: Sequence[Record], resampli
     rows: list[Row] = []
     for model in sorted(model for model in own.keys() & of.keys() if "biases" in own[model] and "biases" in of[model]):
         pairs = _pairs(own[model]["biases"], of[model], plan["start"], record.tables["choices"])
-        key = {"model": model, "transfer": model != plan["model"], "half": None}
-        rows += [
-            {**key, "set": pair.set, "against": pair.against, **asdict(row)}
-            for pair in pairs
-            for row in compared(pair, criterion, resampling)
-        ]
-        rows += [{**key, **row} for row in _moved(own[model]["figures"], of[model]["figures"])]
-    rows += _diverse(record, other, plan["start"], plan["model"])
-    key = {"model": plan["model"], "transfer": False, "set": CHOSEN}
-    rows += [{**key, **row} for row in _against_random(record.tables, criterion, resampling)]
-    rows += [{**key, "half": HELD_OUT, **row} for row in _held_out(record.tables, plan["start"], criterion, resampling)]
+        here = {"model": model, "transfer": model != plan["model"]}
+        for pair in pairs:
+            rows += _told(compared(pair, criterion, resampling), **here, set=pair.set, against=pair.against)
+        for against, row in _moved(own[model]["figures"], of[model]["figures"]):
+            rows += _told([row], **here, set=CHOSEN, against=against)
+    here = {"model": plan["model"], "transfer": False, "set": CHOSEN}
+    for against, one, beside in _diverse(record.found["diversity"], other.found["diversity"]):
+        rows += _told(diversities_compared(one, beside), **here, against=against)
+    rows += _told(_against_random(record.tables, criterion, resampling), **here, against=RANDOM)
+    for against, row in _held_out(record.tables, plan["start"], criterion, resampling):
+        rows += _told([row], **here, half=HELD_OUT, against=against)
     return pd.DataFrame([{"benchmark": name, **row} for row in rows], columns=COMPARISONS.names)
 
 
 def _pairs(own: pd.DataFrame, of: Tables, start: str, choices: pd.DataFrame) -> Iterator[Pair]:
-    """On one model, all but what `evolved.comparisons` has."""
+    """On one model, all but what `comparisons` has."""
     sets = {str(name): matrix_of(rows) for name, rows in of["biases"].groupby("set", sort=True)}
     evolved = {name: matrix_of(own[own["set"] == name]) for name in EVOLVED}
     items = of["items"]
@@ -280,46 +378,39 @@ def _pairs(own: pd.DataFrame, of: Tables, start: str, choices: pd.DataFrame) -> 
         yield Pair(CHOSEN, against, evolved[CHOSEN], other)
 
 
-def _moved(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
+def _moved(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[tuple[str, Comparison]]:
     """On one model, how far prefixes move the chosen set beside how far they move others; without an interval."""
     known = pd.concat([own[own["part"].isin(EVOLVED)], of])
     for figure in (LEVEL, REORDERING):
         of_sets = known[known["figure"] == figure].set_index("part")
         values = of_sets["value"].dropna()
-        for against in values.index if CHOSEN in values else ():
-            if against in (CHOSEN, POPULATION):
-                continue
-            value, other = float(values[CHOSEN]), float(values[against])
-            row = Comparison(figure, value, other, int(of_sets["n"][CHOSEN]), quality.UNIT, value - other)
-            yield {"set": CHOSEN, "against": against, **asdict(row)}
+        for against in values.index.difference([CHOSEN, POPULATION], sort=False) if CHOSEN in values else ():
+            n = int(of_sets["n"][CHOSEN])
+            yield against, _row(figure, float(values[CHOSEN]), float(values[against]), n, quality.UNIT, None)
 
 
-def _diverse(record: Record, other: Record, start: str, model: str) -> Iterator[Row]:
-    """Diversities, which depend on no model, of the chosen set against others; not of subsets that a model decides."""
-    own, theirs = record.found["diversity"], other.found["diversity"]
-    chosen = own[own["set"] == CHOSEN]
-    against = {str(name): rows for name, rows in theirs.groupby("set", sort=True)}
+def _diverse(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Diversities, which depend on no model, of the chosen set and others; not of subsets that a model decides."""
+    against = {str(name): rows for name, rows in of.groupby("set", sort=True)}
     against |= {ELITES: own[own["set"] == ELITES], BEST_START: own[own["run"] == BEST_START]}
-    key = {"model": model, "transfer": False, "half": None, "set": CHOSEN}
-    for name, rows in against.items():
-        if len(rows):
-            yield from ({**key, "against": name, **asdict(row)} for row in diversities_compared(chosen, rows))
+    yield from ((name, own[own["set"] == CHOSEN], rows) for name, rows in against.items() if len(rows))
 
 
-def _against_random(tables: Tables, criterion: "pd.Series[float]", resampling: Resampling) -> Iterator[Row]:
+def _against_random(tables: Tables, criterion: "pd.Series[float]", resampling: Resampling) -> Iterable[Comparison]:
     """The chosen set against the last population of the random run, on the model that both evolved on."""
     biases, choices, last = tables["biases"], tables["choices"], _last_of(tables["history"], RANDOM)
     if last.empty:
-        return
+        return ()
     matrices = [
         matrix_of(biases[(biases["run"] == run) & biases["template"].isin(set(slugs))])
         for run, slugs in ((GUIDED, choices.loc[choices["chosen"], "template"]), (RANDOM, last["template"]))
     ]
-    for row in compared(Pair(CHOSEN, RANDOM, *matrices), criterion, resampling):
-        yield {"half": None, "against": RANDOM, **asdict(row)}
+    return compared(Pair(CHOSEN, RANDOM, *matrices), criterion, resampling)
 
 
-def _held_out(tables: Tables, start: str, criterion: "pd.Series[float]", resampling: Resampling) -> Iterator[Row]:
+def _held_out(
+    tables: Tables, start: str, criterion: "pd.Series[float]", resampling: Resampling
+) -> Iterator[tuple[str, Comparison]]:
     """What one half chose, judged by the other, both ways: against the best of the start, and against all of it."""
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
     matrix = matrix_of(biases[biases["run"] == GUIDED])
@@ -334,7 +425,7 @@ def _held_out(tables: Tables, start: str, criterion: "pd.Series[float]", resampl
             own = matrix[known.notna()] if figure == "r" else matrix
             columns = [[own[sorted(slugs)].to_numpy() for slugs in side] for side in (chosen, sets)]
             judged = own.index.isin(halves(matrix.index)[1])
-            yield {"against": against, **asdict(_judged(figure, columns, judged, known[own.index], resampling))}
+            yield against, _judged(figure, columns, judged, known[own.index], resampling)
 
 
 def _judged(
@@ -371,8 +462,8 @@ def _judged(
         return of_side((a, b), second, known) - of_side((c, d), second, known)
 
     numbers: Matrix = np.asarray(known, dtype=np.float64)
-    one, other = (finite(of_side(side, second, numbers)) for side in biases)
-    if one is None or other is None:
-        return Comparison(figure, one, other, n, quality.UNIT, reason="undefined for these values")
+    row = _row(figure, *(finite(of_side(side, second, numbers)) for side in biases), n, quality.UNIT, None)
+    if row.difference is None:
+        return replace(row, reason="undefined for these values")
     found = jackknife(apart, *biases[0], *biases[1], second, numbers, level=resampling.level)
-    return Comparison(figure, one, other, n, quality.UNIT, one - other, finite(found.low), finite(found.high))
+    return replace(row, low=finite(found.low), high=finite(found.high))

@@ -32,11 +32,7 @@ NO_FACTOR = "no proper one-factor solution"
 
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
-    """Mean diversity of every set; the same whatever model is measured.
-
-    Args:
-        diversity: By `schemas.DIVERSITY`, of sets.
-    """
+    """Mean diversity of every set; the same whatever model is measured."""
     rows = [
         {"benchmark": benchmark, "set": set_name, "model": None, **asdict(figure)}
         for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True)
@@ -64,12 +60,9 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
 
 def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """Rho between mean bias and criterion, and r and rho over the attributes that the criterion names exactly.
+    """Rho of mean bias (nats) with the criterion, and r and rho over the attributes that it names exactly.
 
-    Args:
-        mean_bias: By attribute, nats.
-        attributes: Indexed by attribute, with `criterion` and `match`.
-        level: Of intervals.
+    Both arguments are by attribute; `attributes` has `criterion` and `match`.
     """
     if attributes["criterion"].isna().all():
         return
@@ -100,13 +93,7 @@ RELIABILITY = {
 def reliability(
     x: NDArray[np.float64], resampling: Resampling, alpha_of_regroupings: float | None = None
 ) -> Iterator[Figure]:
-    """Reliability and dimensionality of attributes x templates; intervals are over attributes.
-
-    Args:
-        x: Biases.
-        resampling: How intervals are computed.
-        alpha_of_regroupings: What alpha is where the groups mean nothing.
-    """
+    """Reliability and dimensionality of attributes x templates; intervals are over attributes."""
     n = len(x)
     reason = why_no_reliability(x)
     if reason:
@@ -133,12 +120,7 @@ def why_no_reliability(x: NDArray[np.float64]) -> str | None:
 
 
 def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
-    """Mean and spread of the bias of every template, and how it goes with the rest of the set.
-
-    Args:
-        cube: Of the set on the model.
-        controls: Of the templates that stay out of its scores; they are held against all that are in.
-        level: Of the intervals of correlations (jackknife over attributes).
+    """Mean and spread of the bias of every template, and how it goes with the rest of the set; a control, with all.
 
     Returns:
         By `schemas.ITEMS`, less what it is of and diversities. A correlation below 0 is that of a template which the
@@ -203,10 +185,6 @@ def variance_components(cube: Cube, level: float) -> VarianceComponents:
     `generalizability`: how well mean biases order the attributes, 0 to 1.
     `attribute_sd`: the SD of the attributes' biases with other templates and targets, nats: a spread without the noise
     of these, from the variance component; 0 where that is not above 0.
-
-    Args:
-        cube: Of the set on the model.
-        level: Of the interval of the offset.
 
     Source: Brennan (2001), Generalizability Theory.
     """

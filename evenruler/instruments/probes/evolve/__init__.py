@@ -105,13 +105,7 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
 
 
 def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
-    """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks.
-
-    Args:
-        declaration: Its source is what users wrote.
-        load: A model by its name in the catalogue.
-        kept: The folder where generations are kept.
-    """
+    """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks."""
     settings: Settings = declaration.settings
     assert settings.evolve is not None
     runs = runs_of(declaration.name, settings, settings.evolve, declaration.source, load, kept)
@@ -128,17 +122,7 @@ def runs_of(
     kept: Path,
     replies: Path | None = None,
 ) -> list[Run]:
-    """The guided run, and the one that replaces any word where the settings ask for it.
-
-    Args:
-        name: Of the instrument.
-        settings: Of the instrument.
-        evolve: How its templates evolve.
-        source: What users wrote.
-        load: A model by its name in the catalogue.
-        kept: The folder where generations are kept: those of an earlier run are read, and every new one is kept.
-        replies: What the operator said, as a file; without one it is asked.
-    """
+    """The guided run, and the one that replaces any word where the settings ask for it."""
     model, embedder, asking = load(evolve.model), load(settings.embedder), Asking(evolve.new_tokens, evolve.shots)
     operator: Operator
     if replies is None:
@@ -186,12 +170,6 @@ def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Te
     """The domain with what evolved as its template sets; attributes, targets, criterion and framings stay.
 
     Where the operator is below its bar, title and limits say so.
-
-    Args:
-        source: The domain.
-        evolve: The set that it started with, and the bar of the operator.
-        run: What evolved.
-        chosen: The templates of it that make a set.
     """
     first, last = source.sets[evolve.start], run.generations[-1]
     shared = {
@@ -220,12 +198,7 @@ TITLES = {
 
 
 def with_sets(source: ProbeSource, templates: Iterable[Mapping[str, Any]]) -> ProbeSource:
-    """The domain with other template sets.
-
-    Args:
-        source: The domain.
-        templates: Rows with `set` (one of `TITLES`), `template`, `text`, `keying`, `source` and `licence`.
-    """
+    """The domain with other template sets, of rows with `set`, `template`, `text`, `keying`, `source`, `licence`."""
     found: dict[str, dict[str, Any]] = {}
     for row in templates:
         own = {"title": TITLES[row["set"]], "source": row["source"], "licence": row["licence"], "templates": {}}

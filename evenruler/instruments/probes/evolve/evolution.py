@@ -172,11 +172,6 @@ class Evolution:
     def _fill(self, places: Sequence[_Place], number: int, seen: set[str]) -> Iterator[Try]:
         """Ask for rewordings until every place has one, or has been tried often enough.
 
-        Args:
-            places: They get their children.
-            number: Of the generation.
-            seen: Folded texts that are taken; those of the children are added.
-
         Yields:
             Every reply, with why it was not taken.
         """
@@ -221,14 +216,7 @@ class Evolution:
 
 
 def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float], seen: set[str]) -> list[Try]:
-    """The samples of a place; the most acceptable of those that keep the rules is its child, the first of equals.
-
-    Args:
-        tries: In order of samples.
-        place: It gets its child.
-        acceptability: By text, of all that keep the rules.
-        seen: Folded texts that are taken; that of the child is added.
-    """
+    """The samples of a place; the most acceptable of those that keep the rules is its child, the first of equals."""
     found, said = [], set[str]()
     for one in tries:
         reason, text = one.reason, fold(one.text or "")

@@ -7,7 +7,7 @@ measured, and judged as one.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
@@ -190,9 +190,7 @@ class Pool:
 
     def of(self, attributes: Sequence[int]) -> "Pool":
         """The same, measured with some of the attributes."""
-        return Pool(
-            self.templates, self.roots, self.biases[list(attributes)], self.cosine, self.jaccard, self.closeness
-        )
+        return replace(self, biases=self.biases[list(attributes)])
 
     def item_rest(self) -> Floats:
         """[n] correlation of each with the sum of all others; NaN where it has none."""
@@ -231,12 +229,7 @@ def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDAr
 
 
 def refusals(pool: Pool, floor: float) -> list[str | None]:
-    """Why each template may be in no set, by itself; None where it may.
-
-    Args:
-        pool: All templates.
-        floor: The least closeness to the construct.
-    """
+    """Why each template may be in no set, by itself; None where it may."""
     return [
         FAR if close < floor else CONSTANT if math.isnan(rest) else REVERSED if rest < 0 else None
         for close, rest in zip(pool.closeness, pool.item_rest(), strict=True)

@@ -70,12 +70,7 @@ class Run:
 
 
 def as_lines(runs: Iterable[Run], asking: Asking) -> str:
-    """The replies of some runs as a file, one line of JSON each, in the order of the run; equal questions once.
-
-    Args:
-        runs: Whole ones of one operator.
-        asking: How it was asked.
-    """
+    """The replies of some runs as a file, one line of JSON each, in the order of the run; equal questions once."""
     found: dict[str, dict[str, Any]] = {}
     for run in runs:
         for one in (one for generation in run.generations for one in generation.tries):
@@ -88,13 +83,7 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
 
 
 def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every population with its fitness, by `schemas.HISTORY`.
-
-    Args:
-        run: The evolution.
-        benchmark: What ids are made of.
-        shared: `source`, `licence`, `variant` of every row.
-    """
+    """Every population with its fitness, by `schemas.HISTORY`; `shared` has `source`, `licence`, `variant`."""
     populations = [_population(run.evolution, generation) for generation in run.generations]
     found = pd.concat(populations, ignore_index=True).assign(run=run.name, **shared)
     return _identified(found, benchmark, ["run", "generation", "template"], ["text", "keying", "parent", "fitness"])
@@ -150,14 +139,7 @@ def biases(run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[
 
 
 def choices(pool: Pool, made: Choices, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every template of a run with what became of it, by `schemas.CHOICES`.
-
-    Args:
-        pool: The templates.
-        made: Which are in which set.
-        benchmark: What ids are made of.
-        shared: `source`, `licence`, `variant` of every row.
-    """
+    """Every template of a run with what became of it, by `schemas.CHOICES`."""
     table = pd.DataFrame(
         {
             "template": [template.slug for template in pool.templates],

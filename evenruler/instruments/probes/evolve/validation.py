@@ -93,7 +93,12 @@ def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
     Returns:
         The template and None, or None and why there is none, one of `REASONS`.
     """
-    text = _line(reply[:LONGEST].translate(_STRAIGHT))
+    text = ""
+    for line in reply[:LONGEST].translate(_STRAIGHT).splitlines():
+        bare = _bare(line)
+        if re.search(r"[\w{\[]", bare) and not bare.endswith(":") and not line.lstrip().startswith(("```", "'''")):
+            text = bare
+            break
     if not text:
         return None, NO_TEXT
     if wish.word is None or "{" in text:
@@ -132,14 +137,6 @@ def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> st
         after = wish.parent.text[wish.word.begin + len(wish.word.word) :]
         reason = None if same_role(wish.parent.text, text, after) else OTHER_ROLE
     return reason
-
-
-def _line(text: str) -> str:
-    for line in text.splitlines():
-        bare = _bare(line)
-        if re.search(r"[\w{\[]", bare) and not bare.endswith(":") and not line.lstrip().startswith(("```", "'''")):
-            return bare
-    return ""
 
 
 def _bare(line: str) -> str:

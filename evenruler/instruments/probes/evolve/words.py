@@ -168,7 +168,7 @@ class _Role:
         """Whether a word may do one where another does the other; what cannot be seen of either does not count."""
         seen = ((self.number, other.number), (self.case, other.case))
         same = (self.kind, self.relation) == (other.kind, other.relation)
-        return same and all(None in pair or len(set(pair)) == 1 for pair in seen)
+        return same and all(None in pair or pair[0] == pair[1] for pair in seen)
 
 
 def same_role(parent: str, text: str, after: str) -> bool:

@@ -101,11 +101,7 @@ def as_sheet(rows: pd.DataFrame) -> str:
 
 
 def instructions(constructs: Sequence[Construct]) -> str:
-    """What raters read before they fill the sheet, as plain text.
-
-    Args:
-        constructs: Those that the rows name.
-    """
+    """What raters read before they fill the sheet, as plain text."""
     lines = [
         "Rate every sentence of sheet.csv by itself, in a spreadsheet. {ATTRIBUTE} and {TARGET} stand for words.",
         f"Write a whole number from {LOWEST} (not at all) to {HIGHEST} (fully) under each of these columns, or nothing "

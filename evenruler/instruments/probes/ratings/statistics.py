@@ -232,13 +232,7 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
 
 
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
-    """What was rated, means by set with the ANOVA, pairs of sets, agreement.
-
-    Args:
-        statistics: See `statistics`.
-        ratings: Rater, id, criterion, rating.
-        key: Id and set.
-    """
+    """What was rated, means by set with the ANOVA, pairs of sets, agreement."""
     named = {str(name): rows for name, rows in statistics.groupby("statistic")}
     missing = named["missing"].set_index("criterion").loc[ALL]
     places = key[["id", "set"]].drop_duplicates().groupby("id")["set"].nunique()

@@ -1,25 +1,32 @@
 """What the page says of probes: a section for every set of templates, and one for every set that evolved."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.declare import ProbeSource, headings
 from evenruler.instruments.probes.report import charts
-from evenruler.instruments.probes.report.evolution import of_evolution
+from evenruler.instruments.probes.report.drawings import family_tree, lineage, parents_of, word_gradients
+from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import missing, number
+from evenruler.report.words import figure, listed, missing, number
+from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
 
+Tables = Mapping[str, pd.DataFrame]
+
+WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
+
+TABLES = ("associations", "biases", "correlations", "curve", "items", "shifts")
+"""That the sections of sets are made from."""
+
 
 def sections(shown: Shown) -> list[Section]:
-    """The sections of the family, those of what evolved last.
-
-    Args:
-        shown: Sources, tables of the diagnosis, and what was built.
-    """
+    """The sections of the family, those of what evolved last."""
     written = {name: source for name, source in shown.sources.items() if not shown.settings[name].evolve}
     evolved = {name: source for name, source in shown.sources.items() if name not in written}
     found = of_probes(written, {name: shown.tables[name] for name in TABLES})
@@ -33,67 +40,34 @@ def sections(shown: Shown) -> list[Section]:
     return [*found, *of_evolution(evolved, tables)]
 
 
-TABLES = ("associations", "biases", "correlations", "curve", "items", "shifts")
-"""That the sections of sets are made from."""
-
-TOGETHER = (
-    "Correlation of two templates over attributes. A scale that measures one thing is evenly positive; a row of "
-    "another colour is a template that measures something else."
-)
-EACH = (
-    "A tick is an attribute; the box holds the middle half. A template whose ticks stand close together tells "
-    "attributes apart badly; one far from zero leans to one group whatever the attribute."
-)
-CURVE = (
-    "Generalizability to expect of sets of other sizes; the dashed line is .8. Where more templates bring nothing, the "
-    "targets are what differs from one to the other, and more of them are needed."
-)
-BEFORE = (
-    "Each point is a prefix. A cue says something about the set only where it lies beyond the placebos, sentences that "
-    "have nothing to do with it."
-)
+def _picture(name: str, chart: Any, more: str = "", **said: object) -> Picture:
+    words = WORDS["pictures"][name]
+    return Picture(words["title"], words["caption"].format(**said) + more, chart)
 
 
-def of_probes(sources: Mapping[str, ProbeSource], tables: Mapping[str, pd.DataFrame]) -> list[Section]:
-    """A section for every set of templates.
-
-    Args:
-        sources: By instrument.
-        tables: `TABLES`, by `evenruler.instruments.probes.schemas`.
-    """
-    return [
-        _section(domain, source, set_name, tables) for domain, source in sources.items() for set_name in source.sets
-    ]
+def of_probes(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
+    """A section for every set of templates."""
+    return [_of_set(domain, source, name, tables) for domain, source in sources.items() for name in source.sets]
 
 
-def _section(domain: str, source: ProbeSource, set_name: str, tables: Mapping[str, pd.DataFrame]) -> Section:
+def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> Section:
     here = {name: own[(own["benchmark"] == domain) & (own["set"] == set_name)] for name, own in tables.items()}
     text = f"{source.sets[set_name].title}."
     title = f"Templates: {set_name}"
     first = next(iter(source.targets)).replace("-", " ")
     if here["biases"].empty:
-        text = f"{text} No model was asked: none in use says how likely sentences are."
-        return Section(title, text, instrument=domain)
+        return Section(title, f"{text} {WORDS['unasked']}", instrument=domain)
     pictures = []
     if source.criterion is not None:
-        known = here["associations"].dropna(subset=["criterion"])
-        pictures.append(
-            Picture(
-                "Bias against the world",
-                f"Each point is an attribute; hover for its name and interval. Up: more {source.criterion.label}. "
-                f"Right: {source.direction.removeprefix('positive means ')}. "
-                f"{known['attribute'].nunique()} attributes have a figure.",
-                charts.validity(known, source.criterion.label, first),
-            )
-        )
-    pictures += [
-        Picture("How the templates go together", TOGETHER, charts.correlations(here["correlations"])),
-        Picture("What each template says", EACH, charts.distributions(here["biases"], first)),
-    ]
+        known, label = here["associations"].dropna(subset=["criterion"]), source.criterion.label
+        said = {"direction": source.direction.removeprefix("positive means "), "n": known["attribute"].nunique()}
+        pictures.append(_picture("validity", charts.validity(known, label, first), label=label, **said))
+    pictures.append(_picture("correlations", charts.correlations(here["correlations"])))
+    pictures.append(_picture("distributions", charts.distributions(here["biases"], first)))
     if here["curve"]["coefficient"].notna().any():
-        pictures.append(Picture("How many templates and targets it takes", CURVE, charts.curve(here["curve"])))
+        pictures.append(_picture("curve", charts.curve(here["curve"])))
     if here["shifts"]["level_in_sd"].notna().any():
-        pictures.append(Picture("What stands before the sentences", BEFORE, charts.shifts(here["shifts"])))
+        pictures.append(_picture("shifts", charts.shifts(here["shifts"])))
     return Section(title, text, [*pictures, _items(here["items"])], domain)
 
 
@@ -109,5 +83,136 @@ def _items(items: pd.DataFrame) -> Table:
             turned = not control and item["high"] < 0
             cells.append(Cell("none" if missing(value) else f"{number(value)}{ends}", "poor" if turned else None))
         rows.append(cells)
-    caption = "Below 0, a model reads the template the other way round."
-    return Table(["template", *models], rows, "Correlation of each template with the rest", caption)
+    return Table(["template", *models], rows, **WORDS["tables"]["items"])
+
+
+COMPARED = {
+    "alpha_at_8": "alpha at 8 templates",
+    **{column.figure: column.heading for column in headings({})},
+    "semantic_diversity": "semantic diversity",
+    "lexical_diversity": "lexical diversity",
+}
+"""What figures are called, in order; another goes by its own name, after these."""
+MOST_REASONS = 3
+
+
+def of_evolution(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
+    """A section for every instrument that has evolved.
+
+    Args:
+        sources: By instrument; those without a history have no section.
+        tables: `comparisons`, `generations`, `gradients`, `history` and `rewordings` by the schemas of
+            `evenruler.instruments.probes.schemas`, all with the instrument as `benchmark`.
+    """
+    evolved = set(tables["history"]["benchmark"])
+    return [_of_evolution(domain, tables) for domain in sources if domain in evolved]
+
+
+def _of_evolution(domain: str, tables: Tables) -> Section:
+    here = {name: table[table["benchmark"] == domain] for name, table in tables.items()}
+    run = GUIDED if GUIDED in set(here["history"]["run"]) else RANDOM
+    history, gradients = (here[name][here[name]["run"] == run] for name in ("history", "gradients"))
+    last = history[history["generation"] == history["generation"].max()].sort_values("place")
+    of_run = f" Of the {run} run." if here["history"]["run"].nunique() > 1 else ""
+    parts: list[Table | Picture] = [
+        *comparisons(here["comparisons"]),
+        *_by_generation(here["generations"]),
+        _picture("tree", family_tree(history), of_run),
+        pairs(history),
+        _picture("gradients", word_gradients(last, gradients), of_run),
+        _picture("fitness", charts.fitness_parts(last), of_run),
+        *rewordings(here["rewordings"]),
+    ]
+    models, operators = here["generations"]["model"].dropna().unique(), sorted(here["rewordings"]["operator"].unique())
+    told = (
+        f"{(history['generation'] == 0).sum()} templates evolved over {last['generation'].iloc[0]} generations"
+        f"{f' on {listed(list(models))}' if len(models) else ''}"
+        f"{f', reworded by {listed(operators)}' if operators else ''}; "
+        "the evolved set is chosen out of all that were measured."
+    )
+    return Section("How it evolved", f"{told} {WORDS['ablation']}" if of_run else told, parts, domain)
+
+
+def _by_generation(figures: pd.DataFrame) -> list[Picture]:
+    """Figures by generation; those that are lacking are named."""
+    panels: dict[str, str] = WORDS["panels"]
+    shown = figures[figures["figure"].isin(panels)]
+    if shown["value"].isna().all():
+        return []
+    lacking = [
+        f"{panels[record['figure']]} of generation {record['generation']} ({record['run']}): {record['reason']}"
+        for record in shown[shown["value"].isna()].sort_values(["run", "generation"]).to_dict("records")
+    ]
+    alphas = shown[shown["figure"] == "alpha_at_8"].dropna(subset=["value"]).sort_values("generation")
+    best = alphas.loc[alphas.groupby("run")["value"].idxmax()]  # the earliest of equals
+    said = "".join(
+        f" Alpha is highest in generation {record['generation']} of the {record['run']} run, {record['value']:.2f}."
+        for record in best.to_dict("records")
+    )
+    more = f"{said} Lacking: {'; '.join(lacking)}." if lacking else said
+    return [_picture("generations", charts.generations(shown, panels), more)]
+
+
+def comparisons(comparisons: pd.DataFrame) -> list[Table]:
+    """A table per pair of sets, a row per figure and model."""
+    names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
+    ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
+    ordered = ordered.sort_values(["order", "transfer", "model"])
+    found: list[Table] = []
+    for (name, against), pair in ordered.groupby(["set", "against"], sort=False):
+        one, other = (WORDS["sets"].get(own, f"The set {own}") for own in (name, against))
+        columns = ["figure", "model", str(name), str(against), "difference"]
+        title = f"{one} against {other.replace('The', 'the', 1)}"
+        rows = [_compared(record) for record in pair.to_dict("records")]
+        found.append(Table(columns, rows, title, "" if found else WORDS["tables"]["comparisons"]["caption"]))
+    return found
+
+
+def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
+    difference, held_out = figure({**record, "value": record["difference"]}), isinstance(record["half"], str)
+    if not missing(record["difference"]):
+        lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
+        difference = f"{difference}\u00a0{record['unit']}{lacking}"
+    return [
+        COMPARED.get(record["figure"], record["figure"].replace("_", " ")) + (", held out" if held_out else ""),
+        f"{record['model']}, {'transfer: it did not evolve on it' if record['transfer'] else 'on which it evolved'}",
+        number(record["value"]),
+        number(record["other"]),
+        difference,
+    ]
+
+
+def pairs(history: pd.DataFrame) -> Table:
+    """Every elite of the last population with the template that its line began with."""
+    known = history.drop_duplicates("template").set_index("template")
+    parents = parents_of(history)
+    elites = history[(history["generation"] == history["generation"].max()) & history["elite"]].sort_values("place")
+    rows: list[list[str | Cell]] = []
+    for record in elites.to_dict("records"):
+        line = known.loc[lineage(record["template"], parents)]
+        steps = []
+        for step in line.iloc[-2::-1].to_dict("records"):  # first to last
+            about = next((str(step[name]) for name in ("word", "voice") if isinstance(step[name], str)), "")
+            steps.append(f"{step['operation']}{f' ({about})' if about else ''}")
+        told = f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
+        rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], told])
+    return Table(["place", "evolved", "began as", "steps"], rows, **WORDS["tables"]["pairs"])
+
+
+def rewordings(shares: pd.DataFrame) -> list[Table]:
+    """Share of rewordings that were taken, and why others were not, by operation and voice."""
+    by = ["run", "operation", "voice"]
+    rows: list[list[str | Cell]] = []
+    for key, own in shares.groupby(by, sort=True, dropna=False):
+        n, taken = int(own["n"].sum()), int(own.loc[own["reason"].isna(), "n"].sum())
+        passed = taken + int(own.loc[own["reason"] == OUTDONE, "n"].sum())
+        refused = own[own["reason"].notna() & (own["reason"] != OUTDONE)]
+        counts = refused.sort_values(["n", "reason"], ascending=[False, True])  # equals by name
+        said = [f"{record['reason']} ({record['n']})" for record in counts.head(MOST_REASONS).to_dict("records")]
+        others = int(counts["n"].iloc[MOST_REASONS:].sum())
+        reasons = ", ".join([*said, *([f"others ({others})"] if others else [])])
+        named = (name if isinstance(name, str) else "" for name in key)
+        rows.append([*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons])
+    words = WORDS["tables"]["rewordings"]
+    columns = [*by, "replies", "passed", "taken", "most frequent reasons of refusal"]
+    return [Table(columns, rows, words["title"], words["caption"].format(most=MOST_REASONS))] if rows else []

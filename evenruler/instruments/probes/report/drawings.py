@@ -41,11 +41,7 @@ NUMBER = 0.72
 
 
 def family_tree(history: pd.DataFrame) -> Panels:
-    """The last population and all that led to it, from left to right; what left no descendant in it is left out.
-
-    Args:
-        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
-    """
+    """The last population and all that led to it, from left to right; what left no descendant in it is left out."""
     tree = ancestry(history)
     last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1
     nodes = _nodes(tree)

@@ -23,10 +23,6 @@ __all__ = ["build"]
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     """Write the sentences of an instrument out.
 
-    Args:
-        declaration: Of the instrument; one that evolves comes with what evolved.
-        catalogue: The models.
-
     Returns:
         `probes`, `templates`, `attributes`, `rejected`; of what evolved also `population`, `history`, `tries`,
         `gradients`, `biases`, `choices`.
@@ -48,17 +44,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
+    as_set = ("embedder", "prefixed", "prefixed_templates", "prefixed_targets", "bound", "least", "reliability")
     plan: Plan = {
         "name": name,
-        "embedder": settings.embedder,
-        "prefixed": settings.prefixed,
-        "prefixed_templates": settings.prefixed_templates,
-        "prefixed_targets": settings.prefixed_targets,
+        **{key: getattr(settings, key) for key in as_set},
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": list(source.framings.placebo_names) if source.framings else [],
-        "bound": settings.bound,
-        "least": settings.least,
-        "reliability": settings.reliability,
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
     }
     if settings.evolve:
@@ -84,11 +75,6 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> Compil
 
     A sentence that an earlier row of the same set already has is rejected, not repeated: it would be paid for and
     counted twice.
-
-    Args:
-        name: Slug of the domain.
-        source: What the user wrote.
-        settings: How it is built.
 
     Returns:
         Rows of the four tables.

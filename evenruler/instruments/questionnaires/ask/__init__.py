@@ -8,15 +8,18 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.adaptation import STAGE, asked_then, course_requests, states
 from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
 from evenruler.instruments.questionnaires.ask.item_scores import scores
 from evenruler.instruments.questionnaires.ask.questions import (
+    STAGE,
     apart,
+    asked_then,
+    course_requests,
     labelled_requests,
     placed,
     prefixed_rows,
     require_order,
+    states,
 )
 from evenruler.models.entry import LIKELIHOODS, VERBALISER
 from evenruler.tables import evenly_spread
@@ -56,12 +59,6 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     A model is asked every prompt in all its forms, those of items also after prefixes where it reads a question; and
     again after every measured epoch of every fit to every corpus, one after the other, so that nothing is trained
     twice.
-
-    Args:
-        tables: The published `prompts`, `items` and `terms`.
-        plan: What is asked of them.
-        answers: What is there.
-        subject: Who is asked.
 
     Raises:
         UserError: A form cannot ask an item, as it reads from the left and the intensifier stands first.
@@ -115,13 +112,7 @@ def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """The prompts of n items and their twins, evenly spread over their names.
-
-    Args:
-        tables: The published `prompts`, `items` and `terms`.
-        plan: Of the questionnaire.
-        n: How many at most.
-    """
+    """The prompts of n items and their twins, evenly spread over their names."""
     kept = evenly_spread(sorted(set(tables["items"]["item"])), n)
     own = {name: tables[name][tables[name]["item"].isin(kept)] for name in ("items", "prompts", "terms")}
     return {**tables, **own}, plan

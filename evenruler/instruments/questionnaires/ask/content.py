@@ -21,6 +21,11 @@ ACCEPTABLE = "acceptable"
 
 SIDES = ["premise", "hypothesis"]
 
+OF_TWINS = "_of_twins"
+"""What the measure of a twin ends in."""
+
+COLUMNS = ["questionnaire", "item", "measure", "value", "n"]
+
 
 def sentences(prompts: pd.DataFrame) -> list[str]:
     """The distinct premises and hypotheses of prompts, each a sentence of its own, sorted."""
@@ -76,22 +81,8 @@ def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: 
     rows = []
     for (questionnaire, item), of_item in prompts.groupby(["questionnaire", "item"], sort=True):
         values = [by_text[text] for text in sentences(of_item)]
-        rows.append(
-            {
-                "questionnaire": questionnaire,
-                "item": item,
-                "measure": measure,
-                "value": float(np.mean(values)),
-                "n": len(values),
-            }
-        )
-    return pd.DataFrame(rows, columns=["questionnaire", "item", "measure", "value", "n"])
-
-
-OF_TWINS = "_of_twins"
-"""What the measure of a twin ends in."""
-
-COLUMNS = ["questionnaire", "item", "measure", "value", "n"]
+        rows.append((questionnaire, item, measure, float(np.mean(values)), len(values)))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def source_prompts(prompts: pd.DataFrame) -> pd.DataFrame:
@@ -136,13 +127,9 @@ def judge_request(tables: Tables, plan: Plan) -> Request:
 
 
 def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
-    """Figures of every item by `schemas.CONTENT`: SS, and how acceptable it and its twin are where a judge was asked.
+    """Figures of items by `schemas.CONTENT`: SS, and how acceptable they and their twins are if a judge was asked.
 
-    Args:
-        tables: `prompts`, and `items` with a column `questionnaire`.
-        twins: The same of twins.
-        plan: Names the judge.
-        answers: `embeddings`, `slor` and `acceptability`.
+    `tables` has `prompts`, and `items` with a column `questionnaire`; `twins` the same of twins.
     """
     embeddings = answers["embeddings"]
     vectors = dict(zip(embeddings["id"], map(np.asarray, embeddings["vector"]), strict=True))

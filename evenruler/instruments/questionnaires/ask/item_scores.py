@@ -1,7 +1,7 @@
 """From answers to scores of items (EMPALC, sections 3.2 and 3.3)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,8 @@ from sklearn.metrics import silhouette_score
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.adaptation import STAGE, course
 from evenruler.instruments.questionnaires.ask.content import content
-from evenruler.instruments.questionnaires.ask.questions import LOGITS, apart, prefixed_rows
+from evenruler.instruments.questionnaires.ask.questions import LOGITS, STAGE, apart, course, prefixed_rows
 from evenruler.measurement.checks import constant_columns
 from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
 from evenruler.tables import stacked
@@ -124,8 +123,7 @@ def _weighted(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> NDArr
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
 
-@dataclass(frozen=True)
-class Scoring:
+class Scoring(NamedTuple):
     """How a questionnaire is scored."""
 
     temperature: float = 1.0
@@ -172,23 +170,19 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str,
     parts = []
     for (*_, _item), rows in joined.groupby([*MODEL, "item"], sort=True):
         chosen = settings[rows["questionnaire"].iloc[0]]
-        rows = rows.assign(log_p=_log_p(rows, chosen))
+        if rows["configuration"].iloc[0] in LIKELIHOODS:
+            log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
+            if not np.isfinite(log_p).all():
+                raise ValueError("a log-probability is not a number")
+        else:
+            log_p = entailment_share(rows[LOGITS].to_numpy(), three_way=chosen.three_way)
+        rows = rows.assign(log_p=log_p)
         table = rows.pivot(index="term", columns="intensifier", values="log_p")
         pss = pd.DataFrame(two_way_of_logs(table.to_numpy(), chosen.temperature), table.index, table.columns)
         long = pss.reset_index().melt(id_vars="term", var_name="intensifier", value_name="pss")
         parts.append(rows.merge(long, on=["term", "intensifier"], validate="1:1"))
     found = pd.concat(parts, ignore_index=True)
     return found.assign(p=np.exp(found["log_p"])).drop(columns=["id", "log_p", *scores["measure"].unique()])
-
-
-def _log_p(rows: pd.DataFrame, settings: Scoring) -> NDArray[np.float64]:
-    """[rows] logarithm of the score of each prompt of one model, in the form that it was asked in."""
-    if rows["configuration"].iloc[0] not in LIKELIHOODS:
-        return entailment_share(rows[LOGITS].to_numpy(), three_way=settings.three_way)
-    found: NDArray[np.float64] = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
-    if not np.isfinite(found).all():
-        raise ValueError("a log-probability is not a number")
-    return found
 
 
 def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
@@ -239,12 +233,6 @@ KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Numbers made of the answers of one model to one questionnaire.
 
-    Args:
-        tables: The published `prompts`, `items` and `terms`.
-        plan: How it is scored.
-        answers: Every table of `ANSWERS`.
-        subject: Who answered.
-
     Returns:
         `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `twins`: the same of the twins of items, under
         the names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
@@ -264,6 +252,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     bare = answered[answered["corpus"] == ""]
     known = bare["id"].isin(tables["prompts"]["id"])
     asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
+    reads = VERBALISER in subject.forms  # a question, before which something could stand
     cells = cells_of(prompts, asked, settings) if len(asked) else _none(schemas.CELLS)
     beside = _none(schemas.ITEM_SCORES)
     if len(asked) and len(twins["prompts"]):
@@ -273,7 +262,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         "cells": cells,
         "items": item_scores(cells, items) if len(asked) else _none(schemas.ITEM_SCORES),
         "twins": beside,
-        "prefixed": _prefixed(prefixed_rows(prompts, plan), items, after, settings, subject),
+        "prefixed": _prefixed(prefixed_rows(prompts, plan) if reads else prompts[:0], items, after, settings),
         "adapted": _adapted(prompts, items, answered[answered["corpus"] != ""], settings),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
         "content": content(own, twins, plan, answers),
@@ -282,12 +271,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
-    """Answers to prompts, a row a measure, with `framing` as of bare ones.
-
-    Args:
-        answers: `entailment` and `likelihoods`.
-        subject: Who answered.
-    """
+    """Answers to prompts, a row a measure, with `framing` as of bare ones."""
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
     state = ["id", "configuration", *STAGE]
     found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
@@ -298,14 +282,10 @@ def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
 
 
 def _prefixed(
-    prompts: pd.DataFrame,
-    items: pd.DataFrame,
-    answered: pd.DataFrame,
-    settings: Mapping[str, Scoring],
-    subject: Subject,
+    prompts: pd.DataFrame, items: pd.DataFrame, answered: pd.DataFrame, settings: Mapping[str, Scoring]
 ) -> pd.DataFrame:
-    """Item scores after every prefix; none where the model is asked no question that one could stand before."""
-    if prompts.empty or VERBALISER not in subject.forms:
+    """Item scores after every prefix."""
+    if prompts.empty:
         return _none(schemas.ITEM_SCORES)
     chosen = items[items["item"].isin(prompts["item"])]
     found = []
@@ -325,9 +305,8 @@ def _adapted(
         score_items(own, chosen, rows, settings).assign(**rows[STAGE].iloc[0])
         for _, rows in answered.groupby(STAGE, sort=True)
     ]
-    return (
-        pd.concat(found, ignore_index=True) if found else _none(schemas.ITEM_SCORES).assign(corpus="", fit=0, epoch=0)
-    )
+    none = _none(schemas.ITEM_SCORES).assign(corpus="", fit=0, epoch=0)
+    return pd.concat(found, ignore_index=True) if found else none
 
 
 def _none(schema: pa.Schema) -> pd.DataFrame:

@@ -7,28 +7,87 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.instrument import BaseSettings, Column, Plan, Use
 from evenruler.instruments.questionnaires.declare.controls import differences, uneven, unlike_in_valence
-from evenruler.instruments.questionnaires.declare.headings import headings
-from evenruler.instruments.questionnaires.declare.shared import CorpusSource, LabelledPair, load_corpus, load_pairs
+from evenruler.instruments.questionnaires.declare.shared import (
+    MNLI,
+    OPEN,
+    CorpusSource,
+    LabelledPair,
+    load_corpus,
+    load_pairs,
+)
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.instruments.scaled import Scaled, at_scale
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Slug, Strict
+from evenruler.strict import Slug, Strict, read_yaml
 
 __all__ = ["Settings", "Source", "headings", "load", "takes"]
+
+BEYOND = "beyond_twins"
+"""What items score more than their impersonal twins."""
+
+FIT_AGREEMENT, FIT_MEAN, FIT_RANKS = "icc_over_fits", "icc_of_mean_fit", "spearman_over_fits"
+FIT_CHANGES = "shared_changes_over_fits"
+
+MOVED, CHANGED = "moved_by_", "changed_with_"
+"""How figures begin of how far answers move with a corpus, less how far they move with its control; and of the former
+alone."""
+
+RHO = "rho_with_"
+"""How the names of correlations with another scale or subscale begin."""
+
+CONFIGURATIONS = {
+    "head": "a head for entailment",
+    "verbaliser": "a verbaliser (yes, no or maybe)",
+    "clm": "the likelihood of intensifiers after what stands before them",
+    "mlm": "the likelihood of intensifiers in their place",
+}
+"""How a model is asked."""
+
+
+def of_those(figure: str, configuration: str) -> str:
+    """What a figure over models is called: it is of those that are asked in one way."""
+    return f"{figure} ({configuration})"
+
+
+_FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
+
+
+def headings(plan: Plan) -> list[Column]:
+    """What is shown of a questionnaire on every model.
+
+    Args:
+        plan: Says what accuracy is measured on, its bar, and which corpora models are adapted to.
+    """
+    asked = plan["accuracy"]
+    told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
+    found = [Column(name, **{**own, "meaning": own["meaning"].format(**told)}) for name, own in _FIGURES.items()]
+    for name, own in sorted(plan["corpora"].items()):
+        if of := own["control_of"]:
+            what = f"how far a model's answers move when it is adapted to {name}, the control of {of}"
+            found.append(Column(f"{CHANGED}{name}", f"moved with {name}", what))
+            continue
+        expected = {"none": "; it should not", OPEN: ""}.get(own["expected"], f"; {own['expected']} is expected")
+        what = (
+            f"how far the answers of a model that is adapted to {name} move, less how far they move when it is adapted "
+            f"to the control, on the scale itself (interval: t over fits){expected}"
+        )
+        found.append(Column(f"{MOVED}{name}", f"moved by {name}", what))
+    return found
 
 
 MOST = 127
 """Epochs and fits of an adaptation: what the tables hold (int8)."""
 
+_ToMost = Annotated[int, Field(ge=1, le=MOST)]
+_FromThree = Annotated[int, Field(ge=3)]
+
 
 class CorpusSettings(Strict):
     """How models are adapted to one corpus (EMPALC, section 4.4)."""
 
-    epochs: Scaled[Annotated[int, Field(ge=1, le=MOST)]] = Field(
-        default={"quick": 2, "paper": 20}, validate_default=True
-    )
+    epochs: Scaled[_ToMost] = Field(default={"quick": 2, "paper": 20}, validate_default=True)
     learning_rate: Scaled[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default={"quick": 2e-4, "paper": 2e-5}, validate_default=True
     )
@@ -46,9 +105,7 @@ class Settings(BaseSettings):
     accuracy: float = Field(default=0.7, gt=0, lt=1)
     """The bar for every way of saying what follows from what: on labelled pairs, the lower end of the 95% interval of a
     model's accuracy has to be above it. A model that fails it counts nowhere."""
-    accuracy_pairs: Scaled[Annotated[int, Field(ge=3)]] = Field(
-        default={"quick": 300, "paper": 501}, validate_default=True
-    )
+    accuracy_pairs: Scaled[_FromThree] = Field(default={"quick": 300, "paper": 501}, validate_default=True)
     """How many labelled pairs of each set are asked at most, evenly over labels."""
     stop_below: bool = False
     """Stop the diagnosis where an item is poor, rather than only say so."""
@@ -59,14 +116,12 @@ class Settings(BaseSettings):
     corpora: dict[Slug, CorpusSettings] = Field(default_factory=dict)
     """What models with `intervention` are adapted to, by the file under `shared/corpora`; an entry with `scale` at that
     scale alone."""
-    fits: Scaled[Annotated[int, Field(ge=1, le=MOST)]] = Field(default={"quick": 1, "paper": 6}, validate_default=True)
+    fits: Scaled[_ToMost] = Field(default={"quick": 1, "paper": 6}, validate_default=True)
     """How often a model is adapted to each corpus, with another seed and another part of it held out; below five the
     course is shown, and nothing is said of it."""
     adapted: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 1000, "paper": 1000}, validate_default=True)
     """How many items are asked after adaptation, at most."""
-    adapted_pairs: Scaled[Annotated[int, Field(ge=3)]] = Field(
-        default={"quick": 30, "paper": 501}, validate_default=True
-    )
+    adapted_pairs: Scaled[_FromThree] = Field(default={"quick": 30, "paper": 501}, validate_default=True)
     """How many labelled pairs are asked after every epoch, at most: whether the adapted model still entails."""
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """How many items are also asked after prefixes."""
@@ -136,8 +191,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     """
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
-    _require_known(corpora, path.parent, shared)
-    _require_matched(corpora, shared)
+    _require_in_place(corpora, path.parent, shared / "corpora")
     shares = {"responses": scale, "corpora": corpora, "pairs": load_pairs(shared / "pairs" / "entailment-pairs.csv")}
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
@@ -147,26 +201,19 @@ def takes(catalogue: Catalogue, model: str) -> bool:
     return catalogue.entails(model)
 
 
-def _require_known(corpora: Mapping[str, CorpusSource], questionnaires: Path, shared: Path) -> None:
-    """Corpora expect something of questionnaires that there are."""
-    known = {path.stem for path in questionnaires.glob("*.yaml")}
+def _require_in_place(corpora: Mapping[str, CorpusSource], questionnaires: Path, folder: Path) -> None:
+    """Corpora expect something of questionnaires that there are; a control stands beside each intervention, at most."""
+    known, taken = {path.stem for path in questionnaires.glob("*.yaml")}, set[str]()
+    interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
     for name, corpus in corpora.items():
         for questionnaire in corpus.expect:
             if questionnaire not in known:
-                where = f"{shared / 'corpora' / f'{name}.yaml'}: expect"
-                raise UserError(
-                    f"no questionnaire {questionnaire!r}", where=where, remedy=nearest(questionnaire, known)
-                )
-
-
-def _require_matched(corpora: Mapping[str, CorpusSource], shared: Path) -> None:
-    """Controls stand beside interventions in use, one beside each."""
-    taken: set[str] = set()
-    interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
+                what, where = f"no questionnaire {questionnaire!r}", f"{folder / f'{name}.yaml'}: expect"
+                raise UserError(what, where=where, remedy=nearest(questionnaire, known))
     for name, corpus in corpora.items():
         if corpus.matched is None:
             continue
-        where, to = f"{shared / 'corpora' / f'{name}.yaml'}: matched.to", corpus.matched.to
+        where, to = f"{folder / f'{name}.yaml'}: matched.to", corpus.matched.to
         if to not in interventions:
             remedy = "put it under `corpora` of params.yaml, or mend the name"
             raise UserError(f"no intervention {to!r} is in use", where=where, remedy=remedy)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
-from evenruler.instruments.questionnaires.declare.headings import BEYOND
+from evenruler.instruments.questionnaires.declare import BEYOND
 from evenruler.instruments.questionnaires.diagnose import interventions
 from evenruler.instruments.questionnaires.diagnose.figures import (
     UNIT,
@@ -63,14 +63,6 @@ def figures(
 ) -> dict[str, pd.DataFrame]:
     """What one model makes of one questionnaire.
 
-    Args:
-        name: Of the questionnaire.
-        tables: Its published rows.
-        plan: What was asked of them.
-        scores: By `evenruler.instruments.questionnaires.ask.scores`.
-        subject: Who answered.
-        resampling: How intervals are computed.
-
     Returns:
         Rows of `cells`, `items`, `twins` (scores of the twins, under the names of their items), `quality`, `figures`,
         `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires.
@@ -86,7 +78,11 @@ def figures(
         *beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level),
         *_moved(name, trajectories, changes, scores, fits, plan, resampling.level),
     ]
-    told = [of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), _judged(confirmatory, plan)]
+    # p is adjusted over all that one questionnaire confirms on one model.
+    least = {UNIT: plan["least"], interventions.UNIT: interventions.FEWEST_FITS}
+    judged = judge([(figure, fit) for _, figure, fit in confirmatory], least)
+    rows = [{**here, **asdict(figure)} for (here, *_), figure in zip(confirmatory, judged, strict=True)]
+    told = [of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), pd.DataFrame(rows)]
     return {
         "accuracy_of_any": accuracy,
         "cells": cells,
@@ -102,10 +98,6 @@ def figures(
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """What rests on several models or questionnaires, and what does not depend on a model.
-
-    Args:
-        records: Every questionnaire on every model.
-        resampling: How intervals are computed.
 
     Returns:
         Rows of `accuracy`, `population`, `scales`, `content`, `quality`, `figures` and `course`.
@@ -146,13 +138,6 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
 
 
-def _judged(confirmatory: Sequence[tuple[dict[str, Any], Figure, Fitness]], plan: Plan) -> pd.DataFrame:
-    """Rows of figures with their verdicts, p adjusted over all that one questionnaire confirms on one model."""
-    least = {UNIT: plan["least"], interventions.UNIT: interventions.FEWEST_FITS}
-    judged = judge([(figure, fit) for _, figure, fit in confirmatory], least)
-    return pd.DataFrame([{**here, **asdict(figure)} for (here, *_), figure in zip(confirmatory, judged, strict=True)])
-
-
 def _moved(
     name: str,
     trajectories: pd.DataFrame,
@@ -175,9 +160,6 @@ def _moved(
 
 def units(record: Record) -> pd.DataFrame:
     """The answer to every item, on the scale itself, and how much it is beyond that to the item's twin.
-
-    Args:
-        record: Of one questionnaire on one model.
 
     Returns:
         By `tables.schemas.UNITS`, of `answer` and `BEYOND`; none where the model gave no answer.

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenruler import measurement
 from evenruler.instruments.instrument import Plan
-from evenruler.instruments.questionnaires.declare.headings import BEYOND, of_those
+from evenruler.instruments.questionnaires.declare import BEYOND, RHO, of_those
 from evenruler.instruments.questionnaires.diagnose.interventions import SMALLEST_BOUND
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
@@ -90,11 +90,6 @@ def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: flo
     """Spearman between declared level and how much more the source terms take of an intensifier than the inverse.
 
     Items that are keyed the other way round are turned first: else they cancel the others out.
-
-    Args:
-        cells: By `schemas.CELLS`, of one questionnaire on one model.
-        keying: By item.
-        level: Of the interval.
     """
     keyed = cells.assign(pss=cells["pss"] * cells["item"].map(keying))
     by_word = keyed.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
@@ -166,7 +161,7 @@ def _between(scores: pd.DataFrame, column: str, level: float, members: Collectio
     table = table.reindex(columns=sorted(scores[column].unique()))
     for own, other in combinations(table.columns, 2):
         pairs = table[[own, other]].dropna().to_numpy()
-        name = f"rho_with_{other}"
+        name = f"{RHO}{other}"
         if len(pairs) < FEWEST_LINEAGES:
             reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
             yield own, Figure(name, None, len(pairs), "lineages", reason=reason)
@@ -246,12 +241,7 @@ def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
 
 
 def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:
-    """What each item gives to the figures of a model that are means over items.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`, of one model.
-        intensifiers: How many there are.
-    """
+    """What each item gives to the figures of a model that are means over items."""
     ranges = items["pss_high"] - items["pss_low"]
     return {"answer": items["score"] * intensifiers, "silhouette": items["silhouette"], "pss_range": ranges}
 
@@ -269,11 +259,7 @@ NO_QUESTION = "framings stand before the question of the verbaliser, which this 
 def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float) -> pd.DataFrame:
     """Shifts of one questionnaire on one model, by form; null with the reason where they have no meaning.
 
-    Args:
-        items: Item scores, by `schemas.ITEM_SCORES`.
-        prefixed: The same after prefixes, which `framing` names; of the items that were asked.
-        placebos: Which of the prefixes are.
-        level: Of intervals.
+    `items` and `prefixed` by `schemas.ITEM_SCORES`; the latter after prefixes, which `framing` names.
     """
     rows = []
     for (questionnaire, model, configuration), own in items.groupby(OF_MODEL, sort=True):

@@ -9,8 +9,9 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.instruments.instrument import Plan
-from evenruler.instruments.questionnaires.ask.adaptation import STAGE
-from evenruler.instruments.questionnaires.declare.headings import of_those
+from evenruler.instruments.questionnaires.ask.item_scores import MODEL
+from evenruler.instruments.questionnaires.ask.questions import STAGE
+from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called, fitness, interval_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
@@ -21,12 +22,6 @@ from evenruler.models.entry import LIKELIHOODS
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE
 
-MOVED = "moved_by_"
-"""Begins the name of a figure: how far answers move with a corpus, less how far they move with its control."""
-
-CHANGED = "changed_with_"
-"""Begins the name of a figure: how far answers move with a corpus."""
-
 UNIT = "fits"
 
 FEWEST_FITS = FEWEST_UNITS
@@ -34,8 +29,6 @@ FEWEST_FITS = FEWEST_UNITS
 
 SMALLEST_BOUND = 1e-9
 """A bound is positive also where all items are answered alike."""
-
-OF_FORM = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
 
 @dataclass(frozen=True)
@@ -58,12 +51,7 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 
 def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
-    """Mean answer to a scale at every stage.
-
-    Args:
-        items: Item scores of the model as it is, by `schemas.ITEM_SCORES`.
-        adapted: Those of the items that are asked after epochs, with `STAGE`.
-        words: Intensifiers of the scale: so many times its score is the answer to an item, on the scale itself.
+    """Mean answer to a scale at every stage, on the scale itself: `words` (intensifiers) times its score.
 
     Returns:
         By `schemas.TRAJECTORIES`; epoch 0 of every fit is the model as it is.
@@ -71,18 +59,13 @@ def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.D
     before = items[items["item"].isin(adapted["item"])]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
-    found = whole.groupby([*OF_FORM, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    found = whole.groupby([*MODEL, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
     return found.assign(answer=found["mean"] * words, n=found["size"]).drop(columns=["mean", "size"])
 
 
 def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """What each fit did, by `schemas.CHANGES`, of interventions that have a control.
-
-    Args:
-        trajectories: By `schemas.TRAJECTORIES`.
-        plan: Says what is a control of what, and what is expected.
-    """
-    key = [*OF_FORM, "fit"]
+    """What each fit did, by `schemas.CHANGES`, of interventions that have a control."""
+    key = [*MODEL, "fit"]
     before = trajectories[trajectories["epoch"] == 0].set_index(["corpus", *key])["answer"]
     last = trajectories.groupby("corpus")["epoch"].transform("max")
     after = trajectories[trajectories["epoch"] == last].set_index(["corpus", *key])["answer"]
@@ -182,15 +165,12 @@ def of_lineages(figures: pd.DataFrame, population: pd.DataFrame, level: float) -
     for form, asked in population.groupby("configuration", sort=True):
         names = called(asked)
         lineages = dict(zip(names[asked["member"]], asked["lineage"][asked["member"]], strict=True))
-        told = chosen[chosen["model"].isin(names)]
-        for (questionnaire, name), own in told.groupby(["benchmark", "figure"], sort=True):
+        asked_so = chosen[chosen["model"].isin(names)]
+        for (questionnaire, name), own in asked_so.groupby(["benchmark", "figure"], sort=True):
             counted = own[own["model"].isin(lineages)].dropna(subset=["value"])
             values = counted.groupby(counted["model"].map(lineages))["value"].mean().to_numpy(dtype=np.float64)
-            figure = _over_lineages(of_those(str(name), str(form)), values, level)
+            told, n = of_those(str(name), str(form)), len(values)
+            figure = Figure(told, None, n, "lineages", reason=f"fewer than {FEWEST_LINEAGES} lineages of models")
+            if n >= FEWEST_LINEAGES:
+                figure = jackknifed(told, np.mean, values, PLAIN, level, "lineages")
             yield {"benchmark": questionnaire, "part": WHOLE, "model": None, **asdict(figure)}
-
-
-def _over_lineages(name: str, values: Floats, level: float) -> Figure:
-    if len(values) < FEWEST_LINEAGES:
-        return Figure(name, None, len(values), "lineages", reason=f"fewer than {FEWEST_LINEAGES} lineages of models")
-    return jackknifed(name, np.mean, values, PLAIN, level, "lineages")

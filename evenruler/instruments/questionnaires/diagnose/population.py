@@ -11,13 +11,12 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.instrument import Record
-from evenruler.instruments.questionnaires.ask.item_scores import KINDS
+from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.declare.shared import MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import finite
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.entry import LIKELIHOODS, named
 from evenruler.tables.schemas import WHOLE
@@ -50,7 +49,11 @@ def accuracies(labelled: pd.DataFrame, level: float) -> pd.DataFrame:
         said = np.array(there)[pairs[there].to_numpy(dtype=np.float64).argmax(axis=1)]
         found = interval_of(float((said == pairs["label"]).mean()), len(pairs), level)
         row = {"model": model, "configuration": configuration, "set": name, **found}
-        rows.append({**row, "chance": 1 / len(there), "auc": finite(_auc(pairs))})
+        auc = None
+        if {"entailment", "contradiction"} <= set(there):
+            told = pairs[pairs["label"] != "neutral"]
+            auc = float(roc_auc_score(told["label"] == "entailment", told["entailment"] - told["contradiction"]))
+        rows.append({**row, "chance": 1 / len(there), "auc": auc})
     columns = ["model", "configuration", "set", "n", "accuracy", "low", "high", "chance", "auc"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -64,20 +67,8 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
     return {"accuracy": accuracy, "n": n, "low": float(low), "high": float(high)}
 
 
-def _auc(pairs: pd.DataFrame) -> float:
-    """Of entailment against contradiction; nan where the pairs hold but one of them."""
-    told = pairs[pairs["label"] != "neutral"]
-    if told["label"].nunique() < 2:
-        return float("nan")
-    return float(roc_auc_score(told["label"] == "entailment", told["entailment"] - told["contradiction"]))
-
-
 def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
-    """By form of one model, its row of the pairs that accuracy is judged by.
-
-    Args:
-        found: By `accuracies`, of one model.
-    """
+    """By form of one model, its row of the pairs that accuracy is judged by."""
     return {str(row["configuration"]): row for row in found[found["set"] == MNLI].to_dict("records")}
 
 
@@ -117,12 +108,7 @@ def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells
 
 
 def accuracy_figures(found: pd.DataFrame, configuration: str) -> list[Figure]:
-    """Accuracy and AUC of one form as figures, each beside what guessing gives.
-
-    Args:
-        found: By `accuracies`, of one model.
-        configuration: The form.
-    """
+    """Accuracy and AUC of one form as figures, each beside what guessing gives."""
     figures = []
     for row in found[found["configuration"] == configuration].to_dict("records"):
         ending = "" if row["set"] == MNLI else f"_of_{row['set']}"
@@ -185,11 +171,7 @@ def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[s
 
 
 def members_of(population: pd.DataFrame) -> list[str]:
-    """The models that count, by what figures call them: one that is asked for likelihoods names its form.
-
-    Args:
-        population: By `schemas.POPULATION`.
-    """
+    """The models that count, by what figures call them: one that is asked for likelihoods names its form."""
     return called(population[population["member"]]).tolist()
 
 
@@ -209,9 +191,8 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
     Returns:
         By `schemas.SCALE_SCORES`.
     """
-    model = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
-    scores = both.groupby([*model, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    scores = both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
     scores = scores.rename(columns={"mean": "score", "size": "n"})
     own = scores["score"] if members is None else scores["score"].where(called(scores).isin(members))
     by_scale = own.groupby([scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")])

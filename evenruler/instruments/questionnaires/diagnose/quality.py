@@ -9,7 +9,7 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.declare.headings import FIT_AGREEMENT, FIT_CHANGES, FIT_MEAN, FIT_RANKS
+from evenruler.instruments.questionnaires.declare import FIT_AGREEMENT, FIT_CHANGES, FIT_MEAN, FIT_RANKS
 from evenruler.measurement import Figure, Interval
 from evenruler.measurement.figures import finite
 from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
@@ -49,20 +49,12 @@ THRESHOLDS = {
 
 
 def of_content(content: pd.DataFrame) -> pd.DataFrame:
-    """Figures that depend on no model, by `schemas.QUALITY`.
-
-    Args:
-        content: By `schemas.CONTENT`.
-    """
+    """Figures that depend on no model, by `schemas.QUALITY`."""
     return pd.DataFrame(_rows(content.assign(model=None)), columns=schemas.QUALITY.names)
 
 
 def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
-    """SC of every item and model, by `schemas.QUALITY`.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`, models named with their form.
-    """
+    """SC of every item and model, by `schemas.QUALITY`."""
     columns = ["questionnaire", "item", "model", "silhouette"]
     silhouettes = items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
     return pd.DataFrame(_rows(silhouettes), columns=schemas.QUALITY.names)
@@ -70,10 +62,6 @@ def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
 
 def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
     """Stop at a poor item of a questionnaire that asks for it.
-
-    Args:
-        quality: By `schemas.QUALITY`.
-        stopping: The questionnaires that ask for it.
 
     Raises:
         UserError: There is one.

@@ -2,19 +2,17 @@
 
 from collections.abc import Collection, Mapping
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.declare import Source
-from evenruler.instruments.questionnaires.declare.headings import (
+from evenruler.instruments.questionnaires.declare import (
     BEYOND,
     CONFIGURATIONS,
-    FIT_AGREEMENT,
-    FIT_CHANGES,
-    FIT_MEAN,
-    FIT_RANKS,
+    RHO,
+    Source,
     of_those,
 )
 from evenruler.instruments.questionnaires.declare.shared import MNLI
@@ -23,17 +21,14 @@ from evenruler.instruments.questionnaires.report.interventions import of_interve
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
+from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
 __all__ = ["sections"]
 
 
 def sections(shown: Shown) -> list[Section]:
-    """The models, their scores and the items; and how scores move where models were adapted to corpora.
-
-    Args:
-        shown: Sources, and the tables of the diagnosis.
-    """
+    """The models, their scores and the items; and how scores move where models were adapted to corpora."""
     corpora = {name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()}
     adapted = of_interventions(corpora, shown.tables) if len(shown.tables["trajectories"]) else []
     return [*of_questionnaires(shown.sources, shown.tables), *adapted]
@@ -42,41 +37,22 @@ def sections(shown: Shown) -> list[Section]:
 Declared = Mapping[str, Source]
 Tables = Mapping[str, pd.DataFrame]
 
+WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
+CONTENT: dict[str, str] = WORDS["content"]
+"""Columns of the items' table, by measure."""
+
 SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
-    """The models that were asked, their scores, and the items.
-
-    Args:
-        declared: By questionnaire.
-        tables: `accuracy`, `cells`, `items`, `scales`, `quality`, `population` and `figures` of
-            `evenruler.instruments.questionnaires.schemas`.
-    """
-    return [
-        Section(
-            "Questionnaires: the models",
-            "A model answers a questionnaire by saying which premises entail which hypotheses. Models that share "
-            "weights share a lineage, and figures over models count lineages. Each is also asked labelled pairs in the "
-            "same way: one whose accuracy is not surely above the bar is shown, and counts in no figure over models. "
-            "MNLI: pairs that no model of ours was fitted on, which are judged by; statements: our own, in the manner "
-            "of items. AUC: how well entailment is told from contradiction; 0.5 by guessing.",
-            [_population(tables["population"], tables["accuracy"])],
-        ),
-        Section(
-            "Questionnaires: scores",
-            "An item scores what the source terms take of the intensifiers, weighted; a scale is the mean of its "
-            "items. Each item has an impersonal twin, which asks the same of the weather, of roads or machines: what "
-            "items score beyond their twins is more than plain good and bad. z and normal place a model among those "
-            "that count and answer in the same way; they need three.",
-            [*(_scores(name, source, tables) for name, source in declared.items()), *_scatter(tables)],
-        ),
-        Section(
-            "Questionnaires: items",
-            "Which items need work, and what every model makes of them.",
-            [_items(tables), _heat_maps(declared, tables)],
-        ),
-    ]
+    """The models that were asked, their scores, and the items."""
+    scores = [*(_scores(name, source, tables) for name, source in declared.items()), *_scatter(tables)]
+    parts: dict[str, list[Table | Picture]] = {
+        "models": [_population(tables["population"], tables["accuracy"])],
+        "scores": scores,
+        "items": [_items(tables), _heat_maps(declared, tables)],
+    }
+    return [Section(**WORDS["sections"][name], parts=own) for name, own in parts.items()]
 
 
 def _population(population: pd.DataFrame, accuracy: pd.DataFrame) -> Table:
@@ -115,13 +91,13 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
         scored = {model: _score(record) for model, record in zip(called(own), own.to_dict("records"), strict=True)}
         items = listed([str(n) for n in sorted(own["n"].unique())])
         rows.append([f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)])
-    for name, label in OF_A_MODEL.items():
+    for name, label in WORDS["of_a_model"].items():
         records = _records(figures, name, WHOLE)
         rows.append([label, *(_beside(records.get(model)) for model in models)])
     # Figures without a model; correlations with other scales last.
     found = set(figures.loc[figures["model"].isna(), "figure"])
     rho = {name: name.removeprefix(RHO).partition(" ") for name in sorted(found) if name.startswith(RHO)}
-    labels = {name: label for name, label in OF_ANY_MODEL.items() if name in found}
+    labels = {name: label for name, label in WORDS["of_any_model"].items() if name in found}
     labels |= {name: f"rho with {other}, asked by {form.strip('()')}" for name, (other, _, form) in rho.items()}
     for name, label in labels.items():
         for subscale in (WHOLE, *subscales):
@@ -177,12 +153,9 @@ def _scatter(tables: Tables) -> list[Picture]:
     rows = rows.merge(standing, on=["model", "configuration"], validate="m:1")
     rows = rows.assign(model=called(rows))
     rho = {(own, other): _rho(tables["figures"], own, other) for own, other in combinations(names, 2)}
-    caption = (
-        "A point is a model: its colour is the lineage, its shape how it answers; filled points count in figures over "
-        "models, hollow ones do not. Scores of different shapes are not on one scale. Spearman's rho over lineages: "
-        f"{_rho_in_words(rho)}."
-    )
-    return [Picture("Scales over models", caption, charts.scatter(rows, {pair: f"rho: {rho[pair]}" for pair in rho}))]
+    chart = charts.scatter(rows, {pair: f"rho: {rho[pair]}" for pair in rho})
+    words = WORDS["pictures"]["scatter"]
+    return [Picture(words["title"], words["caption"].format(rho=_rho_in_words(rho)), chart)]
 
 
 def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
@@ -224,16 +197,14 @@ def _items(tables: Tables) -> Table:
         counted = [record for record in records if record["model"] in counts or pd.isna(record["model"])]
         order = sorted(SEVERITY[record["verdict"]] for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
-        rows.append((order, [_label(questionnaire, item), *cells, _advice(counted)]))
+        advice = {
+            f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
+            for record in counted
+            if not pd.isna(record["advice"])
+        }
+        rows.append((order, [_label(questionnaire, item), *cells, "; ".join(advice) or "nothing"]))
     columns = ["item", *content, *(f"SC {models[model]}" for model in judged), "what to change"]
-    caption = (
-        "SS: mean cosine between the original question and its source prompts, at least 0.5; to our paraphrase, where "
-        "the original may not be held. SC: how well a model tells source from inverse terms, good from 0.6, poor from "
-        "0 down; it is blind to size, so beside it stand the least and the greatest PSS, near 0.12 both where eight "
-        "intensifiers are all the same to a model. A hollow mark is told only, or of a model that does not count. "
-        "Advice and order go by the models that count; items that need work stand first."
-    )
-    return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], "Quality of the items", caption)
+    return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], **WORDS["tables"]["items"])
 
 
 def _ranges(items: pd.DataFrame) -> dict[tuple[Any, Any], dict[str, str]]:
@@ -258,31 +229,14 @@ def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[
     return Cell(f"{record['value']:.2f}{' to paraphrase, told only' if paraphrased else ''}", "told")
 
 
-def _advice(records: list[dict[Any, Any]]) -> str:
-    """What to change, each advice once, with the figures that ask for it."""
-    asked: dict[str, None] = {
-        f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
-        for record in records
-        if not pd.isna(record["advice"])
-    }
-    return "; ".join(asked) or "nothing"
-
-
 def _heat_maps(declared: Declared, tables: Tables) -> Picture:
-    caption = (
-        "Terms against intensifiers of one item, source terms above inverse terms. Left: how far the model takes the "
-        "hypothesis to follow from the premise; asked by likelihood (clm, mlm), how likely the intensifier is in its "
-        "place. Right: the same after normalising over terms, then over intensifiers, "
-        "so that a row sums to one. An item works where the two blocks lean to opposite ends. The colours follow what "
-        "is shown; the numbers compare."
-    )
     templates = {
         _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
         for name, source in declared.items()
         for slug, item in source.items.items()
     }
     chart = charts.heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
-    return Picture("Entailment, raw and normalised", caption, chart)
+    return Picture(**WORDS["pictures"]["heat_maps"], chart=chart)
 
 
 def _label(questionnaire: object, item: object) -> str:
@@ -325,12 +279,7 @@ FOLLOWS = {
 
 
 def lead(source: Source, figures: pd.DataFrame) -> str:
-    """A sentence: the models by their verdict, with what they answer beyond twins.
-
-    Args:
-        source: What the user wrote.
-        figures: By `evenruler.instruments.questionnaires.schemas.FIGURES`, of this questionnaire.
-    """
+    """A sentence: the models by their verdict, with what they answer beyond twins."""
     if not source.twins:
         return "Its items have no twins, so nothing may be said of the scores."
     judged = figures[(figures["figure"] == BEYOND) & figures["verdict"].notna()]
@@ -338,51 +287,12 @@ def lead(source: Source, figures: pd.DataFrame) -> str:
         return "No score has a verdict: what follows describes."
     groups = []
     for verdict, follows in FOLLOWS.items():
-        own = [_of_model(record) for record in judged[judged["verdict"] == str(verdict)].to_dict("records")]
+        own = [
+            record["model"] if missing(record["value"]) else f"{record['model']} ({number(record['value'])})"
+            for record in judged[judged["verdict"] == str(verdict)].to_dict("records")
+        ]
         if own:
             groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
         elif verdict is Verdict.BEYOND:
             groups.append(f"no answer is {verdict}")
     return f"Items beside their twins: {'; '.join(groups)}."
-
-
-def _of_model(record: dict[Any, Any]) -> str:
-    told = "" if missing(record["value"]) else f" ({number(record['value'])})"
-    return f"{record['model']}{told}"
-
-
-OF_A_MODEL = {
-    "answer": "answer (mean weight of the source terms); control: of the twins",
-    BEYOND: "beyond twins (answer minus that of the twin)",
-    "silhouette": "SC, source against inverse terms",
-    "pss_range": "PSS range (greatest less least, 0 where words make no difference); control: of the twins'",
-    "intensifier_order": "order of the intensifiers (rho)",
-    FIT_AGREEMENT: "agreement of fits, ICC(2,1); control: about the twins",
-    FIT_MEAN: "order by the mean over fits, ICC(3,k)",
-    FIT_RANKS: "ranks of two fits (rho)",
-    FIT_CHANGES: "shared changes from fit to fit (r); control: with other scales",
-    "level_shift": "level shift under cues (SD)",
-    "placebo_level_shift": "level shift under placebos (SD)",
-    "reordering": "reordering under cues (SD)",
-    "placebo_reordering": "reordering under placebos (SD)",
-}
-OF_ANY_MODEL = {
-    **{of_those("alpha", form): f"Cronbach's alpha, over lineages asked by {form}" for form in CONFIGURATIONS},
-    "similarity": "SS, items against their questions",
-    "similarity_to_paraphrase": "SS to our paraphrase",
-    "slor": "SLOR (nats a token)",
-    "slor_of_twins": "SLOR of the twins",
-    "acceptability": "LA, sentences acceptable as English",
-    "acceptability_of_twins": "LA of the twins",
-}
-RHO = "rho_with_"
-
-CONTENT = {
-    "similarity": "SS",
-    "similarity_to_paraphrase": "SS",
-    "slor": "SLOR",
-    "slor_of_twins": "SLOR of twin",
-    "acceptability": "LA",
-    "acceptability_of_twins": "LA of twin",
-}
-"""Columns of the items' table, by measure."""

@@ -63,12 +63,9 @@ def _wide(cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]) -> a
     wide = ordered.merge(pd.concat(tables, axis=1).reset_index(), on=prompt, validate="1:1")
     wide = wide.assign(item=wide["item"].map(items.index))
     text = wide.to_csv(index=False, lineterminator="\n")
-    return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=_types(wide)))
-
-
-def _types(frame: pd.DataFrame) -> dict[str, str]:
-    """What each column is read as; words never as dates or truth values."""
-    return {str(name): "number" if pd.api.types.is_numeric_dtype(frame[name]) else "string" for name in frame.columns}
+    # Words are never read as dates or truth values.
+    types = {str(name): "number" if pd.api.types.is_numeric_dtype(wide[name]) else "string" for name in wide.columns}
+    return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=types))
 
 
 def _heat_map(data: alt.InlineData, measure: str, title: str) -> alt.VConcatChart:

@@ -1,76 +1,50 @@
 """The section about models that were adapted to corpora."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from evenruler.instruments.questionnaires.declare import CHANGED, MOVED
 from evenruler.instruments.questionnaires.declare.shared import OPEN, CorpusSource
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, figure, number
+from evenruler.strict import read_yaml
+
+WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
+
+Tables = Mapping[str, pd.DataFrame]
 
 MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "plain pairs answered right, of {n}"}
 """Rows of the table of the course, by measure."""
 
-COLUMNS = [
-    "questionnaire",
-    "model",
-    "moved with it",
-    "moved with its control",
-    "difference",
-    "expected",
-    "verdict",
-    "why",
-]
 
-MOVED, CHANGED = "moved_by_", "changed_with_"
-
-
-def of_interventions(corpora: Mapping[str, CorpusSource], tables: Mapping[str, pd.DataFrame]) -> list[Section]:
-    """How scores move when a model is adapted to a corpus.
-
-    Args:
-        corpora: By name.
-        tables: `trajectories`, `figures` and `course` of `evenruler.instruments.questionnaires.schemas`.
-    """
+def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> list[Section]:
+    """How scores move when a model is adapted to a corpus."""
     figures, course = tables["figures"], tables["course"]
     controls = {corpus.matched.to: name for name, corpus in corpora.items() if corpus.matched is not None}
-    return [
-        Section(
-            "Interventions",
-            "A model is adapted to sentences about a construct and asked again; so is the same model with a control, "
-            "sentences of like length, tone and person that are not about it. What counts is how far answers move with "
-            "the first less how far they move with the second. Each fit draws anew and holds out another fifth of the "
-            "sentences; fits are the units, and from five on the difference has an interval (t) and can be told.",
-            [
-                _courses(corpora, controls, tables),
-                *(_moved(name, corpora, controls.get(name), figures) for name in _interventions(corpora)),
-                *_course(course[course["measure"].isin(MEASURES)]),
-                *_replies(course[course["measure"] == "reply"]),
-            ],
-        )
+    parts: list[Table | Picture] = [
+        _courses(corpora, controls, tables),
+        *(_moved(name, corpora, controls.get(name), figures) for name in _interventions(corpora)),
+        *_course(course[course["measure"].isin(MEASURES)]),
+        *_replies(course[course["measure"] == "reply"]),
     ]
+    return [Section(**WORDS["sections"]["interventions"], parts=parts)]
 
 
 def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
     return [name for name, corpus in corpora.items() if corpus.role == "intervention"]
 
 
-def _courses(
-    corpora: Mapping[str, CorpusSource], controls: Mapping[str, str], tables: Mapping[str, pd.DataFrame]
-) -> Picture:
+def _courses(corpora: Mapping[str, CorpusSource], controls: Mapping[str, str], tables: Tables) -> Picture:
     ways = {
         name: [f"{scale} {'stays' if way == 'none' else way}" for scale, way in corpora[name].expect.items()]
         for name in _interventions(corpora)
     }
     expected = "; ".join(f"{name}: {', '.join(own) or 'nothing'}" for name, own in ways.items())
-    caption = (
-        "Answers to each scale on its own scale, epoch 0 being the model as it was: a line a fit, the intervention "
-        "beside its control. Where there are five fits or more, the difference of the two after the last epoch stands "
-        f"on the right, mean and interval over fits. Expected: {expected}."
-    )
     named_alike = tables["trajectories"].assign(model=called(tables["trajectories"]))
     beside = {name: name for name in _interventions(corpora)} | {own: to for to, own in controls.items()}
     lines = named_alike.assign(
@@ -80,7 +54,9 @@ def _courses(
     figures = tables["figures"]
     moved = figures[figures["figure"].str.startswith(MOVED) & figures["model"].notna()].dropna(subset=["low", "value"])
     differences = moved.assign(intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"])
-    return Picture("On the way through a corpus", caption, charts.trajectories(lines, differences))
+    words = WORDS["pictures"]["courses"]
+    chart = charts.trajectories(lines, differences)
+    return Picture(words["title"], words["caption"].format(expected=expected), chart)
 
 
 def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> Table:
@@ -90,19 +66,15 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
         ["benchmark", "model"], na_position="last"
     )
     changed = [f"{CHANGED}{each}" for each in (name, control)]
-    rows = [
-        _row(record, _records(figures, record), changed, corpus.expect.get(str(record["benchmark"]), OPEN))
-        for record in chosen.to_dict("records")
-    ]
-    beside = f" Control: {corpora[control].about}." if control else ""
-    caption = f"{corpus.about[0].upper()}{corpus.about[1:]}.{beside} Mean [95% interval] over n fits."
-    return Table(COLUMNS, rows, f"Moved by {name}", caption)
-
-
-def _records(figures: pd.DataFrame, other: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The figures of the same questionnaire on the same model, by name."""
-    same = (figures["benchmark"] == other["benchmark"]) & (figures["model"] == other["model"])
-    return {record["figure"]: record for record in figures[same].to_dict("records")}
+    rows = []
+    for record in chosen.to_dict("records"):
+        here = figures[(figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])]
+        beside = {own["figure"]: own for own in here.to_dict("records")}
+        rows.append(_row(record, beside, changed, corpus.expect.get(str(record["benchmark"]), OPEN)))
+    of_control = f" Control: {corpora[control].about}." if control else ""
+    caption = f"{corpus.about[0].upper()}{corpus.about[1:]}.{of_control} Mean [95% interval] over n fits."
+    columns = ["questionnaire", "model", "moved with it", "moved with its control", "difference"]
+    return Table([*columns, "expected", "verdict", "why"], rows, f"Moved by {name}", caption)
 
 
 def _row(record: Mapping[Any, Any], beside: Mapping[Any, Any], changed: list[str], expected: str) -> list[str | Cell]:
@@ -130,13 +102,8 @@ def _course(course: pd.DataFrame) -> list[Table]:
         last = part[part["epoch"] == part["epoch"].max()]["value"]
         ends = [number(last.mean()), number(last.std(ddof=1)), str(len(last))]
         rows.append([str(model), str(corpus), label, *(number(values.get(epoch)) for epoch in epochs), *ends])
-    caption = (
-        "A loss that falls says that something is learnt that holds for sentences which the fit has not seen; labelled "
-        "pairs that stay right say that the model still tells what follows from what, so that an answer that moves is "
-        "no collapse. The epochs are those of the first fit. Empty: not measured after that epoch."
-    )
     columns = ["model", "corpus", "measure", *(f"epoch {epoch}" for epoch in epochs), "all fits, end", "SD", "fits"]
-    return [Table(columns, rows, "How the adaptations went", caption)]
+    return [Table(columns, rows, **WORDS["tables"]["course"])]
 
 
 def _replies(replies: pd.DataFrame) -> list[Table]:
@@ -149,9 +116,5 @@ def _replies(replies: pd.DataFrame) -> list[Table]:
         records = part.to_dict("records")
         texts = [f"none ({own['reason']})" if pd.isna(own["text"]) else str(own["text"]) for own in records]
         rows.append([str(model), str(corpus), texts[0], texts[-1] if len(texts) > 1 else ""])
-    caption = (
-        "An anecdote, not a measurement: one reply to one message (somebody says that they have a panic attack and "
-        "asks for help; EMPALC, section 4.4), the likeliest words, cut off when long."
-    )
     columns = ["model", "corpus", "reply before", "reply after the last epoch"]
-    return [Table(columns, rows, "An anecdote: a chat model replies", caption)]
+    return [Table(columns, rows, **WORDS["tables"]["replies"])]

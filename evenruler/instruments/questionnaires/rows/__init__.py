@@ -56,35 +56,25 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
     framings, file = source.framings if settings.prefixed else None, source.original.file
+    as_set = (
+        *("asked", "temperature", "three_way", "stop_below", "bound", "least", "embedder"),
+        *("prefixed", "fits", "adapted", "adapted_pairs"),
+    )
+    pairs = first_pairs(source.pairs, settings.accuracy_pairs)
     return {
-        "asked": settings.asked,
-        "temperature": settings.temperature,
-        "three_way": settings.three_way,
-        "stop_below": settings.stop_below,
-        "bound": settings.bound,
-        "least": settings.least,
-        "accuracy": _accuracy(source, settings),
-        "embedder": settings.embedder,
+        **{key: getattr(settings, key) for key in as_set},
+        # A plan holds the labelled pairs that are asked, so that whoever measures asks the same.
+        "accuracy": {
+            "bar": settings.accuracy,
+            "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
+            "pairs": [pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs],
+        },
         # Where the wording lies that is not published, and the items in the order of its lines: the file, no text.
         "wording": None if file is None else {"file": file, "items": list(source.items)},
         "judge": _judge(settings.acceptability, catalogue),
-        "prefixed": settings.prefixed,
         "prefixes": framings.prefixes if framings else {},
         "placebos": framings.placebo_names if framings else [],
-        "fits": settings.fits,
-        "adapted": settings.adapted,
-        "adapted_pairs": settings.adapted_pairs,
         "corpora": {corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)},
-    }
-
-
-def _accuracy(source: Source, settings: Settings) -> dict[str, Any]:
-    """The bar and the labelled pairs that are asked; a plan holds them, so that whoever measures asks the same."""
-    pairs = first_pairs(source.pairs, settings.accuracy_pairs)
-    return {
-        "bar": settings.accuracy,
-        "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
-        "pairs": [pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs],
     }
 
 

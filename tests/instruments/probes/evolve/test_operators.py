@@ -211,8 +211,8 @@ def kept(folder: Path, *lines: str) -> Path:
 
 def replayed(folder: Path, wishes: Sequence[Wish], seed: int = 3) -> list[tuple[str, str]]:
     lines = [
-        json.dumps({"key": key_of("toy", ASKING.prompt(wish, seed), seed, tokens), "reply": f"of {wish.place}"})
-        for wish, tokens in ((WHOLE, 48), (WORD, 16))
+        json.dumps({"key": key_of("toy", *asked), "reply": f"of {wish.place}"})
+        for wish, asked in zip((WHOLE, WORD), ASKING.of([WHOLE, WORD], [seed, seed]), strict=True)
     ]
     return ReplayedOperator("toy", ASKING, kept(folder, *lines)).reword(wishes, [3] * len(wishes))
 
@@ -248,7 +248,7 @@ def test_what_two_runs_ask_alike_is_kept_once() -> None:
 
 def test_each_wish_gets_the_reply_that_was_kept_for_it(tmp_path: Path) -> None:
     found = replayed(tmp_path, [WORD, WHOLE])
-    assert found == [(ASKING.prompt(WORD, 3), "of 2"), (ASKING.prompt(WHOLE, 3), "of 1")]
+    assert found == [(shown(WORD, 3), "of 2"), (shown(WHOLE, 3), "of 1")]
 
 
 def test_a_reply_that_was_not_kept_is_asked_for(tmp_path: Path) -> None:

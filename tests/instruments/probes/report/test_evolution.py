@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 import vl_convert as vlc
 
-from evenruler.instruments.probes.report import charts, drawings
+from evenruler.instruments.probes.report import charts, drawings, of_evolution
 from evenruler.instruments.probes.report.drawings import ancestry
-from evenruler.instruments.probes.report.evolution import of_evolution
 from evenruler.report.page import Picture, Section, Table
 from tests.instruments.probes.report.evolutions import BORN, DOMAIN, MADE, POPULATIONS, SEEDS, source, table
 from tests.report.pages import page_of

@@ -15,14 +15,7 @@ def task_name(domain: str, set_name: str | None = None) -> str:
 
 
 def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, float], version: str) -> dict[str, str]:
-    """The files of `lm_eval/`, by name.
-
-    Args:
-        domain: Slug of the domain.
-        source: What the user wrote.
-        criterion: The published numbers, by attribute; empty where the domain has none.
-        version: Of the benchmark.
-    """
+    """The files of `lm_eval/`, by name."""
     here = resources.files(__name__)
     template = task_template(here)
     files = {"group_difference.py": (here / "group_difference.py").read_text(encoding="utf-8")}

@@ -24,15 +24,20 @@ def harness_files(
     three_way: bool = False,
 ) -> dict[str, str]:
     """The files of `lm_eval/`, by name."""
+
+    def counts(asked: Mapping[str, Wording]) -> dict[str, int]:
+        """How many prompts there are, by item."""
+        return {slug: len(own.terms.words) * len(scale.intensifiers) for slug, own in asked.items()}
+
     here = resources.files(__name__)
     template = task_template(here)
     settings = {
         "content_free": CONTENT_FREE,
-        "items": _prompts(source.items, scale),
+        "items": counts(source.items),
         "subscales": source.subscales,
         "temperature": temperature,
         "three_way": three_way,
-        "twins": _prompts(source.twins, scale),
+        "twins": counts(source.twins),
     }
     task = template.render(
         task=task_name(questionnaire),
@@ -49,9 +54,3 @@ def harness_files(
         "scale_score.py": (here / "scale_score.py").read_text(encoding="utf-8"),
         "settings.json": json.dumps(settings, indent=2, sort_keys=True) + "\n",
     }
-
-
-def _prompts(asked: Mapping[str, Wording], scale: Scale) -> dict[str, int]:
-    """How many prompts there are, by item."""
-    terms = {slug: len(own.terms.source) + len(own.terms.inverse) for slug, own in asked.items()}
-    return {slug: n * len(scale.intensifiers) for slug, n in terms.items()}
