@@ -71,9 +71,7 @@ def _limits(source: Source, settings: Settings, n_items: int) -> list[str]:
     n_concepts = len(source.concepts)
     items, concepts = min(settings.items, n_items), min(settings.concepts, n_concepts)
     if items < n_items or concepts < n_concepts:
-        found.append(
-            _WORDS["sample"].format(items=items, n_items=n_items, concepts=concepts, n_concepts=n_concepts)
-        )
+        found.append(_WORDS["sample"].format(items=items, n_items=n_items, concepts=concepts, n_concepts=n_concepts))
     return [*found, _WORDS["replies"].format(n=settings.generations)]
 
 

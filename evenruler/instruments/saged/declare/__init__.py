@@ -16,6 +16,7 @@ DIFFERENCE, SMALLEST = "difference in favour", "smallest difference"
 ALL_ROLES = "all roles"
 """The part of figures that are over all roles and templates, before the feature."""
 
+
 def headings(plan: Plan) -> list[Column]:
     """What is shown of every role, template and feature on every model.
 

@@ -200,16 +200,22 @@ def summarise_each(
     kinds = [kind for kind, _ in statistics.values()]
     _check(frame, by, cell, kinds, calibrated)
     values, baselines = _numbers(frame, calibrated, not USES_BASELINE.isdisjoint(kinds))
-    codes, table = _numbered(frame, by)
+    grouped = frame.groupby(by, observed=True, sort=True)
+    codes, table = grouped.ngroup().to_numpy().astype(np.intp), grouped.size().reset_index()[by]
+    every = {"": np.arange(len(frame))}  # without rows or columns, one cell
+    cells = frame.groupby(cell, observed=True, sort=False).indices if cell and len(frame) else every
     found = {name: _columns(len(table)) for name in statistics}
-    for rows in _cells(frame, cell):
+    for rows in cells.values():
         groups, own = np.unique(codes[rows], return_inverse=True)
         parts = list(by_size(own, len(groups)))
         for name, (kind, options) in statistics.items():
             beside = None if baselines is None else baselines[None, rows]
             summary = Summary.of(kind, values[None, rows], beside, options)
             for chosen, places in parts:
-                _fill(found[name], groups[chosen], summary, places)
+                summaries, n = summary(places), summary.n(places)
+                sizes, why = (places < len(rows)).sum(axis=-1), summary.reasons(summaries, places)
+                for column, numbers in zip(found[name].values(), (summaries, n, sizes - n, why), strict=True):
+                    column[groups[chosen]] = numbers[0, 0]
     for columns in found.values():
         columns["reason"] = pd.Series(columns["reason"], dtype=object)  # else it becomes text, and None NaN
     tables = [table.assign(**columns, kind=statistics[name][0], statistic=name) for name, columns in found.items()]
@@ -217,34 +223,11 @@ def summarise_each(
     return joined
 
 
-def _numbered(frame: pd.DataFrame, by: list[str]) -> tuple[Codes, pd.DataFrame]:
-    """[rows] the number of each row's group, and the values that name each group, sorted."""
-    groups = frame.groupby(by, observed=True, sort=True)
-    return groups.ngroup().to_numpy().astype(np.intp), groups.size().reset_index()[by]
-
-
-def _cells(frame: pd.DataFrame, cell: list[str]) -> list[Codes]:
-    """The rows of each cell; without rows or columns, one cell."""
-    if frame.empty or not cell:
-        return [np.arange(len(frame))]
-    found = frame.groupby(cell, observed=True, sort=False).indices
-    return [np.asarray(rows, dtype=np.intp) for rows in found.values()]
-
-
 def _columns(groups: int) -> dict[str, Any]:
     """Of the result, an entry a group."""
     n = np.zeros((2, groups), dtype=np.int64)
     none = np.full(groups, None, dtype=object)
     return {"summary": np.full(groups, np.nan), "n": n[0], "n_missing": n[1], "reason": none}
-
-
-def _fill(columns: dict[str, Any], groups: Codes, summary: Summary, places: Places) -> None:
-    """What is found of some groups of a cell, which is the only series of its summary."""
-    found, n = summary(places), summary.n(places)
-    sizes = (places < summary.values.shape[1]).sum(axis=-1)
-    entries = {"summary": found, "n": n, "n_missing": sizes - n, "reason": summary.reasons(found, places)}
-    for name, own in entries.items():
-        columns[name][groups] = own[0, 0]
 
 
 def _numbers(frame: pd.DataFrame, calibrated: bool, compares: bool) -> tuple[Floats, Floats | None]:
@@ -341,9 +324,7 @@ def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]
     Raises:
         UserError: There is no such statistic, or it has no such option.
     """
-    numbers = cache(
-        partial(_numbers_of_series, layout)
-    )  # by all statistics: a copy for each would be most of the memory
+    numbers = cache(partial(_numbers_of_series, layout))  # a copy for each statistic would be most of the memory
     for name, statistic in statistics.items():
         for calibration in [RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED]:
             yield _cells_of_statistic(layout, groups, name, statistic, calibration, numbers)
