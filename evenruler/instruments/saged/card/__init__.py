@@ -19,14 +19,7 @@ _WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """What the card of a domain says.
-
-    Args:
-        declaration: Of the domain.
-        tables: Its rows.
-        plan: What is asked of them.
-        evidence: Of all models that were asked.
-    """
+    """What the card of a domain says."""
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
     items = int(prompts.loc[prompts["is_root"], "concept"].value_counts().max())
     how_to_get = _WORDS["withheld"].format(

@@ -62,9 +62,6 @@ def _of_feature(features: pd.DataFrame, roots: pd.Series) -> pd.DataFrame:
 def units(record: Record) -> pd.DataFrame:
     """The mean of every feature over the replies about a root item.
 
-    Args:
-        record: Of one domain on one model.
-
     Returns:
         By `tables.schemas.UNITS`, of `LEVEL`; none where the model gave no reply.
     """
@@ -183,14 +180,6 @@ def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one domain on one model.
-
-    Args:
-        name: Of the domain.
-        tables: With `prompts`.
-        plan: Of the domain.
-        scores: As `ask.scores` gives them.
-        subject: Who replied.
-        resampling: Level and seed of intervals; how many resamples, the plan says.
 
     Returns:
         The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not

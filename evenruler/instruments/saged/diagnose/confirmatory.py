@@ -97,15 +97,8 @@ def smallest_difference(
 ) -> float:
     """The difference that a share of studies (`power`) finds, in SD of a reply.
 
-    Args:
-        roots: As for `power`, like all others.
-        concepts: Of the design.
-        replies: To each prompt.
-        alpha: A p below it is a finding; .05 over the number of confirmatory features is on the safe side of Holm's
-            correction.
-        power: Share of studies, above `alpha`.
-        branched: Whether labels are shuffled within root items.
-        pattern: How concepts differ.
+    Arguments as for `power`; alpha: .05 over the number of confirmatory features is on the safe side of Holm's
+    correction.
 
     Returns:
         NaN below six root items.
@@ -132,14 +125,7 @@ def roots_for(
 ) -> int:
     """The fewest root items, six at least, that detect a difference.
 
-    Args:
-        difference: In SD of a reply, above 0.
-        concepts: As for `smallest_difference`, like all others.
-        replies: To each prompt.
-        alpha: A p below it is a finding.
-        power: Share of studies.
-        branched: Whether labels are shuffled within root items.
-        pattern: How concepts differ.
+    Arguments as for `smallest_difference`; the difference is in SD of a reply, above 0.
 
     Raises:
         ValueError: As for `power`; or the difference is so small, or none, that `MOST` root items are too few.
@@ -399,9 +385,7 @@ def _smallest(one: _Favoured, features: int) -> Figure:
 def _noise(within: Floats, cells: Cells) -> float:
     """Standard deviation of a reply that neither its root item nor its concept explains; 0 where there is none.
 
-    Args:
-        within: [series, replies] differences from root items.
-        cells: With the concept and root item of each reply.
+    `within`: [series, replies] differences from root items.
     """
     codes, roots = cells.groups.codes, cells.layout.roots
     squares = freedom = 0.0

@@ -235,10 +235,7 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
 def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparity:
     """How far the summaries of groups lie apart, as `disparity` says.
 
-    Args:
-        metric: A name of `METRICS`.
-        numbers: float64[groups], the summaries; NaN where a group has none.
-        names: Of the groups.
+    `numbers`: float64[groups], the summaries; NaN where a group has none.
 
     Raises:
         UserError: There is no such metric.
@@ -291,9 +288,6 @@ CONCENTRATED, DISPERSED, MIXED = "concentrated", "dispersed", "mixed"
 
 def grubbs(n: NDArray[np.intp]) -> Floats:
     """Critical value of Grubbs' test for one outlier of n numbers, two-sided: of the largest |z| (ddof 1).
-
-    Args:
-        n: How many numbers, 3 at least; NaN below.
 
     Source: Grubbs (1969), Procedures for detecting outlying observations in samples.
     """

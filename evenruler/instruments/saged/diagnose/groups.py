@@ -36,9 +36,7 @@ def placed(rows: NDArray[np.integer[Any]], sizes: Codes, total: int) -> Places:
 def places_of(codes: Codes, groups: int) -> Places:
     """Groups as they are: one draw.
 
-    Args:
-        codes: [rows] the number of each row's group.
-        groups: How many there are.
+    `codes`: [rows] the number of each row's group.
     """
     rows, sizes = np.argsort(codes, kind="stable"), np.bincount(codes, minlength=groups)
     return placed(rows, sizes[None], len(codes))
@@ -58,12 +56,7 @@ def by_size(codes: Codes, groups: int) -> Iterator[tuple[Codes, Places]]:
 
 
 def gathered(numbers: NDArray[Any], places: Places) -> Floats:
-    """The numbers of groups, [series, draws, groups, most], NaN where a group is smaller.
-
-    Args:
-        numbers: [series, rows].
-        places: Of rows.
-    """
+    """The numbers of groups, [series, draws, groups, most], NaN where a group is smaller."""
     padded = np.concatenate([numbers, np.full((len(numbers), 1), np.nan)], axis=1)
     return np.take(padded, places, axis=1, mode="clip")
 

@@ -355,9 +355,6 @@ def compared(cells: Sequence[Cells], settings: Disparities, level: float, seed: 
 def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
     """Disparities of one model or several with `p_adjusted`, over a `FAMILY` of tests.
 
-    Args:
-        compared: As the function of that name gives them.
-
     Returns:
         By `schemas.DISPARITIES`.
     """
@@ -391,11 +388,8 @@ def _metrics(cells: Cells, settings: Disparities) -> list[str]:
 def _rows(cells: Cells, metric: str, of_known: Sequence[NDArray[Any]], without: str) -> dict[str, object]:
     """One metric of every cell: what follows its names.
 
-    Args:
-        cells: Of one statistic.
-        metric: Its name.
-        of_known: p, permutations, estimate and the ends of its interval, of the known series.
-        without: Why it has no interval, where it has none.
+    `of_known`: p, permutations, estimate and the ends of its interval, of the known series; `without`: why it has no
+    interval, where it has none.
     """
     found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
     value = np.array([each.value for each in found])

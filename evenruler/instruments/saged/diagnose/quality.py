@@ -39,11 +39,6 @@ from evenruler.tables.schemas import BARE, figures_of
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     """Of every concept and configuration: refusals, empty replies, those in another language, and those not given.
 
-    Args:
-        domain: Its slug.
-        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
-        prompts: With `id` and `concept`.
-
     Returns:
         By `schemas.RATES`.
     """
@@ -98,11 +93,6 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
     Of the first grouping. `part` is role, template and feature; n counts root items. They describe: the value is
     without what noise adds, where that is known, and p is in the tables alone.
 
-    Args:
-        disparities: By `schemas.DISPARITIES`.
-        settings: What they were computed by.
-        roots: Root items of each group at least.
-
     Returns:
         By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
         not differ.
@@ -130,12 +120,6 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
 
     All are of the replies that there are. Where a server did not give some that were asked for, their share is there
     as well (`withheld_rate`).
-
-    Args:
-        domain: Its slug.
-        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
-        prompts: With `id` and `root_id`.
-        resampling: How intervals are computed.
 
     Returns:
         By `evenruler.tables.schemas.figures_of`; `part` is role and template, n counts root items. Null where no
@@ -194,10 +178,6 @@ def shifts(
 def tools(biases: pd.DataFrame, model: str) -> pd.DataFrame:
     """How far apart each tool holds baselines that differ in the concept alone, by their names: range of the means.
 
-    Args:
-        biases: By `schemas.TOOL_BIAS`.
-        model: Beside which it is shown; it is the same of all.
-
     Returns:
         By `evenruler.tables.schemas.figures_of`, `part` is "all roles" and the feature; n counts concepts.
     """
@@ -214,12 +194,6 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
     `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
     of the concepts, as of prefixes; `noise_rank_agreement`: Spearman between the concepts with either seed,
     1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance.
-
-    Args:
-        domain: Its slug.
-        features: Of bare and reseeded replies, by `schemas.FEATURES`.
-        prompts: With `id` and `concept`.
-        again: By `schemas.FRAMED`, those that were asked again.
 
     Returns:
         By `evenruler.tables.schemas.figures_of`, in the role and template that were asked again; n counts concepts.
@@ -348,9 +322,6 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     whatever the feature calls good. Equal scores stay together, in the third that their middle rank lies in, so that
     thirds may differ in size; where all are equal, all are `neutral`. Where calibration takes the bias of contexts out,
     calibrated means are alike.
-
-    Args:
-        layout: Measurements of a domain.
 
     Returns:
         By `schemas.CONTEXT_BIAS`; `n` counts replies.

@@ -183,12 +183,7 @@ def summarise_each(
 ) -> pd.DataFrame:
     """Several figures a group; the table is put in groups once.
 
-    Args:
-        frame: As for `summarise`.
-        by: As for `summarise`.
-        statistics: By the name that the figures are to have: the statistic, and its options.
-        cell: As for `summarise`.
-        calibrated: As for `summarise`.
+    `statistics`: by the name that the figures are to have, the statistic and its options; all else as for `summarise`.
 
     Returns:
         What `summarise` gives for each, one after the other, with the name in `statistic`.
@@ -315,11 +310,6 @@ class Cells:
 
 def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]) -> Iterator[Cells]:
     """Every statistic of every series, raw and, where it does not compare with baselines anyway, calibrated.
-
-    Args:
-        layout: Measurements of a domain.
-        groups: Of its replies.
-        statistics: By the user's name.
 
     Raises:
         UserError: There is no such statistic, or it has no such option.

@@ -23,12 +23,7 @@ FEW = 10
 
 
 def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
-    """What a reader should know first, in five or six sentences.
-
-    Args:
-        found: By `findings`.
-        tables: `figures`, `favour`, `between`, `summaries` and `rates` of the domain.
-    """
+    """What a reader should know first, in five or six sentences."""
     if tables["rates"].empty:
         return "No model was asked."
     rates, features = tables["rates"], tables["summaries"]["feature"].nunique()

@@ -22,9 +22,6 @@ _CAPTIONS = WORDS["tables"]
 def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row a figure with a verdict, the surest first.
 
-    Args:
-        tables: `figures` and `favour` of one domain.
-
     Returns:
         The columns of `figures`; `feature`, and `most` and `least`, the concepts at the two ends in favour.
     """
@@ -111,10 +108,6 @@ def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataF
 
     A feature of a configuration counts once: calibrated where there is a number, raw where there is none. Clusters
     count never: that replies about a concept are near those that say its name is no favour.
-
-    Args:
-        tables: `shapes`, `disparities` and `summaries` of one domain and grouping.
-        settings: Of the diagnosis.
 
     Returns:
         The columns of `SHAPES`; `value` (without noise, where that is known), `low`, `high`, `p_adjusted` and

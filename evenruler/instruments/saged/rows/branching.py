@@ -61,12 +61,8 @@ def unfit(
 ) -> dict[str, str]:
     """The branches that a sentence cannot be branched to, and why.
 
-    Args:
-        sentence: A single one.
-        keyword: The one that it was found by.
-        maps: Replacements by branch.
-        own: All words of its concept.
-        others: All words of other concepts.
+    `keyword`: the one that it was found by; `maps`: replacements by branch; `own` and `others`: all words of its
+    concept, and of others.
     """
     reason = _of_sentence(sentence, own, others)
     ideology = any(word.islower() and word.endswith("ism") for word in own)
@@ -340,10 +336,6 @@ def branch(text: str, replacements: Replacements) -> Branched:
 
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
     """The text branched to several concepts; the places are found once for all maps of the same words.
-
-    Args:
-        text: The root.
-        maps: Replacements by branch.
 
     Returns:
         What `branch` gives, by branch.

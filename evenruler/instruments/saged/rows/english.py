@@ -72,11 +72,6 @@ def parsed(purpose: Purpose, sentences: Sequence[str], keywords: Sequence[str]) 
     parsed once more with "it" in the keyword's place. That is taken if the keyword is then the subject of the main
     verb, which in the second case must be the very next word.
 
-    Args:
-        purpose: `splitting` or `questions`.
-        sentences: n single sentences.
-        keywords: The keyword of each.
-
     Raises:
         UserError: The package with the model is not installed.
     """

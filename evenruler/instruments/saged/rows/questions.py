@@ -211,9 +211,7 @@ def questions(sentences: Sequence[str], keywords: Sequence[str]) -> list[Questio
     The rules, in the order of the words behind the verb: `what` (or whom), `what to do`, `what is`; failing these
     `what for` (a preposition at the end).
 
-    Args:
-        sentences: n single sentences.
-        keywords: The keyword of each, which is written so where the sentence begins with it.
+    A keyword is written as it was declared where the sentence begins with it.
 
     Returns:
         n questions, in the order of the sentences; a text is empty where no rule makes one.

@@ -68,24 +68,16 @@ class Means:
 def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
     """Which wiki a domain's pages are read from.
 
-    Args:
-        source: What the user wrote.
-        contact: Mail or web address of whoever asks.
-
     Raises:
         UserError: Its text comes from no wiki; there is no contact, or none that can be.
     """
     material = source.material
     if material.kind == "local":
-        raise UserError(
-            "its text is local", where=f"{source.title}: material", remedy="there is nothing to fetch; edit the file"
-        )
+        remedy = "there is nothing to fetch; edit the file"
+        raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
     if contact is None:
-        raise UserError(
-            "no contact, which those who run a wiki want",
-            where="params.yaml: families.saged.contact",
-            remedy="write a mail or web address",
-        )
+        what, where = "no contact, which those who run a wiki want", "params.yaml: families.saged.contact"
+        raise UserError(what, where=where, remedy="write a mail or web address")
     return WikiSettings(
         contact,
         language=source.language,
@@ -107,9 +99,7 @@ def dump_of(source: Source) -> DumpReader | None:
 def titles(source: Source, reader: Wiki | DumpReader) -> dict[str, list[str]]:
     """The titles of each concept that sentences are about: those of the domain's file, then those along links.
 
-    Args:
-        source: What the user wrote, with what was found. Pages that were found are not gone beyond.
-        reader: Asked for links, which a dump has none of.
+    Pages that were found are not gone beyond; a dump has no links.
 
     Raises:
         UserError: The wiki refuses or does not answer.
@@ -140,10 +130,7 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
 def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> Findings:
     """Keywords of the concepts that give none by hand, in the ways of the domain's `find`.
 
-    Args:
-        source: What the user wrote; keywords that were found before do not count.
-        pages: Of every concept, by `schemas.PAGES`: a snapshot, extracts or local text.
-        means: What they are found with.
+    `pages`: of every concept, by `schemas.PAGES`. Keywords that were found before do not count.
 
     Raises:
         UserError: The domain declares no `find`, or gives every keyword by hand; whatever the means raise.
@@ -248,12 +235,6 @@ def refresh(
 ) -> Iterator[str]:
     """Fetch the pages of a domain anew; one that broke off goes on where it was.
 
-    Args:
-        root: The repository.
-        domain: Its slug.
-        settings: What params say of it, with a contact.
-        opened: Opens the wiki.
-
     Yields:
         Lines that say what was done.
 
@@ -307,13 +288,6 @@ def find(
     """Find what the file of a domain declares: keywords and pages, replacements; a person edits what was found.
 
     What was found before stays: then only the branches are looked for that still lack replacements.
-
-    Args:
-        root: The repository.
-        domain: Its slug.
-        settings: What params say of it.
-        catalogue: The models.
-        opened: Opens the means; models of the catalogue and the wiki by default.
 
     Yields:
         Lines that say what was done.

@@ -91,12 +91,7 @@ class Ranked:
 def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
     """What a language model answers to the five kinds of question, several times each.
 
-    Args:
-        concept: Its name.
-        topic: Title of the domain.
-        ask: The model, called once.
-        times: Replies to each question; their seeds are `seed`, `seed + 1` ...
-        seed: The first one.
+    The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ...
 
     Returns:
         Words by the number of replies that name them, equally frequent ones by the alphabet.
@@ -118,13 +113,7 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
-    """The words of a concept's pages by their similarity to its name.
-
-    Args:
-        concept: Its name.
-        texts: Of its pages.
-        similarity: Called once, with every word.
-    """
+    """The words of a concept's pages by their similarity to its name."""
     words = candidate_words(texts, concept, similarity)
     hits = [Hit(each.word, "embedding", each.similarity) for each in words if not fault(each.word)]
     return Ranked(hits, [(each.word, reason) for each in words if (reason := fault(each.word))])
@@ -133,9 +122,7 @@ def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
 def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     """Titles that a concept's pages link to, by the number of sentences of these pages that hold them.
 
-    Args:
-        titles: What tells pages of one name apart, as in "Mercury (planet)", is left off.
-        texts: Of the pages.
+    What tells pages of one name apart, as in "Mercury (planet)", is left off.
 
     Raises:
         UserError: The spaCy model is not installed.
@@ -151,9 +138,6 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
 
 def names_among(words: Sequence[str]) -> list[bool]:
     """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts.
-
-    Args:
-        words: n words or terms of English.
 
     Raises:
         UserError: The spaCy model is not installed.
@@ -246,10 +230,7 @@ class Candidate:
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Candidate]:
     """Every distinct word of the sentences, whatever its case, with its similarity to a concept.
 
-    Args:
-        sentences: Of the root concept.
-        concept: The root concept.
-        similarity: Called once, with all words.
+    `similarity` is called once, with all words.
 
     Returns:
         The most similar first, equally similar ones by the alphabet. Possessives are left off, numbers out.

@@ -23,11 +23,6 @@ Read = Iterator[tuple[list[str], Page | Missing]]
 def read(domain: str, source: Source, root: Path = Path()) -> Read:
     """The pages of every concept that sentences are about; no network is asked.
 
-    Args:
-        domain: Its slug.
-        source: What the user wrote.
-        root: The repository.
-
     Raises:
         UserError: A file cannot be read or is no text, a folder is empty, or pages were never fetched.
     """

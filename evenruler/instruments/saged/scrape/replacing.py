@@ -87,12 +87,6 @@ def found_replacements(
     branches replace the same words: one that any of them would leave as it is belongs to the root no more than to the
     branch, and stays everywhere. Where some branches are known already, their words are taken for the others.
 
-    Args:
-        source: With what was found before.
-        sentences: About each root, by concept.
-        similarity: Of a root's name to words.
-        write: The language model that the domain names.
-
     Returns:
         Replacements that `branching.checked` accepts; for what the model gave no such, why.
 
@@ -299,12 +293,7 @@ def analogies(words: Sequence[str], concept: str, branch: str) -> str:
 def proposed(reply: str, words: Sequence[str], concept: str, branch: str) -> dict[str, str]:
     """What a language model replaces words by, for `declare.replacements.checked`.
 
-    Args:
-        reply: To `analogies`: it holds a JSON object; what stands around it is passed over, and so are words not asked
-            for.
-        words: About the root concept.
-        concept: The root concept.
-        branch: The branch concept.
+    The reply holds a JSON object; what stands around it is passed over, and so are words not asked for.
 
     Returns:
         Replacement by word, for every word.

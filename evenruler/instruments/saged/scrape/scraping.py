@@ -120,13 +120,6 @@ class Made:
 def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> Made:
     """Find the sentences of a domain and write them.
 
-    Args:
-        domain: Its slug.
-        source: What the user wrote, with what was found.
-        path: Its file, for errors.
-        folder: Where `source.yaml`, `sentences.parquet` and `sources.parquet` go.
-        root: The repository.
-
     Raises:
         UserError: No sentence is about a concept that others are branched from; or as `read` and `scrape` say.
     """
