@@ -1,6 +1,6 @@
 """Figures of groups: of a long table (`summarise`), and of every configuration and feature of a domain (SAGED, 4.1)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -315,16 +315,27 @@ def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]
         UserError: There is no such statistic, or it has no such option.
     """
     numbers = cache(partial(_numbers_of_series, layout))  # a copy for each statistic would be most of the memory
+    places, shape, nothing = as_they_are(groups), (len(layout.values), len(groups.names)), np.full(1, np.nan)
+    measured = np.empty(shape, dtype=np.int64)
+    for lines in in_parts(len(measured)):
+        measured[lines] = (gathered(layout.measured[lines], places) == 1).sum(axis=-1)[:, 0]
     for name, statistic in statistics.items():
-        for calibration in [RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED]:
-            yield _cells_of_statistic(layout, groups, name, statistic, calibration, numbers)
+        compares = statistic.kind in USES_BASELINE
+        for calibration in [RAW] if compares else [RAW, CALIBRATED]:
+            known, of_known, beside = numbers(calibration, compares)
+            summary = Summary.of(statistic.kind, of_known, beside, statistic.options)
+            values, n = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
+            reasons = np.full(shape, reason(statistic.kind, nothing, nothing, **statistic.options), dtype=object)
+            found = summary.observed(places)
+            values[known], n[known] = found[:, 0], summary.n(places)[:, 0]
+            reasons[known] = summary.reasons(found, places)[:, 0]
+            if compares or calibration == CALIBRATED:
+                reasons[np.isnan(layout.baselines).all(axis=1)] = NO_BASELINE
+            yield Cells(layout, groups, name, calibration, values, n, measured - n, reasons, known, summary)
 
 
-Numbers = tuple[Codes, Floats, Floats | None]
-"""The series that have numbers at all, their numbers, and the baselines beside them where they are compared with."""
-
-
-def _numbers_of_series(layout: Layout, calibration: str, compares: bool) -> Numbers:
+def _numbers_of_series(layout: Layout, calibration: str, compares: bool) -> tuple[Codes, Floats, Floats | None]:
+    """The series that have numbers at all, their numbers, and the baselines beside them where these are compared."""
     numbers, baselines = layout.numbers(calibration), layout.baselines
     if compares:
         numbers, baselines = pairs(numbers, baselines)
@@ -332,29 +343,3 @@ def _numbers_of_series(layout: Layout, calibration: str, compares: bool) -> Numb
     if len(known) == len(numbers):
         return known, numbers, baselines if compares else None
     return known, numbers[known], baselines[known] if compares else None
-
-
-def _cells_of_statistic(
-    layout: Layout,
-    groups: Groups,
-    name: str,
-    statistic: Statistic,
-    calibration: str,
-    numbers: Callable[[str, bool], Numbers],
-) -> Cells:
-    compares = statistic.kind in USES_BASELINE
-    known, of_known, beside = numbers(calibration, compares)
-    summary = Summary.of(statistic.kind, of_known, beside, statistic.options)
-    places = as_they_are(groups)
-    nothing = np.full(1, np.nan)
-    shape = len(layout.values), len(groups.names)
-    values, n = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
-    reasons = np.full(shape, reason(statistic.kind, nothing, nothing, **statistic.options), dtype=object)
-    found = summary.observed(places)
-    values[known], n[known], reasons[known] = found[:, 0], summary.n(places)[:, 0], summary.reasons(found, places)[:, 0]
-    if compares or calibration == CALIBRATED:
-        reasons[np.isnan(layout.baselines).all(axis=1)] = NO_BASELINE
-    measured = np.empty(shape, dtype=np.int64)
-    for lines in in_parts(len(measured)):
-        measured[lines] = (gathered(layout.measured[lines], places) == 1).sum(axis=-1)[:, 0]
-    return Cells(layout, groups, name, calibration, values, n, measured - n, reasons, known, summary)

@@ -124,7 +124,8 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
     Raises:
         UserError: The wiki refuses or does not answer.
     """
-    return {concept: own for concept, own in titles(source, reader).items() if not source.concepts[concept].pages}
+    found = titles(source, reader) if source.material.around else {}
+    return {concept: own for concept, own in found.items() if not source.concepts[concept].pages}
 
 
 def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> Findings:
@@ -315,7 +316,7 @@ def find(
             source = source.with_found({concept: Found(keywords=own) for concept, own in words.items()})
         if how:
             replaced = _replaced(domain, source, pages_read, means)
-    if anew and source.material.around is not None:
+    if anew and source.material.around:
         with Wiki(wiki_settings(source, settings.contact)) as reader:
             pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
