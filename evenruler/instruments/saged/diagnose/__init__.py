@@ -105,10 +105,8 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     level, seed = resampling.level, resampling.seed
     resampling = Resampling(level, settings.resamples, seed)
     is_bare = features["framing"] == BARE
-    bare = features if is_bare.all() else features[is_bare]
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
-    layout = laid_out(domain, bare, prompts)
-    model = str(layout.series["model"].iloc[0])
+    layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
     nothing = unmeasured(replies)
     confirmatory, favour = confirmed(layout.without(plan["controls"]), declared, settings, level, seed, nothing)
@@ -116,6 +114,14 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     is_reseeded = measured["again"]["framing"] == RESEEDED
     prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(layout, measured["baselines"], level, settings.resamples, seed)
+    parts = [
+        confirmatory,
+        marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
+        quality.refusals(domain, replies, prompts, resampling),
+        quality.shifts(domain, features, prompts, prefixed, plan["placebos"], level),
+        quality.noise(domain, features, prompts, measured["again"][is_reseeded]),
+        quality.tools(tools, str(layout.series["model"].iloc[0])),
+    ]
     return {
         "summaries": summaries,
         "compared": disparities,
@@ -125,17 +131,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         "context_bias": context_bias(layout),
         "favour": favour,
         **({} if nothing else {"by_prompt": prompt_means, "roles": between.between("role", prompt_means, seed)}),
-        "figures": pd.concat(
-            [
-                confirmatory,
-                marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
-                quality.refusals(domain, replies, prompts, resampling),
-                quality.shifts(domain, features, prompts, prefixed, plan["placebos"], level),
-                quality.noise(domain, features, prompts, measured["again"][is_reseeded]),
-                quality.tools(tools, model),
-            ],
-            ignore_index=True,
-        ),
+        "figures": pd.concat(parts, ignore_index=True),
     }
 
 
