@@ -479,12 +479,13 @@ def reason(kind: str, values: Floats, baseline: Floats | None = None, **options:
     statistic = resolve(kind)
     if isinstance(statistic, OwnStatistic):
         return statistic.of_group(values, options)[1]
-    compares = kind in USES_BASELINE and baseline is not None
-    if compares:
+    compared = ""
+    if kind in USES_BASELINE and baseline is not None:
         values, baseline = pairs(values, baseline)
+        compared = " with a baseline"
     n, fewest = int(count(values)), _FEWEST.get(kind, 1)
     if n < fewest:
-        found = f"{n or 'no'} value{'s' if n > 1 else ''}{' with a baseline' if compares else ''}"
+        found = f"{n or 'no'} value{'s' if n > 1 else ''}{compared}"
         return found if fewest == 1 else f"{found}, needs {fewest}"
     if kind in ("skewness", "kurtosis", "correlation") and not deviations(values)[2]:
         return "all values are equal"
