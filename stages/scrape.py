@@ -4,7 +4,7 @@ from pathlib import Path
 
 from evenruler.declared import Declared
 from evenruler.instruments.saged.declare import load
-from evenruler.instruments.saged.scrape.made import make
+from evenruler.instruments.saged.scrape.scraping import make
 from stages.files import SOURCES
 from stages.running import run
 

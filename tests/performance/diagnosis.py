@@ -16,8 +16,9 @@ import pandas as pd
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose import Measured, diagnose
+from evenruler.instruments.saged.diagnose import diagnose
 from evenruler.instruments.saged.diagnose.inference import adjusted
+from evenruler.measurement import Resampling
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45
 
@@ -66,10 +67,11 @@ def main() -> None:
     features, replies, prompts = tables(arguments.features, arguments.all_baselines)
     settings = Disparities(permutations=1000, headline_permutations=arguments.headline, resamples=1000)
     again, said = (pd.DataFrame(columns=schema.names) for schema in (schemas.FRAMED, schemas.BASELINES))
-    of = Measured("countries", features, said, replies, prompts, again)
+    own = {"features": features, "baselines": said, "generations": replies, "prompts": prompts, "again": again}
+    plan = {"features": {}, "controls": [], "prefixes": {}, "placebos": [], "disparities": settings.model_dump()}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.perf_counter(), time.process_time()
-    found = diagnose(of, {}, (), (), (), settings, 0.95, 0)
+    found = diagnose("countries", own, plan, Resampling(0.95, 1000, 0))
     disparities = adjusted(found["compared"])
     seconds, own = time.perf_counter() - start[0], time.process_time() - start[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

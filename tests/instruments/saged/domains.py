@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.instruments.saged.declare import Settings, load
 from evenruler.instruments.saged.rows import build
-from evenruler.instruments.saged.scrape.made import make
+from evenruler.instruments.saged.scrape.scraping import make
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_table
 

@@ -37,14 +37,7 @@ ANSWERS: dict[str, pa.Schema] = {
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
-    """First a reply to every prompt that the plan asks, then what tools say of these and of the baselines.
-
-    Args:
-        tables: With `prompts`.
-        plan: Of the domain.
-        answers: What was answered so far, by the tables of `ANSWERS`.
-        subject: Who replies.
-    """
+    """First a reply to every prompt that the plan asks, then what tools say of these and of the baselines."""
     if not subject.can("generate"):
         return []
     if "replies" not in answers:
@@ -69,10 +62,7 @@ def _of_subject(asked: pd.DataFrame, plan: Plan) -> list[Request]:
 def _of_tools(plan: Plan, answers: Tables, read: Sequence[Replies]) -> list[Request]:
     """Each tool is asked about each distinct text once, whatever features name it.
 
-    Args:
-        plan: Of the domain.
-        answers: So far.
-        read: Replies beside baselines; and the baselines with their names, which embedders do not read.
+    `read`: replies beside baselines; and the baselines with their names, which embedders do not read.
     """
     found = []
     for operation, by in dict.fromkeys(tools_of(plan)):
@@ -107,12 +97,6 @@ def _rows(by: str, column: str, texts: Sequence[str]) -> pd.DataFrame:
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
     """Every feature of every reply and of its baseline.
 
-    Args:
-        tables: With `prompts`.
-        plan: Of the domain.
-        answers: By the tables of `ANSWERS`, of this domain.
-        subject: Who replied.
-
     Returns:
         `features`, `topics`, `baselines` and `generations`, by `schemas`.
 
@@ -131,13 +115,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """What is asked of n root items of each root concept, evenly spread.
-
-    Args:
-        tables: Of the domain.
-        plan: Of the domain.
-        n: How many at most.
-    """
+    """What is asked of n root items of each root concept, evenly spread."""
     return tables, {**plan, "items": min(n, plan["items"])}
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Measure, Models, Replies, opened
+from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Models, Replies, measured
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.progress import note
@@ -48,13 +48,11 @@ def masked(texts: Sequence[str], names: Sequence[str]) -> list[str]:
         texts: n of them.
         names: By `names_of`; none leaves the texts as they are.
     """
-    return [_masked(text, names) for text in texts] if names else list(texts)
-
-
-def _masked(text: str, names: Sequence[str]) -> str:
-    for match in reversed(find(text, names)):
-        text = f"{text[: match.begin]}{MASK}{text[match.end :]}"
-    return text
+    found = list(texts)
+    for place, text in enumerate(texts if names else ()):
+        for match in reversed(find(text, names)):
+            found[place] = f"{found[place][: match.begin]}{MASK}{found[place][match.end :]}"
+    return found
 
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
@@ -104,27 +102,22 @@ def extract(
         UserError: Weights of labels do not fit a model's labels.
         ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
     """
-    measures = {name: opened(name, feature, models) for name, feature in features.items()}
     replies = replies_of(prompts, generations, names, language)
     columns, topics = _Columns(), []
-    for name, measure in measures.items():
-        measured = measure(replies)
-        _note_missing(name, measured.columns)
-        for column in measured.columns:
+    for name, feature in features.items():
+        found = measured(name, feature, models, replies)
+        _note_missing(name, found.columns)
+        for column in found.columns:
             columns.add(column)
-        topics += measured.topics
-    tools = {name: measure for name, measure in measures.items() if features[name].kind in OF_TEXTS}
-    said = _of_baselines(baselines_of(prompts, generations, language), tools)
-    return Extracted(columns.table(replies), pd.DataFrame(topics, columns=TOPICS.names), said)
-
-
-def _of_baselines(baselines: Replies, tools: Mapping[str, Measure]) -> pd.DataFrame:
-    """What tools say of baselines as they stand."""
-    frames = [
-        baselines.frame[["id"]].assign(feature=name, value=measure(baselines).columns[0].value)
-        for name, measure in tools.items()
+        topics += found.topics
+    baselines = baselines_of(prompts, generations, language)
+    said = [
+        baselines.frame[["id"]].assign(feature=name, value=measured(name, feature, models, baselines).columns[0].value)
+        for name, feature in features.items()
+        if feature.kind in OF_TEXTS
     ]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=BASELINES.names)
+    of_baselines = pd.concat(said, ignore_index=True) if said else pd.DataFrame(columns=BASELINES.names)
+    return Extracted(columns.table(replies), pd.DataFrame(topics, columns=TOPICS.names), of_baselines)
 
 
 def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en") -> Replies:

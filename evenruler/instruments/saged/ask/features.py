@@ -64,13 +64,7 @@ class Score:
 
 
 def asked(question: str, generation: str, baseline: str) -> str:
-    """A scorer's question about a reply; placeholders in the texts themselves stay as they are.
-
-    Args:
-        question: With `{GENERATION}` and, if wanted, `{BASELINE}`.
-        generation: The reply.
-        baseline: Its baseline.
-    """
+    """A scorer's question about a reply; placeholders in the texts themselves stay as they are."""
     texts = dict(zip(SCORED, (generation, baseline), strict=True))
     return re.sub("|".join(map(re.escape, SCORED)), lambda found: texts[found.group()], question)
 
@@ -151,18 +145,21 @@ class Answered:
 
     def classifier(self, name: str) -> Classifier:
         """What a classifier said of texts."""
-        return _Classified(_of_tool(self._answers["classifications"], name))
+        return _Classified(self._of("classifications", name))
 
     def embedder(self, name: str | None) -> Embedder:
         """The embeddings of texts, by the usual embedder where none is named."""
         own = name or str(self._embedder)
-        return _Embedded(own, _of_tool(self._answers["embeddings"], own))
+        return _Embedded(own, self._of("embeddings", own))
 
     def scorer(self, name: str) -> Ask:
         """A model's likeliest reply to each prompt."""
-        own = _of_tool(self._answers["scored"], name)
+        own = self._of("scored", name)
         said = dict(zip(own["prompt"], own["reply"], strict=True))
         return lambda prompts: [None if pd.isna(said[prompt]) else str(said[prompt]) for prompt in prompts]
+
+    def _of(self, table: str, tool: str) -> pd.DataFrame:
+        return self._answers[table][self._answers[table]["tool"] == tool]
 
 
 class _Classified:
@@ -182,10 +179,6 @@ class _Embedded:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.array([self._known[text] for text in texts], dtype=np.float32)
-
-
-def _of_tool(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    return rows[rows["tool"] == name]
 
 
 TOO_LONG = "longer than the model takes"
@@ -245,12 +238,9 @@ class Measured:
     topics: list[dict[str, object]] = field(default_factory=list)
 
 
-Measure = Callable[[Replies], Measured]
-
-
-def opened(name: str, feature: Feature, models: Models) -> Measure:
-    """What measures a feature, with what its models said."""
-    return _OPEN[feature.kind](name, feature, models)
+def measured(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+    """What a feature says of replies, by what its models said."""
+    return _MEASURE[feature.kind](name, feature, models, replies)
 
 
 def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str) -> Measured:
@@ -258,25 +248,18 @@ def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, la
     whys = np.full(len(replies.texts), lacking, dtype=object)
     if not feature.multilingual:
         numbers, whys[replies.foreign] = np.where(replies.foreign, np.nan, numbers), ANOTHER_LANGUAGE
-    value, baseline = (_taken(numbers, places) for places in (replies.reply, replies.baseline))
+    value, baseline = (_taken(numbers, places, np.nan) for places in (replies.reply, replies.baseline))
     reason = _joined(
-        _why("reply", replies.reply, value, _said(whys, replies.reply)),
-        _why("baseline", replies.baseline, baseline, _said(whys, replies.baseline)),
+        _why("reply", replies.reply, value, _taken(whys, replies.reply, "").astype(str)),
+        _why("baseline", replies.baseline, baseline, _taken(whys, replies.baseline, "").astype(str)),
     )
     return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
 
 
-def _said(whys: NDArray[np.object_], places: Places) -> Reasons:
-    """[n] what is said of each text, nothing of an empty one."""
-    found = np.full(len(places), "", dtype=object)
-    found[places >= 0] = whys[places[places >= 0]]
-    return found.astype(str)
-
-
-def _taken(numbers: Floats, places: Places) -> Floats:
-    """[n, ...] the number of each text, NaN for an empty one."""
-    found = np.full((len(places), *numbers.shape[1:]), np.nan)
-    found[places >= 0] = numbers[places[places >= 0]]
+def _taken(of_texts: NDArray[Any], places: Places, without: object) -> NDArray[Any]:
+    """[n] what is known of each text; something else of an empty one."""
+    found = np.full(len(places), without, dtype=of_texts.dtype)
+    found[places >= 0] = of_texts[places[places >= 0]]
     return found
 
 
@@ -297,56 +280,41 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
     return np.where(both, together, np.where(first != "", first, second))
 
 
-def _lexicon(name: str, feature: Feature, models: Models) -> Measure:
-    return lambda replies: _of_texts(name, feature, replies, compound(replies.read(feature)), "")
+def _lexicon(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+    return _of_texts(name, feature, replies, compound(replies.read(feature)), "")
 
 
-def _classifier(name: str, feature: Feature, models: Models) -> Measure:
+def _classifier(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+    if not replies.texts:  # nothing was asked, so that the labels are not known
+        return _of_texts(name, feature, replies, np.zeros(0), TOO_LONG)
     classifier = models.classifier(str(feature.model))
-
-    def measure(replies: Replies) -> Measured:
-        if not replies.texts:  # nothing was asked, so that the labels are not known
-            return _of_texts(name, feature, replies, np.zeros(0), TOO_LONG)
-        weights = np.array(feature.weights(name, classifier.labels), dtype=np.float64)
-        numbers = classifier.probabilities(replies.read(feature)) @ weights + feature.offset
-        return _of_texts(name, feature, replies, numbers, TOO_LONG)
-
-    return measure
+    weights = np.array(feature.weights(name, classifier.labels), dtype=np.float64)
+    numbers = classifier.probabilities(replies.read(feature)) @ weights + feature.offset
+    return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
 
-def _distance(name: str, feature: Feature, models: Models) -> Measure:
+def _distance(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+    points = replies.embeddings(models.embedder(feature.model), feature)
+    there = (replies.reply >= 0) & (replies.baseline >= 0)
+    value = np.full(len(there), np.nan)
+    of_replies, of_baselines = points[replies.reply[there]], points[replies.baseline[there]]
+    value[there] = distances(of_replies, of_baselines, feature.metric or "cosine")
+    reason = _joined(_absent("reply", replies.reply), _absent("baseline", replies.baseline))
+    reason = np.where(there & np.isnan(value), NO_DIRECTION, reason)
+    return Measured([Column(name, np.arange(len(value)), value, np.full_like(value, np.nan), reason)])
+
+
+def _clusters(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
     embedder = models.embedder(feature.model)
-    metric = feature.metric or "cosine"
-
-    def measure(replies: Replies) -> Measured:
-        points = replies.embeddings(embedder, feature)
-        there = (replies.reply >= 0) & (replies.baseline >= 0)
-        value = np.full(len(there), np.nan)
-        value[there] = distances(points[replies.reply[there]], points[replies.baseline[there]], metric)
-        reason = _joined(_absent("reply", replies.reply), _absent("baseline", replies.baseline))
-        reason = np.where(there & np.isnan(value), NO_DIRECTION, reason)
-        return Measured([Column(name, np.arange(len(value)), value, np.full_like(value, np.nan), reason)])
-
-    return measure
-
-
-def _clusters(name: str, feature: Feature, models: Models) -> Measure:
-    embedder = models.embedder(feature.model)
-    by = sorted(feature.by or [])
-
-    def measure(replies: Replies) -> Measured:
-        measured = Measured([])
-        keys = ["domain", "model", *by]
-        parts: dict[Any, Any] = replies.frame.groupby(keys, sort=True).groups
-        for part, rows in parts.items():
-            domain, model, *values = map(str, part)
-            apart = ", ".join(f"{column}={value}" for column, value in zip(by, values, strict=True)) or "all"
-            columns, topics = _part("-".join([name, *values]), feature, replies, rows.to_numpy(), embedder)
-            measured.columns.extend(columns)
-            measured.topics.extend({"domain": domain, "model": model, "part": apart} | topic for topic in topics)
-        return measured
-
-    return measure
+    found, by = Measured([]), sorted(feature.by or [])
+    parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
+    for part, rows in parts.items():
+        domain, model, *values = map(str, part)
+        apart = ", ".join(f"{column}={value}" for column, value in zip(by, values, strict=True)) or "all"
+        columns, topics = _part("-".join([name, *values]), feature, replies, rows.to_numpy(), embedder)
+        found.columns.extend(columns)
+        found.topics.extend({"domain": domain, "model": model, "part": apart} | topic for topic in topics)
+    return found
 
 
 def _part(
@@ -378,24 +346,19 @@ def _part(
     return columns, topics
 
 
-def _scorer(name: str, feature: Feature, models: Models) -> Measure:
-    ask = models.scorer(str(feature.model))
+def _scorer(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+    pairs, places, there = _scored(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
-
-    def measure(replies: Replies) -> Measured:
-        pairs, places, there = _scored(feature, replies)
-        scores = [parsed(reply, low, high) for reply in ask(_questions(feature, replies, pairs))]
-        numbers, lacking = np.full(len(there), np.nan), np.full(len(there), "", dtype=object)
-        numbers[there] = np.array([score.value for score in scores], dtype=np.float64)[places]
-        lacking[there] = np.array([score.reason or "" for score in scores], dtype=object)[places]
-        n, lacking = len(replies.reply), lacking.astype(str)
-        reason = _joined(
-            _why("reply", replies.reply, numbers[:n], lacking[:n]),
-            _why("baseline", replies.baseline, numbers[n:], lacking[n:]),
-        )
-        return Measured([Column(name, np.arange(n), numbers[:n], numbers[n:], reason)])
-
-    return measure
+    said = models.scorer(str(feature.model))(_questions(feature, replies, pairs))
+    scores = [parsed(reply, low, high) for reply in said]
+    numbers, lacking = np.full(len(there), np.nan), np.full(len(there), "", dtype=object)
+    numbers[there] = np.array([score.value for score in scores], dtype=np.float64)[places]
+    lacking[there] = np.array([score.reason or "" for score in scores], dtype=object)[places]
+    (value, baseline), (of_reply, of_baseline) = np.split(numbers, 2), np.split(lacking.astype(str), 2)
+    reason = _joined(
+        _why("reply", replies.reply, value, of_reply), _why("baseline", replies.baseline, baseline, of_baseline)
+    )
+    return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
 
 
 def scorer_prompts(feature: Feature, replies: Replies) -> list[str]:
@@ -417,11 +380,11 @@ def _questions(feature: Feature, replies: Replies, pairs: Places) -> list[str]:
     return [asked(str(feature.question), texts[text], texts[context]) for text, context in pairs.T]
 
 
-_OPEN: Mapping[str, Callable[[str, Feature, Models], Measure]] = {
+_MEASURE: Mapping[str, Callable[[str, Feature, Models, Replies], Measured]] = {
     "lexicon": _lexicon,
     "classifier": _classifier,
     "distance": _distance,
     "clusters": _clusters,
     "scorer": _scorer,
 }
-"""By kind: opens the models of a feature, and gives what measures it."""
+"""By kind of feature."""

@@ -16,11 +16,6 @@ from evenruler.tables.schemas import BARE
 def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> pd.DataFrame:
     """Every prompt after every prefix.
 
-    Args:
-        domain: Its slug.
-        prompts: By `schemas.PROMPTS`.
-        prefixes: What stands before a prompt, by the name of the framing.
-
     Returns:
         By `schemas.FRAMED`.
     """
@@ -53,11 +48,6 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     """The replies that a plan asks of a model.
 
     One that is not tuned to chat is told no role; one that is, is told to continue where a prompt is a beginning.
-
-    Args:
-        tables: With `prompts`.
-        plan: Of the domain.
-        subject: Whom it asks.
 
     Returns:
         As `asked_replies` does.

@@ -64,26 +64,17 @@ class Material(Strict):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Material":
-        for key, value, kind in (
-            ("path", self.path, "local"),
-            ("api", self.api, "wiki"),
-            ("dump", self.dump, "wiki"),
-            ("around", self.around, "wiki"),
-        ):
-            if value is not None and self.kind != kind:
+        for key, kind in {"path": "local", "api": "wiki", "dump": "wiki", "around": "wiki"}.items():
+            if getattr(self, key) is not None and self.kind != kind:
                 raise ValueError(f"`{key}` belongs to kind {kind}, found {self.kind}")
         if self.dump is not None and (self.api or self.around):
             raise ValueError(f"`dump` goes without `{'api' if self.api else 'around'}`: no wiki is asked")
         if self.kind == "local" and self.path is None:
             raise ValueError("`path` is missing, the file or folder that is read")
-        if self.path is not None and not _is_article(self.path):
+        folder, *below = PurePosixPath(self.path or f"{ARTICLES}/all").parts
+        if folder != ARTICLES or not below or ".." in below:
             raise ValueError(f"`path` is {self.path!r}, expected one such as {ARTICLES}/mine.md: DVC watches no other")
         return self
-
-
-def _is_article(path: str) -> bool:
-    folder, *below = PurePosixPath(path).parts
-    return folder == ARTICLES and bool(below) and ".." not in below
 
 
 FOUND = "found"

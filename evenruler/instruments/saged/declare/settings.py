@@ -59,13 +59,8 @@ class Feature(Strict):
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Feature":
         needed, allowed = _KEYS[self.kind]
-        given = {key for key in type(self).model_fields if getattr(self, key) is not None} - {
-            "kind",
-            "mask",
-            "better",
-            "multilingual",
-        }
-        given -= {"offset"} if not self.offset else set()
+        given = {key for key in type(self).model_fields if getattr(self, key) is not None}
+        given -= {"kind", "mask", "better", "multilingual", *([] if self.offset else ["offset"])}
         for key in sorted(needed - given):
             raise ValueError(f"a feature of kind {self.kind} needs `{key}`")
         for key in sorted(given - needed - allowed):
@@ -86,28 +81,18 @@ class Feature(Strict):
     def weights(self, name: str, labels: Sequence[str]) -> list[float]:
         """Of a `classifier`: the weight of each label, every one of which has one.
 
-        Args:
-            name: Of the feature.
-            labels: Of its model, in order.
-
         Raises:
             UserError: A label has no weight, or a weight no label.
         """
         score = self.score or {}
-        wrong = [
-            f"{what} {', '.join(map(repr, found))}"
-            for what, found in (
-                ("no weight for", [label for label in labels if label not in score]),
-                ("no such label as", [label for label in score if label not in labels]),
-            )
-            if found
-        ]
-        if wrong:
-            raise UserError(
-                "; ".join(wrong),
-                where=f"params.yaml: features.{name}.score",
-                remedy=f"give the labels of {self.model} a weight each, 0 if need be: {', '.join(labels)}",
-            )
+        wrong = {
+            "no weight for": [label for label in labels if label not in score],
+            "no such label as": [label for label in score if label not in labels],
+        }
+        if any(wrong.values()):
+            what = "; ".join(f"{words} {', '.join(map(repr, found))}" for words, found in wrong.items() if found)
+            remedy = f"give the labels of {self.model} a weight each, 0 if need be: {', '.join(labels)}"
+            raise UserError(what, where=f"params.yaml: features.{name}.score", remedy=remedy)
         return [score[label] for label in labels]
 
 
@@ -137,12 +122,7 @@ OF_TEXTS = ("lexicon", "classifier", "scorer")
 
 
 def declared_as(measured: str, declared: Iterable[str]) -> str | None:
-    """The feature that a column of numbers comes from; those of clusters go on after its name.
-
-    Args:
-        measured: As tables of the diagnosis name it.
-        declared: The names under `features`.
-    """
+    """The feature that a column of numbers comes from; those of clusters go on after its name."""
     begins = [
         name
         for name in declared
@@ -276,16 +256,12 @@ class Settings(BaseSettings):
         return templates
 
     @model_validator(mode="after")
-    def _confirms_few(self) -> "Settings":
+    def _confirms_few_and_can_embed(self) -> "Settings":
         if len(self.confirmed) > MOST_CONFIRMATORY:
             raise ValueError(
                 f"{len(self.confirmed)} features are in favour of something ({', '.join(self.confirmed)}), of at most "
                 f"{MOST_CONFIRMATORY}: give the others `better: none`"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _can_embed(self) -> "Settings":
         for name, feature in self.features.items():
             if feature.kind in EMBEDDED and not (feature.model or self.embedder):
                 raise ValueError(f"the feature {name!r} needs a `model`, or the instrument an `embedder`")

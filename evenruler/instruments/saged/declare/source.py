@@ -212,7 +212,11 @@ class Source(BaseSource):
     @model_validator(mode="after")
     def _lint(self) -> "Source":
         if self.branch is not None:
-            self._check_branching(self.branch)
+            for concept in self.branch.named:
+                if concept not in self.concepts:
+                    raise ValueError(f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}")
+            for root, concept in [] if self.branch.are_found else self.lacking:
+                raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
         if (self.branch is not None and self.branch.are_found) != bool(self.find and self.find.replacements):
             raise ValueError(f"`find.replacements` and `branch.replacements: {FOUND}` belong together")
         if self.find is not None and "links" in self.find.by and (self.material.kind == "local" or self.material.dump):
@@ -232,13 +236,6 @@ class Source(BaseSource):
                 if key in owners:
                     raise ValueError(f"the keyword {keyword!r} belongs to two concepts, {owners[key]} and {slug}")
                 owners[key] = slug
-
-    def _check_branching(self, branch: Branching) -> None:
-        for concept in branch.named:
-            if concept not in self.concepts:
-                raise ValueError(f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}")
-        for root, concept in [] if branch.are_found else self.lacking:
-            raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
 
     def with_found(self, found: Mapping[str, Found], replacements: ByRoot | None = None) -> "Source":
         """The domain with what was found, for the concepts that give no keywords, or no pages, by hand.
@@ -335,11 +332,9 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     """
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
-        raise UserError(
-            f"no source for the domain {path.stem!r}; {nearest(path.stem, others)}",
-            where=str(path),
-            remedy="write the file or mend the name under `instruments` in params.yaml",
-        )
+        what = f"no source for the domain {path.stem!r}; {nearest(path.stem, others)}"
+        remedy = "write the file or mend the name under `instruments` in params.yaml"
+        raise UserError(what, where=str(path), remedy=remedy)
     source = validate(Source, read_yaml(path), path)
     beside = path.parent / FOUND / path.name
     if beside.exists():
@@ -350,21 +345,15 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
             raise UserError(str(error), where=str(beside), remedy="mend it, or run `evenruler find` again") from None
     if complete and source.lacking:
         root, concept = source.lacking[0]
-        raise UnfinishedError(
-            f"no replacements from {root} to {concept} were found",
-            where=str(beside),
-            remedy=f"run `evenruler find {path.stem}`, or write them there",
-        )
+        what = f"no replacements from {root} to {concept} were found"
+        raise UnfinishedError(what, where=str(beside), remedy=f"run `evenruler find {path.stem}`, or write them there")
     return source
 
 
 def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None:
     """The file or folder that a domain's text is read from; None for the packaged leads.
 
-    Args:
-        domain: Its slug.
-        source: What the user wrote.
-        root: The repository, which the result is relative to.
+    It is relative to `root`, the repository.
 
     Raises:
         UnfinishedError: It is not there yet.

@@ -1,7 +1,6 @@
 """From numbers to summaries and disparities, and how sure they are (SAGED, sections 3.3 and 4)."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -12,20 +11,20 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
-from evenruler.instruments.saged.declare.settings import Disparities, Feature, declared_as
+from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import between, quality
-from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
 from evenruler.instruments.saged.diagnose.confirmatory import confirmed
 from evenruler.instruments.saged.diagnose.disparities import shapes
 from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
 from evenruler.instruments.saged.diagnose.inference import adjusted, compared
 from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
-from evenruler.instruments.saged.diagnose.statistics import Floats
-from evenruler.instruments.saged.diagnose.summaries import Cells, cells_of
+from evenruler.instruments.saged.diagnose.summaries import cells_of
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.verdicts import marked_rows
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import BARE, UNITS
+
+__all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
 LEVEL = "mean of replies"
 """What a feature is over all concepts. Disparities are no mean over root items, so they are not compared yet."""
@@ -63,9 +62,6 @@ def _of_feature(features: pd.DataFrame, roots: pd.Series) -> pd.DataFrame:
 def units(record: Record) -> pd.DataFrame:
     """The mean of every feature over the replies about a root item.
 
-    Args:
-        record: Of one domain on one model.
-
     Returns:
         By `tables.schemas.UNITS`, of `LEVEL`; none where the model gave no reply.
     """
@@ -84,49 +80,16 @@ def units(record: Record) -> pd.DataFrame:
     return told
 
 
-OMNIBUS = "range"
-"""The metric whose test says whether groups differ at all."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What was measured of the replies of one model to the prompts of a domain."""
-
-    domain: str
-    """Its slug."""
-    features: pd.DataFrame
-    """By `schemas.FEATURES`, of bare and framed replies; text columns may be categorical, which is faster."""
-    baselines: pd.DataFrame
-    """By `schemas.BASELINES`."""
-    generations: pd.DataFrame
-    """By `schemas.GENERATIONS`; of their text it counts alone whether there is one."""
-    prompts: pd.DataFrame
-    """By `schemas.PROMPTS`."""
-    again: pd.DataFrame
-    """By `schemas.FRAMED`, those that were asked after a prefix, or with another seed."""
-
-
-def diagnose(
-    measured: Measured,
-    declared: Mapping[str, Feature],
-    controls: Collection[str],
-    prefixes: Collection[str],
-    placebos: Collection[str],
-    settings: Disparities,
-    level: float,
-    seed: int,
-) -> Tables:
+def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) -> Tables:
     """Diagnose one domain on one model. Framed replies count for shifts alone.
 
     Args:
-        measured: Of the model.
-        declared: Its features, by name.
-        controls: Concepts that are no members of what is compared.
-        prefixes: The names of those that are declared.
-        placebos: Which of them are.
-        settings: Groupings, statistics, metrics, permutations and resamples.
-        level: Of intervals, between 0 and 1.
-        seed: Of permutations and resamples.
+        domain: Its slug.
+        measured: Of the model: `features`, of bare and framed replies (text columns may be categorical, which is
+            faster), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and as
+            `again` those that were asked after a prefix, or with another seed (`FRAMED`); by `schemas`.
+        plan: Of the domain.
+        resampling: Level and seed; how many resamples, the plan says.
 
     Returns:
         `compared`, `baselines` (bias of the tools), `by_prompt` and the tables of the diagnosis that are of one model,
@@ -137,21 +100,28 @@ def diagnose(
         UserError: There is no such statistic, option or metric.
         ValueError: A measurement is there twice, or of a prompt that is not there.
     """
-    domain, features, prompts = measured.domain, measured.features, measured.prompts
+    features, generations, prompts = measured["features"], measured["generations"], measured["prompts"]
+    declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])
+    level, seed = resampling.level, resampling.seed
     resampling = Resampling(level, settings.resamples, seed)
     is_bare = features["framing"] == BARE
-    bare = features if is_bare.all() else features[is_bare]
-    generations = measured.generations
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
-    layout = laid_out(domain, bare, prompts)
-    model = str(layout.series["model"].iloc[0])
+    layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
     nothing = unmeasured(replies)
-    confirmatory, favour = confirmed(layout.without(controls), declared, settings, level, seed, nothing)
-    prompt_means = by_prompt(layout, declared)
-    prefixed = measured.again[measured.again["framing"] != RESEEDED] if prefixes else None
-    reseeded = measured.again[measured.again["framing"] == RESEEDED]
-    tools = tool_bias(layout, measured.baselines, level, resampling.resamples, seed)
+    confirmatory, favour = confirmed(layout.without(plan["controls"]), declared, settings, level, seed, nothing)
+    prompt_means = between.by_prompt(layout, declared)
+    is_reseeded = measured["again"]["framing"] == RESEEDED
+    prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None
+    tools = tool_bias(layout, measured["baselines"], level, settings.resamples, seed)
+    parts = [
+        confirmatory,
+        marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
+        quality.refusals(domain, replies, prompts, resampling),
+        quality.shifts(domain, features, prompts, prefixed, plan["placebos"], level),
+        quality.noise(domain, features, prompts, measured["again"][is_reseeded]),
+        quality.tools(tools, str(layout.series["model"].iloc[0])),
+    ]
     return {
         "summaries": summaries,
         "compared": disparities,
@@ -160,18 +130,8 @@ def diagnose(
         "baselines": tools,
         "context_bias": context_bias(layout),
         "favour": favour,
-        **({} if nothing else {"by_prompt": prompt_means, "roles": between_roles(model, prompt_means, seed)}),
-        "figures": pd.concat(
-            [
-                confirmatory,
-                marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
-                quality.refusals(domain, replies, prompts, resampling),
-                quality.shifts(domain, features, prompts, prefixed, placebos, level),
-                quality.noise(domain, features, prompts, reseeded),
-                quality.tools(tools, model),
-            ],
-            ignore_index=True,
-        ),
+        **({} if nothing else {"by_prompt": prompt_means, "roles": between.between("role", prompt_means, seed)}),
+        "figures": pd.concat(parts, ignore_index=True),
     }
 
 
@@ -185,23 +145,14 @@ def _disparities(
         summaries += [each.table() for each in cells]
         found = compared(cells, settings, level, seed)
         disparities.append(found)
-        shaped += [shapes(each, _omnibus(each, found)) for each in cells if each.statistic == settings.headline]
-    return (
-        stacked(summaries)[schemas.SUMMARIES.names],
-        stacked(disparities),
-        stacked(shaped)[schemas.SHAPES.names],
-    )
+        ranges = found[found["metric"] == "range"]  # whose test says whether groups differ at all
+        for each in cells:
+            if each.statistic == settings.headline:
+                names = each.names()
+                p = ranges.set_index(list(names.columns))["p"].reindex(pd.MultiIndex.from_frame(names))
+                shaped.append(shapes(each, p.to_numpy(dtype=np.float64)))
+    return stacked(summaries)[schemas.SUMMARIES.names], stacked(disparities), stacked(shaped)[schemas.SHAPES.names]
 
-
-def _omnibus(cells: Cells, compared: pd.DataFrame) -> Floats:
-    """[series] p of the test that groups differ at all, by their range; NaN where the range is no metric."""
-    names = cells.names()
-    tests = compared[compared["metric"] == OMNIBUS].set_index(list(names.columns))["p"]
-    found: Floats = tests.reindex(pd.MultiIndex.from_frame(names)).to_numpy(dtype=np.float64)
-    return found
-
-
-__all__ = ["TABLES", "across", "evidence", "figures", "units"]
 
 TABLES: dict[str, pa.Schema] = {
     "summaries": schemas.SUMMARIES,
@@ -226,14 +177,6 @@ def figures(
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one domain on one model.
 
-    Args:
-        name: Of the domain.
-        tables: With `prompts`.
-        plan: Of the domain.
-        scores: As `ask.scores` gives them.
-        subject: Who replied.
-        resampling: Level and seed of intervals; how many resamples, the plan says.
-
     Returns:
         The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
         adjusted, `roles` likewise, `by_prompt`, and `baselines`, the bias of the tools; and for `units` `by_root`. None
@@ -244,24 +187,9 @@ def figures(
     """
     if scores["generations"].empty:
         return {}
-    measured = Measured(
-        name,
-        scores["features"].astype(dict.fromkeys(REPEATED, "category")),
-        scores["baselines"],
-        scores["generations"],
-        tables["prompts"],
-        asked_again(tables, plan),
-    )
-    found = diagnose(
-        measured,
-        features_of(plan),
-        plan["controls"],
-        plan["prefixes"],
-        plan["placebos"],
-        Disparities.model_validate(plan["disparities"]),
-        resampling.level,
-        resampling.seed,
-    )
+    features = scores["features"].astype(dict.fromkeys(REPEATED, "category"))
+    own = {"features": features, "prompts": tables["prompts"], "again": asked_again(tables, plan)}
+    found = diagnose(name, {**scores, **own}, plan, resampling)
     rooted = by_root(scores["features"], tables["prompts"], plan)
     return {**found, "topics": scores["topics"], "by_root": rooted}
 
@@ -277,11 +205,17 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         `disparities`, `between`, `tool_bias` and `measured` of `TABLES`.
     """
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
+    measured = [
+        (record.instrument, feature, declared_as(feature, record.plan["features"]))
+        for record in records
+        if "summaries" in record.found
+        for feature in record.found["summaries"]["feature"].unique()
+    ]
     return {
         "between": _between(records, resampling.seed),
         "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
-        "measured": _measured(records),
+        "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(ignore_index=True),
     }
 
 
@@ -301,25 +235,15 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
 def _between(records: Sequence[Record], seed: int) -> pd.DataFrame:
     """Roles of each model, and models of each domain."""
-    of_domains: dict[str, dict[str, pd.DataFrame]] = {}
+    of_domains: dict[str, list[pd.DataFrame]] = {}
     for record in records:
         if "by_prompt" in record.found:
-            of_domains.setdefault(record.instrument, {})[record.subject.name] = record.found["by_prompt"]
+            of_domains.setdefault(record.instrument, []).append(record.found["by_prompt"])
     roles = [record.found["roles"] for record in records if "roles" in record.found]
-    return between.adjusted([*roles, *(between.between_models(own, seed) for own in of_domains.values())])
+    models = [between.between("model", pd.concat(own), seed) for own in of_domains.values()]
+    return between.adjusted([*roles, *models])
 
 
 def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:
     none = pd.DataFrame(columns=schema.names)
     return stacked([none, *(record.found[name] for record in records if name in record.found)])
-
-
-def _measured(records: Sequence[Record]) -> pd.DataFrame:
-    rows = [
-        {"domain": record.instrument, "feature": feature, "declared": declared_as(feature, record.plan["features"])}
-        for record in records
-        if "summaries" in record.found
-        for feature in record.found["summaries"]["feature"].unique()
-    ]
-    found = pd.DataFrame(rows, columns=schemas.MEASURED.names)
-    return found.drop_duplicates(ignore_index=True)

@@ -7,6 +7,7 @@ prompts that both have answered.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ SWAPS = 2000
 _ADJUSTED_TOGETHER = ["domain", "compared", "figure"]
 """Columns whose values p is adjusted within (Holm); between roles also within the model."""
 
-_KEY = ["domain", "role", "template", "feature"]
+_KEY = ["domain", "role", "template", "model", "feature"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def by_prompt(layout: Layout, features: Mapping[str, Feature]) -> pd.DataFrame:
         features: Those that are declared; clusters are others on every model, so they are left out.
 
     Returns:
-        `domain, role, template, feature, root_id, concept, value`; values that there are.
+        `domain, role, template, model, feature, root_id, concept, value`; values that there are.
     """
     kept = [name for name, feature in features.items() if feature.kind != "clusters"]
     lines = np.flatnonzero(layout.series["feature"].isin(kept))
@@ -58,47 +59,35 @@ def by_prompt(layout: Layout, features: Mapping[str, Feature]) -> pd.DataFrame:
     for line in lines:
         one = layout.replies[["root_id", "concept"]].assign(value=layout.values[line]).dropna()
         mean = one.groupby(["root_id", "concept"], sort=True)["value"].mean().reset_index()
-        key = layout.series.iloc[line][["role", "template", "feature"]].astype(str)
+        key = layout.series.iloc[line][_KEY[1:]].astype(str)
         found.append(mean.assign(domain=layout.domain, **key))
     columns = [*_KEY, "root_id", "concept", "value"]
     return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
 
 
-def between_roles(model: str, prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Every two roles of a model.
+def between(what: Literal["role", "model"], prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Every two roles of a model, or every two models in each role that both were asked in.
 
     Args:
-        model: Its name.
-        prompts: By `by_prompt`.
+        what: Is compared.
+        prompts: By `by_prompt`, of one model or several.
         seed: Of the swaps.
 
     Returns:
         By `schemas.BETWEEN`, p not adjusted.
     """
     rows: list[dict[str, object]] = []
-    for (domain, template, feature), own in prompts.groupby(["domain", "template", "feature"], sort=True):
-        sides = {str(role): of_role for role, of_role in own.groupby("role", sort=True)}
-        key = {"domain": domain, "template": template, "feature": feature, "compared": "role", "within": model}
-        rows += _of_pairs(sides, key, seed)
-    return pd.DataFrame(rows, columns=schemas.BETWEEN.names)
-
-
-def between_models(prompts: Mapping[str, pd.DataFrame], seed: int) -> pd.DataFrame:
-    """Every two models in each role that both were asked in.
-
-    Args:
-        prompts: By model, by `by_prompt`.
-        seed: Of the swaps.
-
-    Returns:
-        By `schemas.BETWEEN`, p not adjusted.
-    """
-    rows: list[dict[str, object]] = []
-    together = pd.concat([own.assign(model=model) for model, own in prompts.items()] or [pd.DataFrame(columns=_KEY)])
-    for (domain, role, template, feature), own in together.groupby(_KEY, sort=True):
-        sides = {str(model): of_model for model, of_model in own.groupby("model", sort=True)}
-        key = {"domain": domain, "template": template, "feature": feature, "compared": "model", "within": role}
-        rows += _of_pairs(sides, key, seed)
+    within = "model" if what == "role" else "role"
+    columns = ["domain", within, "template", "feature"]
+    for (domain, held, template, feature), own in prompts.groupby(columns, sort=True):
+        key = {"domain": domain, "template": template, "feature": feature, "compared": what, "within": held}
+        tables = {
+            str(side): of_side.pivot(index="root_id", columns="concept", values="value")
+            for side, of_side in own.groupby(what, sort=True)
+        }
+        for first, second in combinations(tables, 2):
+            x, y = _shared(tables[first], tables[second])
+            rows += _of_pair(x, y, {**key, "first": first, "second": second, "n": len(x)}, seed)
     return pd.DataFrame(rows, columns=schemas.BETWEEN.names)
 
 
@@ -114,19 +103,18 @@ def adjusted(found: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return rows
 
 
-def _of_pairs(sides: Mapping[str, pd.DataFrame], key: Mapping[str, object], seed: int) -> Iterator[dict[str, object]]:
-    tables = {name: own.pivot(index="root_id", columns="concept", values="value") for name, own in sides.items()}
-    for first, second in combinations(tables, 2):
-        x, y = _shared(tables[first], tables[second])
-        named = {**key, "first": first, "second": second, "n": len(x)}
-        reasons = _lacking(x)
-        found = {one.figure: one for one in compared(x, y, seed)} if reasons[LEVEL] is None else {}
-        for figure, reason in reasons.items():
-            if reason is None:
-                no_interval = None if figure == LEVEL else "no interval: none is known to cover"
-                yield {**named, **vars(found[figure]), "reason": no_interval}
-            else:
-                yield {**named, "figure": figure, "reason": reason}
+def _of_pair(x: Floats, y: Floats, named: Mapping[str, object], seed: int) -> Iterator[dict[str, object]]:
+    few = f"{len(x)} root items with numbers of both, needs {FEWEST_ROOTS}" if len(x) < FEWEST_ROOTS else None
+    alone = None
+    if not few and (~np.isnan(x)).sum(axis=1).max() < 2:
+        alone = "no root item has numbers of two concepts"
+    found = {one.figure: one for one in compared(x, y, seed)} if few is None else {}
+    for figure, reason in {LEVEL: few, SPREAD: few or alone, PATTERN: few or alone}.items():
+        if reason is None:
+            no_interval = None if figure == LEVEL else "no interval: none is known to cover"
+            yield {**named, **vars(found[figure]), "reason": no_interval}
+        else:
+            yield {**named, "figure": figure, "reason": reason}
 
 
 def _shared(first: pd.DataFrame, second: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -137,15 +125,6 @@ def _shared(first: pd.DataFrame, second: pd.DataFrame) -> tuple[Floats, Floats]:
     kept = there.any(axis=1)
     x, y = (each[there.columns].where(there)[kept].to_numpy(dtype=np.float64, na_value=np.nan) for each in (one, other))
     return x, y
-
-
-def _lacking(x: Floats) -> dict[str, str | None]:
-    """By figure, why there is none."""
-    few = f"{len(x)} root items with numbers of both, needs {FEWEST_ROOTS}" if len(x) < FEWEST_ROOTS else None
-    alone = None
-    if not few and (~np.isnan(x)).sum(axis=1).max() < 2:
-        alone = "no root item has numbers of two concepts"
-    return {LEVEL: few, SPREAD: few or alone, PATTERN: few or alone}
 
 
 def compared(first: Floats, second: Floats, seed: int, level: float = 0.95) -> list[Compared]:
@@ -179,8 +158,7 @@ def _level(first: Floats, second: Floats, level: float) -> Compared:
     if np.ptp(off) <= ROUNDING * np.abs(off).max():  # no t: of signs that are all the same
         return Compared(LEVEL, mean, 0.5 ** (len(off) - 1) if off.any() else 1.0, mean, mean)
     test = stats.ttest_1samp(off, 0.0)
-    low, high = (float(end) for end in test.confidence_interval(level))
-    return Compared(LEVEL, mean, float(test.pvalue), low, high)
+    return Compared(LEVEL, mean, float(test.pvalue), *map(float, test.confidence_interval(level)))
 
 
 def _rounded(x: Floats, of: Floats) -> Floats:

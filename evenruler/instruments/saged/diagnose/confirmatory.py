@@ -97,15 +97,8 @@ def smallest_difference(
 ) -> float:
     """The difference that a share of studies (`power`) finds, in SD of a reply.
 
-    Args:
-        roots: As for `power`, like all others.
-        concepts: Of the design.
-        replies: To each prompt.
-        alpha: A p below it is a finding; .05 over the number of confirmatory features is on the safe side of Holm's
-            correction.
-        power: Share of studies, above `alpha`.
-        branched: Whether labels are shuffled within root items.
-        pattern: How concepts differ.
+    Arguments as for `power`; alpha: .05 over the number of confirmatory features is on the safe side of Holm's
+    correction.
 
     Returns:
         NaN below six root items.
@@ -132,14 +125,7 @@ def roots_for(
 ) -> int:
     """The fewest root items, six at least, that detect a difference.
 
-    Args:
-        difference: In SD of a reply, above 0.
-        concepts: As for `smallest_difference`, like all others.
-        replies: To each prompt.
-        alpha: A p below it is a finding.
-        power: Share of studies.
-        branched: Whether labels are shuffled within root items.
-        pattern: How concepts differ.
+    Arguments as for `smallest_difference`; the difference is in SD of a reply, above 0.
 
     Raises:
         ValueError: As for `power`; or the difference is so small, or none, that `MOST` root items are too few.
@@ -280,16 +266,18 @@ def confirmed(
     own = list(_favoured(layout, features)) if layout.branched else []
     if not own:
         return pd.DataFrame(columns=schemas.FIGURES.names), pd.DataFrame(columns=schemas.FAVOUR.names)
-    fits = [_fitness(one, settings, unmeasured) for one in own]
-    found = [_figure(one, settings, level, seed) for one in own]
-    judged = judge(list(zip(found, fits, strict=True)), settings.least)
-    figures = [
-        _row(one, figure)
-        for one, difference in zip(own, judged, strict=True)
-        for figure in (difference, _smallest(one, len(own)))
-    ]
-    favour = pd.concat([_means_of(one) for one in own], ignore_index=True)
-    return pd.DataFrame(figures, columns=schemas.FIGURES.names), favour
+    found = [(_figure(one, settings, level, seed), _fitness(one, settings, unmeasured)) for one in own]
+    model = str(layout.series["model"].iloc[0])
+    figures, favour = [], []
+    for one, difference in zip(own, judge(found, settings.least), strict=True):
+        for figure in (difference, _smallest(one, len(own))):
+            part = f"{ALL_ROLES}, {one.name}"
+            figures.append({"benchmark": layout.domain, "part": part, "model": model, **asdict(figure)})
+        off = one.cells.values[0]
+        means = {"concept": one.cells.groups.names, "mean": one.level + off, "difference": off, "n": one.cells.n[0]}
+        key = {"domain": layout.domain, "model": model, "feature": one.name, "better": one.feature.favour}
+        favour.append(pd.DataFrame({**key, **means}, columns=schemas.FAVOUR.names))
+    return pd.DataFrame(figures, columns=schemas.FIGURES.names), pd.concat(favour, ignore_index=True)
 
 
 def _favoured(layout: Layout, features: Mapping[str, Feature]) -> Iterator[_Favoured]:
@@ -336,12 +324,6 @@ def _cells(layout: Layout, lines: Codes, single: Floats) -> Cells:
     )
     found = cells_of(one, one.groups(["concept"]), {"mean": Statistic(kind="mean")})
     return next(each for each in found if each.calibration == RAW)
-
-
-def _row(one: _Favoured, figure: Figure) -> dict[str, object]:
-    layout = one.cells.layout
-    model = str(layout.series["model"].iloc[0])
-    return {"benchmark": layout.domain, "part": f"{ALL_ROLES}, {one.name}", "model": model, **asdict(figure)}
 
 
 def _figure(one: _Favoured, settings: Disparities, level: float, seed: int) -> Figure:
@@ -403,9 +385,7 @@ def _smallest(one: _Favoured, features: int) -> Figure:
 def _noise(within: Floats, cells: Cells) -> float:
     """Standard deviation of a reply that neither its root item nor its concept explains; 0 where there is none.
 
-    Args:
-        within: [series, replies] differences from root items.
-        cells: With the concept and root item of each reply.
+    `within`: [series, replies] differences from root items.
     """
     codes, roots = cells.groups.codes, cells.layout.roots
     squares = freedom = 0.0
@@ -416,18 +396,3 @@ def _noise(within: Floats, cells: Cells) -> float:
         squares += float((rest**2).sum())
         freedom += max(len(rest) - len(np.unique(roots[there])) - int((n > 0).sum()) + 1, 0)
     return float(np.sqrt(squares / freedom)) if freedom else 0.0
-
-
-def _means_of(one: _Favoured) -> pd.DataFrame:
-    layout, off = one.cells.layout, one.cells.values[0]
-    rows = {
-        "domain": layout.domain,
-        "model": str(layout.series["model"].iloc[0]),
-        "feature": one.name,
-        "better": one.feature.favour,
-        "concept": one.cells.groups.names,
-        "mean": one.level + off,
-        "difference": off,
-        "n": one.cells.n[0],
-    }
-    return pd.DataFrame(rows, columns=schemas.FAVOUR.names)

@@ -221,18 +221,21 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
         if column not in summary:
             raise UserError(f"the summaries have no column {column!r}", remedy="give what `summarise` returns")
     if metric in USES_SELECTION_RATE and "kind" in summary:
-        _require_rates(metric, summary["kind"])
-    numbers = summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan)
-    return disparity_of(metric, numbers, _names(summary, names))
+        others = sorted({str(kind) for kind in summary["kind"]} - {"selection_rate"})
+        if others:
+            what = f"{metric} is of selection rates, and these are summaries of kind {', '.join(others)}"
+            raise UserError(what, remedy="ask min_max_ratio, or summarise by selection_rate")
+    if names is None:
+        every = [column for column in summary.columns if column not in OWN]
+        names = [column for column in every if summary[column].nunique() > 1] or every
+    groups = ["+".join(str(summary[column].iloc[place]) for column in names) for place in range(len(summary))]
+    return disparity_of(metric, summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan), groups)
 
 
 def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparity:
     """How far the summaries of groups lie apart, as `disparity` says.
 
-    Args:
-        metric: A name of `METRICS`.
-        numbers: float64[groups], the summaries; NaN where a group has none.
-        names: Of the groups.
+    `numbers`: float64[groups], the summaries; NaN where a group has none.
 
     Raises:
         UserError: There is no such metric.
@@ -250,13 +253,6 @@ def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparit
     return Disparity(value, n, group, end)
 
 
-def _require_rates(metric: str, kinds: pd.Series) -> None:
-    others = sorted({str(kind) for kind in kinds} - {"selection_rate"})
-    if others:
-        what = f"{metric} is of selection rates, and these are summaries of kind {', '.join(others)}"
-        raise UserError(what, remedy="ask min_max_ratio, or summarise by selection_rate")
-
-
 def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high", "low"] | None]:
     """The place of the group that a metric names, and the end at which it lies."""
     if metric == "relative_to_mean":
@@ -266,14 +262,6 @@ def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high
     if end is None:
         return None, None
     return int(np.nanargmax(numbers) if end == "high" else np.nanargmin(numbers)), end
-
-
-def _names(summary: pd.DataFrame, columns: Sequence[str] | None) -> list[str]:
-    """Of each group, from its columns."""
-    if columns is None:
-        every = [column for column in summary.columns if column not in OWN]
-        columns = [column for column in every if summary[column].nunique() > 1] or every
-    return ["+".join(str(summary[column].iloc[place]) for column in columns) for place in range(len(summary))]
 
 
 def _reason(metric: str, numbers: Floats, n: int) -> str:
@@ -300,9 +288,6 @@ CONCENTRATED, DISPERSED, MIXED = "concentrated", "dispersed", "mixed"
 
 def grubbs(n: NDArray[np.intp]) -> Floats:
     """Critical value of Grubbs' test for one outlier of n numbers, two-sided: of the largest |z| (ddof 1).
-
-    Args:
-        n: How many numbers, 3 at least; NaN below.
 
     Source: Grubbs (1969), Procedures for detecting outlying observations in samples.
     """

@@ -36,9 +36,7 @@ def placed(rows: NDArray[np.integer[Any]], sizes: Codes, total: int) -> Places:
 def places_of(codes: Codes, groups: int) -> Places:
     """Groups as they are: one draw.
 
-    Args:
-        codes: [rows] the number of each row's group.
-        groups: How many there are.
+    `codes`: [rows] the number of each row's group.
     """
     rows, sizes = np.argsort(codes, kind="stable"), np.bincount(codes, minlength=groups)
     return placed(rows, sizes[None], len(codes))
@@ -58,12 +56,7 @@ def by_size(codes: Codes, groups: int) -> Iterator[tuple[Codes, Places]]:
 
 
 def gathered(numbers: NDArray[Any], places: Places) -> Floats:
-    """The numbers of groups, [series, draws, groups, most], NaN where a group is smaller.
-
-    Args:
-        numbers: [series, rows].
-        places: Of rows.
-    """
+    """The numbers of groups, [series, draws, groups, most], NaN where a group is smaller."""
     padded = np.concatenate([numbers, np.full((len(numbers), 1), np.nan)], axis=1)
     return np.take(padded, places, axis=1, mode="clip")
 
@@ -132,18 +125,18 @@ class Layout:
         What is made of a part, as calibrated numbers and pairs, would be several times as large of all at once. Draws
         hang on the seed alone, so that they are the same for all parts.
         """
-        cuts = [slice(begin, begin + _SERIES) for begin in range(0, len(self.series), _SERIES)]
-        return [self._only(lines) for lines in cuts] or [self]
+        begins = range(0, max(1, len(self.series)), _SERIES)
+        return [self.part(series=slice(begin, begin + _SERIES)) for begin in begins]
 
-    def _only(self, lines: slice) -> "Layout":
-        numbers = {name: getattr(self, name)[lines] for name in ("values", "baselines", "measured")}
-        return replace(self, series=self.series.iloc[lines].reset_index(drop=True), **numbers)
+    def part(self, series: Any = slice(None), replies: Any = slice(None)) -> "Layout":
+        """Some series, and some of the replies, by their places, a slice or a mask."""
+        numbers = {name: getattr(self, name)[series][:, replies] for name in ("values", "baselines", "measured")}
+        rows = {"series": self.series.iloc[series], "replies": self.replies.iloc[replies]}
+        return replace(self, **{name: own.reset_index(drop=True) for name, own in rows.items()}, **numbers)
 
     def without(self, concepts: Collection[str]) -> "Layout":
         """The replies about other concepts."""
-        kept = ~self.replies["concept"].isin(list(concepts)).to_numpy()
-        numbers = {name: getattr(self, name)[:, kept] for name in ("values", "baselines", "measured")}
-        return replace(self, replies=self.replies[kept].reset_index(drop=True), **numbers)
+        return self.part(replies=~self.replies["concept"].isin(list(concepts)).to_numpy())
 
     def numbers(self, calibration: str) -> Floats:
         """The values (`raw`), or those minus their baselines (`calibrated`, section 3.3)."""

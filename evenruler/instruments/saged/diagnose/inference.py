@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -339,23 +340,20 @@ def compared(cells: Sequence[Cells], settings: Disparities, level: float, seed: 
     resamples = [] if few else list(resampled(layout, groups, settings.resamples, seed))
     tables = []
     for i, each in enumerate(cells):
-        metrics = _metrics(each, settings)
-        without_noise = None if few else estimates(each.summary, metrics, as_they_are(groups), resamples, level)
-        names = each.names()
+        metrics, names = _metrics(each, settings), each.names()
+        unknown = np.full((len(metrics), len(each.known)), np.nan)
+        found = Estimated(unknown, unknown, unknown)
+        if not few:
+            found = estimates(each.summary, metrics, as_they_are(groups), resamples, level)
         for place, metric in enumerate(metrics):
-            own = None
-            if without_noise:
-                own = without_noise.value[place], without_noise.low[place], without_noise.high[place]
-            rows = _rows(each, metric, (tests[i].p[place], tests[i].n[place]), own, few or LIKELY_EQUAL)
+            of_known = tests[i].p, tests[i].n, found.value, found.low, found.high
+            rows = _rows(each, metric, [own[place] for own in of_known], few or LIKELY_EQUAL)
             tables.append(pd.concat([names, pd.DataFrame(rows)], axis=1))
     return pd.concat(tables, ignore_index=True)
 
 
 def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
     """Disparities of one model or several with `p_adjusted`, over a `FAMILY` of tests.
-
-    Args:
-        compared: As the function of that name gives them.
 
     Returns:
         By `schemas.DISPARITIES`.
@@ -368,16 +366,15 @@ def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
 
 def _tests(cells: Sequence[Cells], settings: Disparities, seed: int) -> dict[int, Permuted]:
     """By place of the cells, their tests: of all that have the same metrics and number of permutations at once."""
-    groups = cells[0].groups
     alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
     for place, each in enumerate(cells):
-        headline = each.statistic == settings.headline
-        n = settings.headline_permutations if headline else settings.permutations
+        n = settings.headline_permutations if each.statistic == settings.headline else settings.permutations
         alike.setdefault((n, tuple(_metrics(each, settings))), []).append(place)
     tests: dict[int, Permuted] = {}
+    layout, groups = cells[0].layout, cells[0].groups
     for (n, metrics), places in alike.items():
-        draws = shuffled(cells[0].layout, groups, n, seed)
-        found = permutation_p([cells[place].summary for place in places], metrics, as_they_are(groups), draws)
+        summaries = [cells[place].summary for place in places]
+        found = permutation_p(summaries, metrics, as_they_are(groups), shuffled(layout, groups, n, seed))
         tests |= dict(zip(places, found, strict=True))
     return tests
 
@@ -388,25 +385,23 @@ def _metrics(cells: Cells, settings: Disparities) -> list[str]:
     return [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
 
 
-def _rows(
-    cells: Cells,
-    metric: str,
-    test: tuple[Floats, NDArray[np.int64]],
-    estimated: tuple[Floats, Floats, Floats] | None,
-    without: str,
-) -> dict[str, object]:
-    """One metric of every cell: what follows its names; `without` is why it has no interval, where it has none."""
+def _rows(cells: Cells, metric: str, of_known: Sequence[NDArray[Any]], without: str) -> dict[str, object]:
+    """One metric of every cell: what follows its names.
+
+    `of_known`: p, permutations, estimate and the ends of its interval, of the known series; `without`: why it has no
+    interval, where it has none.
+    """
     found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
     value = np.array([each.value for each in found])
     null = np.isnan(value)
-    unknown = np.full(len(cells.known), np.nan)
-    p, tests, estimate, low, high = (
-        np.where(null, np.nan, _spread(own, cells)) for own in (*test, *(estimated or (unknown, unknown, unknown)))
-    )
+    spread = np.full((len(of_known), len(value)), np.nan)
+    spread[:, cells.known] = of_known
+    p, tests, estimate, low, high = np.where(null, np.nan, spread)
     reasons = np.array([each.reason for each in found], dtype=object)
     reasons[~null & np.isnan(low)] = without
     unmeasured = np.setdiff1d(np.arange(len(value)), cells.known)
     reasons[unmeasured] = cells.reasons[unmeasured, 0]  # all of their groups are null for the same reason
+    types = {"group": object, "critical": np.float64, "excess": np.float64, "flag": object}
     return {
         "metric": metric,
         "value": value,
@@ -416,16 +411,6 @@ def _rows(
         "p": p,
         "n_permutations": np.nan_to_num(tests).astype(np.int64),
         "n_groups": np.array([each.n for each in found], dtype=np.int64),
-        "group": np.array([each.group for each in found], dtype=object),
-        "critical": np.array([each.critical for each in found], dtype=np.float64),
-        "excess": np.array([each.excess for each in found], dtype=np.float64),
-        "flag": np.array([each.flag for each in found], dtype=object),
+        **{name: np.array([getattr(each, name) for each in found], dtype=kind) for name, kind in types.items()},
         "reason": reasons,
     }
-
-
-def _spread(found: NDArray[np.generic], cells: Cells) -> Floats:
-    """What was computed of known series, with NaN for the others."""
-    spread = np.full(len(cells.values), np.nan)
-    spread[cells.known] = found
-    return spread

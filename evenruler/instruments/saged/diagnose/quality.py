@@ -1,6 +1,6 @@
 """What else is known of a domain on a model: refusals, shifts under prefixes, noise, the bias of tools and contexts."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -38,11 +38,6 @@ from evenruler.tables.schemas import BARE, figures_of
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     """Of every concept and configuration: refusals, empty replies, those in another language, and those not given.
-
-    Args:
-        domain: Its slug.
-        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
-        prompts: With `id` and `concept`.
 
     Returns:
         By `schemas.RATES`.
@@ -98,11 +93,6 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
     Of the first grouping. `part` is role, template and feature; n counts root items. They describe: the value is
     without what noise adds, where that is known, and p is in the tables alone.
 
-    Args:
-        disparities: By `schemas.DISPARITIES`.
-        settings: What they were computed by.
-        roots: Root items of each group at least.
-
     Returns:
         By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
         not differ.
@@ -131,12 +121,6 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
     All are of the replies that there are. Where a server did not give some that were asked for, their share is there
     as well (`withheld_rate`).
 
-    Args:
-        domain: Its slug.
-        generations: Replies of one framing to these prompts, by `schemas.GENERATIONS`.
-        prompts: With `id` and `root_id`.
-        resampling: How intervals are computed.
-
     Returns:
         By `evenruler.tables.schemas.figures_of`; `part` is role and template, n counts root items. Null where no
         reply was given.
@@ -147,13 +131,9 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
     for key, own in counted.groupby(CONFIGURATION, observed=True, sort=True):
         model, role, template = key
         given = own[~own["withheld"]]
-        shares = [
-            ("refusal_rate", "refusal", given),
-            ("empty_rate", "empty", given),
-            ("other_language_rate", "other_language", given),
-        ]
-        for figure, column, of in [*shares, *([("withheld_rate", "withheld", own)] if len(given) < len(own) else [])]:
-            by_root = of.groupby("root")[column].agg(["sum", "size"]).to_numpy(dtype=np.float64)
+        for what in ("refusal", "empty", "other_language", *(["withheld"] if len(given) < len(own) else [])):
+            of, figure = own if what == "withheld" else given, f"{what}_rate"
+            by_root = of.groupby("root")[what].agg(["sum", "size"]).to_numpy(dtype=np.float64)
             found = Figure(figure, None, 0, ROOTS, reason=NOTHING_GIVEN)
             if len(by_root):
                 found = bootstrapped(figure, _share, by_root, resampling, ROOTS)
@@ -198,10 +178,6 @@ def shifts(
 def tools(biases: pd.DataFrame, model: str) -> pd.DataFrame:
     """How far apart each tool holds baselines that differ in the concept alone, by their names: range of the means.
 
-    Args:
-        biases: By `schemas.TOOL_BIAS`.
-        model: Beside which it is shown; it is the same of all.
-
     Returns:
         By `evenruler.tables.schemas.figures_of`, `part` is "all roles" and the feature; n counts concepts.
     """
@@ -218,12 +194,6 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
     `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
     of the concepts, as of prefixes; `noise_rank_agreement`: Spearman between the concepts with either seed,
     1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance.
-
-    Args:
-        domain: Its slug.
-        features: Of bare and reseeded replies, by `schemas.FEATURES`.
-        prompts: With `id` and `concept`.
-        again: By `schemas.FRAMED`, those that were asked again.
 
     Returns:
         By `evenruler.tables.schemas.figures_of`, in the role and template that were asked again; n counts concepts.
@@ -281,21 +251,17 @@ def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[
         yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
-    kept = features["framing"].isin([BARE, *framed["framing"].unique()])
-    means = pd.concat(
-        _means(features[kept & (features["feature"] == name)], bare_id) for name in series["feature"].unique()
-    )
-    for key, own in means.groupby(SERIES, observed=True, sort=True):
+    framings = [BARE, *framed["framing"].unique()]
+    means = []
+    for name in series["feature"].unique():  # one at a time: all at once would be there twice
+        of_name = features["framing"].isin(framings) & (features["feature"] == name)
+        own = features.loc[of_name, [*SERIES, "framing", "id", "value"]]
+        own = own.astype(dict.fromkeys([*SERIES, "framing", "id"], str))
+        own["prompt"] = own["id"].map(lambda key: bare_id.get(key, key))
+        means.append(own.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index())
+    for key, own in pd.concat(means).groupby(SERIES, observed=True, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
-
-
-def _means(features: pd.DataFrame, bare_id: Mapping[str, str]) -> pd.DataFrame:
-    """Of one feature, by configuration, framing and prompt; `bare_id` is the prompt of a framed one."""
-    words = dict.fromkeys([*SERIES, "framing", "id"], str)
-    own = features[[*SERIES, "framing", "id", "value"]].astype(words)
-    own["prompt"] = own["id"].map(lambda key: bare_id.get(key, key))
-    return own.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
 
 
 CONTEXTS = ["bad", "neutral", "good"]
@@ -357,9 +323,6 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     thirds may differ in size; where all are equal, all are `neutral`. Where calibration takes the bias of contexts out,
     calibrated means are alike.
 
-    Args:
-        layout: Measurements of a domain.
-
     Returns:
         By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
@@ -381,34 +344,21 @@ def context_bias(layout: Layout) -> pd.DataFrame:
 
 def _each_prompt_once(layout: Layout) -> Layout:
     """Without repetitions: a baseline is measured once."""
-    _, first = np.unique(layout.items, return_index=True)
-    return replace(
-        layout,
-        replies=layout.replies.iloc[first].reset_index(drop=True),
-        values=layout.values[:, first],
-        baselines=layout.baselines[:, first],
-        measured=layout.measured[:, first],
-    )
-
-
-def _of_features(layout: Layout) -> tuple[list[str], Floats]:
-    """Features, and [features, replies] their baselines, which are the same whatever model is asked."""
-    lines = layout.series.groupby("feature", sort=True).indices
-    baselines = [np.fmax.reduce(layout.baselines[own], axis=0) for own in lines.values()]
-    return [str(feature) for feature in lines], np.stack(baselines)
+    return layout.part(replies=np.unique(layout.items, return_index=True)[1])
 
 
 def _thirds(layout: Layout) -> NDArray[np.int8]:
     """[series, replies] the third of each reply's baseline, 0 to 2; -1 where it has none."""
     once = _each_prompt_once(layout)
-    features, baselines = _of_features(once)
-    thirds = np.full(baselines.shape, -1, dtype=np.int8)
-    for line, scores in enumerate(baselines):
+    thirds = np.full(once.baselines.shape, -1, dtype=np.int8)
+    for lines in once.series.groupby("feature", sort=True).indices.values():
+        scores = np.fmax.reduce(once.baselines[lines], axis=0)  # they are the same whatever model is asked
         there = ~np.isnan(scores)
         share = (rankdata(scores[there]) - 0.5) / max(there.sum(), 1)
-        thirds[line, there] = np.minimum(np.floor(3 * share), 2)
-    of_series = np.array([features.index(feature) for feature in layout.series["feature"]], dtype=np.intp)
-    return thirds[of_series][:, layout.items]
+        own = np.full(len(scores), -1, dtype=np.int8)
+        own[there] = np.minimum(np.floor(3 * share), 2)
+        thirds[lines] = own
+    return thirds[:, layout.items]
 
 
 def _means_where(numbers: Floats, which: NDArray[np.bool_]) -> dict[str, NDArray[np.generic]]:

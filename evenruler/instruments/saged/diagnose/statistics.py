@@ -145,10 +145,10 @@ _BOUNDS = {
     "percentile_range.low": (0, 100),
     "percentile_range.high": (0, 100),
     "selection_rate.q": (0, 1),
-    "selection_rate.margin": (0, float("inf")),
-    "precision.tolerance": (0, float("inf")),
     "kl_divergence.bins": (1, 1_000_000),
 }
+"""Of all others they are from 0 on."""
+
 _POSITIVE = ("mode.width", "selection_rate.width", "kl_divergence.epsilon")
 
 
@@ -227,26 +227,6 @@ class OwnStatistic:
         if not math.isfinite(number):
             return math.nan, f"{self.name} gave {float(number)}"
         return float(number), ""
-
-
-def own_statistic(name: str) -> OwnStatistic:
-    """The function of a dotted name.
-
-    Args:
-        name: Such as `mypackage.module.function`, importable where this runs.
-
-    Raises:
-        UserError: It cannot be imported, or cannot be called.
-    """
-    module, _, function = name.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        what = f"the statistic {name} cannot be imported ({error})"
-        raise UserError(what, remedy="write module.function, of a module on the Python path") from error
-    if not callable(found):
-        raise UserError(f"the statistic {name} is no function", remedy="name a function that takes an array")
-    return OwnStatistic(name, found)
 
 
 BlockStatistic = Callable[..., Floats]
@@ -406,7 +386,6 @@ STATISTICS: Mapping[str, BlockStatistic] = {
 
 
 _FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation": 2}
-_NEEDS_SPREAD = ("skewness", "kurtosis", "correlation")
 
 
 def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
@@ -471,13 +450,21 @@ def resolve(kind: str) -> BlockStatistic:
     """The statistic of a name: one of `STATISTICS`, or a user's function (array -> number) by its dotted name.
 
     Raises:
-        UserError: There is none of that name, or it is no function.
+        UserError: There is none of that name, it cannot be imported, or it is no function.
     """
     if kind in STATISTICS:
         return STATISTICS[kind]
     if "." not in kind:
         raise UserError(f"no statistic {kind!r}", remedy=nearest(kind, STATISTICS))
-    return own_statistic(kind)
+    module, _, function = kind.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        what = f"the statistic {kind} cannot be imported ({error})"
+        raise UserError(what, remedy="write module.function, of a module on the Python path") from error
+    if not callable(found):
+        raise UserError(f"the statistic {kind} is no function", remedy="name a function that takes an array")
+    return OwnStatistic(kind, found)
 
 
 def reason(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> str:
@@ -492,17 +479,16 @@ def reason(kind: str, values: Floats, baseline: Floats | None = None, **options:
     statistic = resolve(kind)
     if isinstance(statistic, OwnStatistic):
         return statistic.of_group(values, options)[1]
-    with_baseline = ""
+    compared = ""
     if kind in USES_BASELINE and baseline is not None:
         values, baseline = pairs(values, baseline)
-        with_baseline = " with a baseline"
+        compared = " with a baseline"
     n, fewest = int(count(values)), _FEWEST.get(kind, 1)
     if n < fewest:
-        found = f"{n or 'no'} value{'s' if n > 1 else ''}{with_baseline}"
+        found = f"{n or 'no'} value{'s' if n > 1 else ''}{compared}"
         return found if fewest == 1 else f"{found}, needs {fewest}"
-    if kind in _NEEDS_SPREAD:
-        if not deviations(values)[2]:
-            return "all values are equal"
-        if with_baseline and baseline is not None and not deviations(baseline)[2]:
-            return "all baselines are equal"
+    if kind in ("skewness", "kurtosis", "correlation") and not deviations(values)[2]:
+        return "all values are equal"
+    if kind == "correlation" and baseline is not None and not deviations(baseline)[2]:
+        return "all baselines are equal"
     return ""

@@ -1,6 +1,6 @@
 """Figures of groups: of a long table (`summarise`), and of every configuration and feature of a domain (SAGED, 4.1)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -183,12 +183,7 @@ def summarise_each(
 ) -> pd.DataFrame:
     """Several figures a group; the table is put in groups once.
 
-    Args:
-        frame: As for `summarise`.
-        by: As for `summarise`.
-        statistics: By the name that the figures are to have: the statistic, and its options.
-        cell: As for `summarise`.
-        calibrated: As for `summarise`.
+    `statistics`: by the name that the figures are to have, the statistic and its options; all else as for `summarise`.
 
     Returns:
         What `summarise` gives for each, one after the other, with the name in `statistic`.
@@ -200,16 +195,22 @@ def summarise_each(
     kinds = [kind for kind, _ in statistics.values()]
     _check(frame, by, cell, kinds, calibrated)
     values, baselines = _numbers(frame, calibrated, not USES_BASELINE.isdisjoint(kinds))
-    codes, table = _numbered(frame, by)
+    grouped = frame.groupby(by, observed=True, sort=True)
+    codes, table = grouped.ngroup().to_numpy().astype(np.intp), grouped.size().reset_index()[by]
+    every = {"": np.arange(len(frame))}  # without rows or columns, one cell
+    cells = frame.groupby(cell, observed=True, sort=False).indices if cell and len(frame) else every
     found = {name: _columns(len(table)) for name in statistics}
-    for rows in _cells(frame, cell):
+    for rows in cells.values():
         groups, own = np.unique(codes[rows], return_inverse=True)
         parts = list(by_size(own, len(groups)))
         for name, (kind, options) in statistics.items():
             beside = None if baselines is None else baselines[None, rows]
             summary = Summary.of(kind, values[None, rows], beside, options)
             for chosen, places in parts:
-                _fill(found[name], groups[chosen], summary, places)
+                summaries, n = summary(places), summary.n(places)
+                sizes, why = (places < len(rows)).sum(axis=-1), summary.reasons(summaries, places)
+                for column, numbers in zip(found[name].values(), (summaries, n, sizes - n, why), strict=True):
+                    column[groups[chosen]] = numbers[0, 0]
     for columns in found.values():
         columns["reason"] = pd.Series(columns["reason"], dtype=object)  # else it becomes text, and None NaN
     tables = [table.assign(**columns, kind=statistics[name][0], statistic=name) for name, columns in found.items()]
@@ -217,34 +218,11 @@ def summarise_each(
     return joined
 
 
-def _numbered(frame: pd.DataFrame, by: list[str]) -> tuple[Codes, pd.DataFrame]:
-    """[rows] the number of each row's group, and the values that name each group, sorted."""
-    groups = frame.groupby(by, observed=True, sort=True)
-    return groups.ngroup().to_numpy().astype(np.intp), groups.size().reset_index()[by]
-
-
-def _cells(frame: pd.DataFrame, cell: list[str]) -> list[Codes]:
-    """The rows of each cell; without rows or columns, one cell."""
-    if frame.empty or not cell:
-        return [np.arange(len(frame))]
-    found = frame.groupby(cell, observed=True, sort=False).indices
-    return [np.asarray(rows, dtype=np.intp) for rows in found.values()]
-
-
 def _columns(groups: int) -> dict[str, Any]:
     """Of the result, an entry a group."""
     n = np.zeros((2, groups), dtype=np.int64)
     none = np.full(groups, None, dtype=object)
     return {"summary": np.full(groups, np.nan), "n": n[0], "n_missing": n[1], "reason": none}
-
-
-def _fill(columns: dict[str, Any], groups: Codes, summary: Summary, places: Places) -> None:
-    """What is found of some groups of a cell, which is the only series of its summary."""
-    found, n = summary(places), summary.n(places)
-    sizes = (places < summary.values.shape[1]).sum(axis=-1)
-    entries = {"summary": found, "n": n, "n_missing": sizes - n, "reason": summary.reasons(found, places)}
-    for name, own in entries.items():
-        columns[name][groups] = own[0, 0]
 
 
 def _numbers(frame: pd.DataFrame, calibrated: bool, compares: bool) -> tuple[Floats, Floats | None]:
@@ -333,27 +311,31 @@ class Cells:
 def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]) -> Iterator[Cells]:
     """Every statistic of every series, raw and, where it does not compare with baselines anyway, calibrated.
 
-    Args:
-        layout: Measurements of a domain.
-        groups: Of its replies.
-        statistics: By the user's name.
-
     Raises:
         UserError: There is no such statistic, or it has no such option.
     """
-    numbers = cache(
-        partial(_numbers_of_series, layout)
-    )  # by all statistics: a copy for each would be most of the memory
+    numbers = cache(partial(_numbers_of_series, layout))  # a copy for each statistic would be most of the memory
+    places, shape, nothing = as_they_are(groups), (len(layout.values), len(groups.names)), np.full(1, np.nan)
+    measured = np.empty(shape, dtype=np.int64)
+    for lines in in_parts(len(measured)):
+        measured[lines] = (gathered(layout.measured[lines], places) == 1).sum(axis=-1)[:, 0]
     for name, statistic in statistics.items():
-        for calibration in [RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED]:
-            yield _cells_of_statistic(layout, groups, name, statistic, calibration, numbers)
+        compares = statistic.kind in USES_BASELINE
+        for calibration in [RAW] if compares else [RAW, CALIBRATED]:
+            known, of_known, beside = numbers(calibration, compares)
+            summary = Summary.of(statistic.kind, of_known, beside, statistic.options)
+            values, n = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
+            reasons = np.full(shape, reason(statistic.kind, nothing, nothing, **statistic.options), dtype=object)
+            found = summary.observed(places)
+            values[known], n[known] = found[:, 0], summary.n(places)[:, 0]
+            reasons[known] = summary.reasons(found, places)[:, 0]
+            if compares or calibration == CALIBRATED:
+                reasons[np.isnan(layout.baselines).all(axis=1)] = NO_BASELINE
+            yield Cells(layout, groups, name, calibration, values, n, measured - n, reasons, known, summary)
 
 
-Numbers = tuple[Codes, Floats, Floats | None]
-"""The series that have numbers at all, their numbers, and the baselines beside them where they are compared with."""
-
-
-def _numbers_of_series(layout: Layout, calibration: str, compares: bool) -> Numbers:
+def _numbers_of_series(layout: Layout, calibration: str, compares: bool) -> tuple[Codes, Floats, Floats | None]:
+    """The series that have numbers at all, their numbers, and the baselines beside them where these are compared."""
     numbers, baselines = layout.numbers(calibration), layout.baselines
     if compares:
         numbers, baselines = pairs(numbers, baselines)
@@ -361,29 +343,3 @@ def _numbers_of_series(layout: Layout, calibration: str, compares: bool) -> Numb
     if len(known) == len(numbers):
         return known, numbers, baselines if compares else None
     return known, numbers[known], baselines[known] if compares else None
-
-
-def _cells_of_statistic(
-    layout: Layout,
-    groups: Groups,
-    name: str,
-    statistic: Statistic,
-    calibration: str,
-    numbers: Callable[[str, bool], Numbers],
-) -> Cells:
-    compares = statistic.kind in USES_BASELINE
-    known, of_known, beside = numbers(calibration, compares)
-    summary = Summary.of(statistic.kind, of_known, beside, statistic.options)
-    places = as_they_are(groups)
-    nothing = np.full(1, np.nan)
-    shape = len(layout.values), len(groups.names)
-    values, n = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
-    reasons = np.full(shape, reason(statistic.kind, nothing, nothing, **statistic.options), dtype=object)
-    found = summary.observed(places)
-    values[known], n[known], reasons[known] = found[:, 0], summary.n(places)[:, 0], summary.reasons(found, places)[:, 0]
-    if compares or calibration == CALIBRATED:
-        reasons[np.isnan(layout.baselines).all(axis=1)] = NO_BASELINE
-    measured = np.empty(shape, dtype=np.int64)
-    for lines in in_parts(len(measured)):
-        measured[lines] = (gathered(layout.measured[lines], places) == 1).sum(axis=-1)[:, 0]
-    return Cells(layout, groups, name, calibration, values, n, measured - n, reasons, known, summary)

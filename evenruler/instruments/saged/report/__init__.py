@@ -10,31 +10,38 @@ from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
 from evenruler.instruments.saged.report.pictures import pictures
-from evenruler.instruments.saged.report.tables import between_table, beyond, confirmed, confirmed_table, findings
+from evenruler.instruments.saged.report.tables import between_table, confirmed, confirmed_table, findings
 from evenruler.measurement.verdicts import ALPHA, Verdict
 from evenruler.report.page import Section, Table
 from evenruler.report.words import listed, number
 from evenruler.text.english import with_capital
+
+__all__ = ["sections"]
 
 FEW = 10
 """Replies a concept below which intervals say little, however narrow."""
 
 
 def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
-    """What a reader should know first, in five or six sentences.
-
-    Args:
-        found: By `findings`.
-        tables: `figures`, `favour`, `between`, `summaries` and `rates` of the domain.
-    """
+    """What a reader should know first, in five or six sentences."""
     if tables["rates"].empty:
         return "No model was asked."
-    sentences = [_asked(tables), _verdicts(tables), _smallest(tables["figures"]), _between(tables["between"])]
+    rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
+    concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
+    sentences = [
+        f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
+        f"{_count(features, 'feature')}.",
+        _verdicts(tables),
+        _smallest(tables["figures"]),
+        _between(tables["between"]),
+    ]
     if found["value"].notna().any():
         sentences.append(_width(found))
     elif len(found):
-        sentences.append(f"Nothing could be compared: {_reasons(found)}.")
-    return " ".join(filter(None, [*sentences, _refusals(tables["rates"])]))
+        reasons = pd.concat([found.loc[found["shape"].isna(), "reason"].dropna(), found["spread_reason"].dropna()])
+        most = str(reasons.mode().iloc[0]) if len(reasons) else "no reason is given"
+        sentences.append(f"Nothing could be compared: {most}.")
+    return " ".join(filter(None, [*sentences, _refusals(rates)]))
 
 
 def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -42,7 +49,7 @@ def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
     found = confirmed(tables)
     if found.empty:
         return "No figure has a verdict: what follows describes."
-    sure = beyond(found)
+    sure = found[found["verdict"] == str(Verdict.BEYOND)]
     counts = found["verdict"].value_counts()
     rest = [f"{counts[verdict]} {verdict}" for verdict in map(str, Verdict) if verdict in counts]
     if sure.empty:
@@ -80,23 +87,8 @@ def _between(between: pd.DataFrame) -> str:
     return f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""
 
 
-def _asked(tables: Mapping[str, pd.DataFrame]) -> str:
-    rates, summaries = tables["rates"], tables["summaries"]
-    concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
-    return (
-        f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
-        f"{_count(summaries['feature'].nunique(), 'feature')}."
-    )
-
-
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _reasons(found: pd.DataFrame) -> str:
-    """Why there is nothing, the most frequent reason alone."""
-    reasons = [*found.loc[found["shape"].isna(), "reason"].dropna(), *found["spread_reason"].dropna()]
-    return str(pd.Series(reasons).mode().iloc[0]) if reasons else "no reason is given"
 
 
 def _width(found: pd.DataFrame) -> str:
@@ -131,8 +123,6 @@ def _share(part: int, n: int) -> str:
     return f"{100 * part / n:.1f}%" if part else "none"
 
 
-__all__ = ["sections"]
-
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -144,27 +134,19 @@ def sections(shown: Shown) -> list[Section]:
             `context_bias`, `topics`, `favour`, `between` and `figures` of `evenruler.instruments.saged.schemas`.
     """
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
-    groupings = {name: _grouping(settings) for name, settings in shown.settings.items()}
-    of_page = {
-        name: table[table["grouping"] == table["domain"].map(groupings)] if "grouping" in table else table
-        for name, table in readable.items()
-    }
-    found = [
-        _domain(name, source, shown.settings[name], of_page, _others(readable["summaries"], name, groupings[name]))
-        for name, source in shown.sources.items()
-    ]
+    of_page, found = dict(readable), []
+    groupings: dict[str, str] = {}
+    for name, settings in shown.settings.items():
+        declared = [list(columns) for columns in settings.disparities.grouping]
+        groupings[name] = "+".join(["concept"] if ["concept"] in declared else declared[0])  # what the page shows
+    for name, table in readable.items():
+        if "grouping" in table:
+            of_page[name] = table[table["grouping"] == table["domain"].map(groupings)]
+    summaries = readable["summaries"]
+    for name, source in shown.sources.items():
+        others = set(summaries.loc[summaries["domain"] == name, "grouping"]) - {groupings[name]}
+        found.append(_domain(name, source, shown.settings[name], of_page, sorted(others)))
     return [*found, *pictures(shown.settings, of_page)]
-
-
-def _grouping(settings: Settings) -> str:
-    """The groups that the page shows: concepts, or else the first that are declared."""
-    declared: list[list[str]] = [list(columns) for columns in settings.disparities.grouping]
-    return "+".join(["concept"] if ["concept"] in declared else declared[0])
-
-
-def _others(summaries: pd.DataFrame, name: str, grouping: str) -> list[str]:
-    """The groups of a domain that the page does not show."""
-    return sorted(set(summaries.loc[summaries["domain"] == name, "grouping"]) - {grouping})
 
 
 def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
@@ -198,18 +180,11 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
         *saged_tables.figures(here["figures"], here["disparities"]),
         *saged_tables.not_computed(here),
     ]
+    measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
+    lacking = [feature for feature in settings.features if feature not in measured] if len(measured) else []
     sentences = [
         lead(found, here),
-        _lacking(settings, here["summaries"]),
+        f"Declared, and not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]
     return Section("Replies", " ".join(filter(None, sentences)), parts, name)
-
-
-def _lacking(settings: Settings, summaries: pd.DataFrame) -> str:
-    """Features that are declared and were not measured."""
-    measured = {declared_as(name, settings.features) for name in summaries["feature"].unique()}
-    lacking = [name for name in settings.features if name not in measured]
-    if summaries.empty or not lacking:
-        return ""
-    return f"Declared, and not measured at this scale or on this machine: {listed(lacking)}."

@@ -1,6 +1,6 @@
 """Charts of summaries and disparities, and the panels that they stand in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -22,18 +22,10 @@ def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         choices: Of all these but `value` and `n`.
     """
     filters = ["domain", "feature", "calibration", "statistic", *CONFIGURATION]
-    of_cell = [
-        alt.Tooltip("group:N", title="concept"),
-        *of_configuration(),
-        alt.Tooltip("value:Q", format=".4f"),
-        alt.Tooltip("n:Q"),
-        alt.Tooltip("z:Q", title="SDs from the mean of the column", format="+.2f"),
-        alt.Tooltip("reason:N", title="why there is no number"),
-    ]
     base = alt.Chart().encode(
         x=alt.X("role:N", sort=list(choices.names["role"]), title=None).axis(labelAngle=-35, labelLimit=140),
-        y=alt.Y("group:N", sort=alt.EncodingSortField("place", op="min", order="descending"), title=None),
-        tooltip=of_cell,
+        y=_groups("place"),
+        tooltip=_told("group model role value n z reason"),
     )
     scale = alt.Scale(scheme=DIVERGING, domain=[-FARTHEST, FARTHEST], clamp=True)
     legend = alt.Legend(title=["SDs from the mean", "of the column"], values=[-2, -1, 0, 1, 2], gradientLength=120)
@@ -64,19 +56,9 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     """
     filters = ["domain", "feature", "disparity", *CONFIGURATION]
     offset = alt.YOffset("calibration:N", sort=CALIBRATIONS)
-    known = [
-        *of_configuration(),
-        alt.Tooltip("calibration:N"),
-        alt.Tooltip("value:Q", format=".4f"),
-        alt.Tooltip("low:Q", title="interval from", format=".4f"),
-        alt.Tooltip("high:Q", title="to", format=".4f"),
-        alt.Tooltip("p_adjusted:Q", title="adjusted p", format=".4f"),
-        alt.Tooltip("n_groups:Q", title="concepts"),
-        alt.Tooltip("group:N", title="points at"),
-        alt.Tooltip("excess:Q", title="above the critical value by", format="+.3f"),
-        alt.Tooltip("shape:N"),
-        alt.Tooltip("reason:N", title="why there is no number"),
-    ]
+    known = _told(
+        "model role calibration value low high p_adjusted n_groups group excess shape reason", group="points at"
+    )
     base = alt.Chart().encode(
         y=alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160), yOffset=offset
     )
@@ -119,21 +101,14 @@ def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     """
     filters = ["domain", "feature", *CONFIGURATION]
     base = alt.Chart().encode(
-        y=alt.Y("group:N", sort=alt.EncodingSortField("place", op="min", order="descending"), title=None),
+        y=_groups("place"),
         x=alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4),
     )
     paths = base.mark_line(color=QUIET, strokeWidth=1.2).encode(detail="group:N")
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         color=calibrated(),
         shape=shaped(),
-        tooltip=[
-            alt.Tooltip("group:N", title="concept"),
-            *of_configuration(),
-            alt.Tooltip("calibration:N"),
-            alt.Tooltip("deviation:Q", title="from the mean of all", format="+.4f"),
-            alt.Tooltip("value:Q", format=".4f"),
-            alt.Tooltip("n:Q"),
-        ],
+        tooltip=_told("group model role calibration deviation value n"),
     )
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
     panels = alt.layer(zero, paths, points).properties(width=PANEL, height=alt.Step(17))
@@ -179,21 +154,12 @@ def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
     """
     filters = ["domain", "feature"]
     title = "mean of the baselines; lines are 95% intervals"
-    base = alt.Chart().encode(
-        y=alt.Y("group:N", sort=alt.EncodingSortField("mean", op="min", order="descending"), title=None)
-    )
+    base = alt.Chart().encode(y=_groups("mean"))
     axis = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
     intervals = base.transform_filter("isValid(datum.low)").mark_rule(color=ONE_HUE, strokeWidth=1.5)
     points = base.mark_point(filled=True, color=ONE_HUE, size=70, opacity=1).encode(
         x=axis,
-        tooltip=[
-            alt.Tooltip("group:N", title="concept"),
-            alt.Tooltip("mean:Q", format=".4f"),
-            alt.Tooltip("low:Q", title="interval from", format=".4f"),
-            alt.Tooltip("high:Q", title="to", format=".4f"),
-            alt.Tooltip("difference:Q", title="from the mean of all", format="+.4f"),
-            alt.Tooltip("n:Q", title="baselines"),
-        ],
+        tooltip=_told("group mean low high difference n", n="baselines"),
     )
     said = base.transform_filter("isValid(datum.difference)").mark_text(align="left", fontSize=10, color=INK)
     reasons = base.transform_filter("!isValid(datum.difference)").mark_text(align="left", fontSize=10, color=QUIET)
@@ -229,13 +195,7 @@ def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         shape=shaped(),
-        tooltip=[
-            *of_configuration(),
-            alt.Tooltip("calibration:N"),
-            alt.Tooltip("context:N", title="baseline"),
-            alt.Tooltip("mean:Q", format=".4f"),
-            alt.Tooltip("n:Q", title="replies"),
-        ],
+        tooltip=_told("model role calibration context mean n", n="replies"),
     )
     zero = alt.Chart().mark_rule(color=QUIET).encode(y=alt.YDatum(0))
     panels = alt.layer(zero, base.mark_line(strokeWidth=2), points).properties(width=PANEL, height=130)
@@ -289,29 +249,21 @@ def _placed(choices: Choices, row: str | None, column: str | None) -> dict[str, 
         header = alt.Header(labelFontSize=12, labelFontWeight="bold", labelLimit=320)
         facet: Any = alt.Facet("panel:N", sort=order, title=None, header=header)
         return {"facet": facet, "columns": len(choices.names[column])}
-    by: dict[str, Any] = {}
-    if row:
-        by["row"] = _header(alt.Row, row, choices, labelAngle=0, labelAlign="left", labelLimit=150)
-    if column:
-        by["column"] = _header(alt.Column, column, choices, labelFontWeight="bold", labelLimit=200)
+    kinds = {
+        "row": (alt.Row, row, {"labelAngle": 0, "labelAlign": "left", "labelLimit": 150}),
+        "column": (alt.Column, column, {"labelFontWeight": "bold", "labelLimit": 200}),
+    }
+    by: dict[str, Any] = {
+        place: kind(f"{name}:N", sort=list(choices.names[name]), title=None, header=alt.Header(labelFontSize=12, **own))
+        for place, (kind, name, own) in kinds.items()
+        if name
+    }
     return {"facet": alt.FacetMapping(**by)}
-
-
-def _header(kind: Any, column: str, choices: Choices, **options: Any) -> Any:
-    header = alt.Header(labelFontSize=12, **options)
-    return kind(f"{column}:N", sort=list(choices.names[column]), title=None, header=header)
 
 
 def spread(y: alt.Y, title: str, zero: bool) -> Panels:
     """Means over concepts, bars from zero or points, with a line from the lowest concept to the highest."""
-    known = [
-        *of_configuration(),
-        alt.Tooltip("feature:N"),
-        alt.Tooltip("value:Q", title="mean over concepts", format=".4f"),
-        alt.Tooltip("lowest:Q", title="lowest concept", format=".4f"),
-        alt.Tooltip("highest:Q", title="highest concept", format=".4f"),
-        alt.Tooltip("n_groups:Q", title="concepts"),
-    ]
+    known = _told("model role feature value lowest highest n_groups", value="mean over concepts")
     scale = alt.Scale(zero=zero)
     base = alt.Chart().encode(y=y)
     drawn = base.mark_bar(color=ONE_HUE, opacity=0.45)
@@ -321,6 +273,11 @@ def spread(y: alt.Y, title: str, zero: bool) -> Panels:
         x=alt.X("lowest:Q", title=title, scale=scale), x2="highest:Q"
     )
     return alt.layer(drawn.encode(x=alt.X("value:Q", title=title, scale=scale).axis(tickCount=4), tooltip=known), lines)
+
+
+def _groups(by: str) -> alt.Y:
+    """A line a group, those with the highest numbers at the top."""
+    return alt.Y("group:N", sort=alt.EncodingSortField(by, op="min", order="descending"), title=None)
 
 
 def calibrated() -> alt.Color:
@@ -335,6 +292,38 @@ def shaped() -> alt.Shape:
     return alt.Shape("calibration:N", sort=CALIBRATIONS, scale=scale, legend=LEGEND)
 
 
-def of_configuration() -> list[alt.Tooltip]:
-    """Who was asked, as whom."""
-    return [alt.Tooltip(f"{name}:N") for name in CONFIGURATION]
+_NUMBERS: Mapping[str, str] = {
+    **dict.fromkeys(["value", "mean", "low", "high", "p_adjusted", "lowest", "highest"], ".4f"),
+    **dict.fromkeys(["deviation", "difference"], "+.4f"),
+    **dict.fromkeys(["n", "n_groups"], ""),
+    "z": "+.2f",
+    "excess": "+.3f",
+}
+"""Columns that are numbers, and how these are written."""
+
+_TITLES: Mapping[str, str] = {
+    "group": "concept",
+    "low": "interval from",
+    "high": "to",
+    "lowest": "lowest concept",
+    "highest": "highest concept",
+    "p_adjusted": "adjusted p",
+    "n_groups": "concepts",
+    "context": "baseline",
+    "excess": "above the critical value by",
+    "z": "SDs from the mean of the column",
+    "reason": "why there is no number",
+    **dict.fromkeys(["deviation", "difference"], "from the mean of all"),
+}
+"""Of columns whose names do not say what they are."""
+
+
+def _told(columns: str, **titles: str) -> list[alt.Tooltip]:
+    """What a mark tells when it is pointed at, column by column."""
+    found = []
+    for name in columns.split():
+        title, written = titles.get(name) or _TITLES.get(name), _NUMBERS.get(name)
+        said = {"title": title, "format": written}
+        kind = "N" if written is None else "Q"
+        found.append(alt.Tooltip(f"{name}:{kind}", **{key: word for key, word in said.items() if word}))
+    return found

@@ -1,6 +1,7 @@
 """Tables of a domain: what has a verdict, what lies out, and all figures."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -8,18 +9,18 @@ import pandas as pd
 from evenruler.instruments.saged.declare import DIFFERENCE, SMALLEST
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.measurement.verdicts import Verdict
-from evenruler.report.page import Cell, Mark, Table
+from evenruler.report.page import Cell, Table
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+from evenruler.strict import read_yaml
 
-MOST = 30
-"""Rows of a table on the page."""
+WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
+"""Titles and captions."""
+
+_CAPTIONS = WORDS["tables"]
 
 
 def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row a figure with a verdict, the surest first.
-
-    Args:
-        tables: `figures` and `favour` of one domain.
 
     Returns:
         The columns of `figures`; `feature`, and `most` and `least`, the concepts at the two ends in favour.
@@ -27,51 +28,38 @@ def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     figures = tables["figures"]
     found = figures[figures["verdict"].notna()]
     found = found.assign(feature=found["part"].str.split(", ").str[-1])
-    ends = [_ends(tables["favour"], one["model"], one["feature"]) for one in found.to_dict("records")]
+    favour = tables["favour"].dropna(subset=["mean"])
+    ends = []
+    for model, feature in zip(found["model"], found["feature"], strict=True):
+        own = favour[(favour["model"] == model) & (favour["feature"] == feature)]
+        lower = bool((own["better"] == "lower").all())
+        concepts = own.sort_values("mean", ascending=lower, kind="stable")["concept"].tolist() or [""]
+        ends.append((concepts[0], concepts[-1]))
     found = found.assign(most=[most for most, _ in ends], least=[least for _, least in ends])
     return found.sort_values(["p_adjusted", "model", "feature"], na_position="last", kind="stable", ignore_index=True)
-
-
-def beyond(found: pd.DataFrame) -> pd.DataFrame:
-    """Those that are beyond their controls."""
-    return found[found["verdict"] == str(Verdict.BEYOND)]
-
-
-def _ends(favour: pd.DataFrame, model: str, feature: str) -> tuple[str, str]:
-    own = favour[(favour["model"] == model) & (favour["feature"] == feature)].dropna(subset=["mean"])
-    if own.empty:
-        return "", ""
-    own = own.sort_values("mean", ascending=bool((own["better"] == "lower").all()), kind="stable")
-    return str(own["concept"].iloc[0]), str(own["concept"].iloc[-1])
 
 
 def confirmed_table(found: pd.DataFrame) -> list[Table]:
     """Every figure with a verdict, beside its control."""
     if found.empty:
         return []
-    rows = [_row(one) for one in found.to_dict("records")]
-    caption = (
-        "Range over concepts of the mean of replies in all roles, without names; what root items and noise bring is "
-        "taken off. "
-        "Control: the same of shuffled concepts. p by shuffling concepts within root items, adjusted over the features "
-        "of a model (Holm); n counts root items. The two concepts at the ends are named whatever the verdict is."
-    )
+    rows: list[list[str | Cell]] = []
+    for one in found.to_dict("records"):
+        verdict = Verdict(one["verdict"])
+        value = with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})"
+        rows.append(
+            [
+                str(one["feature"]),
+                str(one["model"]),
+                Cell(str(verdict), verdict.mark),
+                f"{value}, n\u00a0=\u00a0{one['n']}",
+                "none" if missing(one["control"]) else number(one["control"], 3),
+                p_value(one["p_adjusted"]) or "none",
+                f"{one['most']}, {one['least']}" if one["most"] else "",
+            ]
+        )
     columns = ["feature", "model", "verdict", "difference in favour", "control", "adjusted p", "most, least in favour"]
-    return [Table(columns, rows, "Differences in favour", caption)]
-
-
-def _row(one: Mapping[Any, Any]) -> list[str | Cell]:
-    verdict = Verdict(one["verdict"])
-    value = with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})"
-    return [
-        str(one["feature"]),
-        str(one["model"]),
-        Cell(str(verdict), verdict.mark),
-        f"{value}, n\u00a0=\u00a0{one['n']}",
-        "none" if missing(one["control"]) else number(one["control"], 3),
-        p_value(one["p_adjusted"]) or "none",
-        f"{one['most']}, {one['least']}" if one["most"] else "",
-    ]
+    return [Table(columns, rows, "Differences in favour", _CAPTIONS["confirmed"])]
 
 
 def between_table(between: pd.DataFrame) -> list[Table]:
@@ -92,13 +80,8 @@ def between_table(between: pd.DataFrame) -> list[Table]:
         for one in found.head(MOST).to_dict("records")
     ]
     more = f" {len(found) - MOST:,} more in between.parquet of the diagnosis." if len(found) > MOST else ""
-    caption = (
-        "Replies to the same prompts, the smallest adjusted p first (Holm). Level: mean of the replies. Spread: "
-        "standard deviation over concepts, noise taken off. Pattern: the same of the differences themselves, that is "
-        f"whether the two favour other concepts.{more}"
-    )
     columns = ["compared", "within", "feature", "figure", "difference", "adjusted p"]
-    return [Table(columns, rows, "Between roles, between models", caption)]
+    return [Table(columns, rows, "Between roles, between models", f"{_CAPTIONS['between']}{more}")]
 
 
 SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
@@ -107,22 +90,11 @@ CELL = [*SERIES, "statistic"]
 SURE = 0.05
 """An adjusted p below it is beyond chance."""
 IMPACT = "min_impact_ratio"
-METRICS = {
-    "range": "range",
-    "min_max_ratio": "min-max ratio",
-    IMPACT: "min impact ratio",
-    "std": "standard deviation",
-    "max_z": "largest z",
-    "min_z": "least z",
-    "dixon_high": "Dixon's ratio at the high end",
-    "dixon_low": "Dixon's ratio at the low end",
-    "relative_to_mean": "largest distance relative to the mean",
-}
 
 
 def metric_in_words(metric: str) -> str:
     """The name of a disparity as people say it."""
-    return METRICS.get(metric, metric.replace("_", " "))
+    return str(WORDS["metrics"].get(metric, metric.replace("_", " ")))
 
 
 def spread_of(settings: Settings) -> str:
@@ -137,10 +109,6 @@ def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataF
     A feature of a configuration counts once: calibrated where there is a number, raw where there is none. Clusters
     count never: that replies about a concept are near those that say its name is no favour.
 
-    Args:
-        tables: `shapes`, `disparities` and `summaries` of one domain and grouping.
-        settings: Of the diagnosis.
-
     Returns:
         The columns of `SHAPES`; `value` (without noise, where that is known), `low`, `high`, `p_adjusted` and
         `spread_reason` of the range; `raw`, its value before calibration; `impact`, the min impact ratio, and
@@ -149,8 +117,8 @@ def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataF
     """
     headline = settings.disparities.headline
     shapes = tables["shapes"]
-    in_favour = ~shapes["feature"].map(lambda feature: _kind(str(feature), settings) == "clusters").astype(bool)
-    shapes = shapes[(shapes["statistic"] == headline) & in_favour]
+    in_favour = [kind_of(str(feature), settings) != "clusters" for feature in shapes["feature"]]
+    shapes = shapes[(shapes["statistic"] == headline) & pd.Series(in_favour, shapes.index, dtype=bool)]
     disparities = tables["disparities"]
     spread = disparities[(disparities["metric"] == spread_of(settings)) & (disparities["statistic"] == headline)]
     spread = spread.rename(columns={"reason": "spread_reason"})
@@ -163,25 +131,21 @@ def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataF
     found = found.merge(impact, on=SERIES, how="left", validate="1:1")
     summaries = tables["summaries"]
     n = summaries[summaries["statistic"] == headline].groupby(SERIES)["n"].median()
-    found = found.join(n, on=SERIES).join(_raw(spread), on=_without("calibration"))
-    order = found.assign(far=-found["z"].abs()).sort_values(["p_adjusted", "far"], na_position="last", kind="stable")
-    return _once(order.drop(columns="far"))
+    cell = [name for name in SERIES if name != "calibration"]
+    raw = spread[spread["calibration"] == "raw"].set_index(cell)["value"].rename("raw")
+    found = found.join(n, on=SERIES).join(raw, on=cell)
+    # Calibrated where there is a range, raw where there is none.
+    rank = (found["calibration"] != "calibrated").astype(int) + 2 * found["value"].isna()
+    found = found.assign(rank=rank, far=-found["z"].abs())
+    found = found[found["rank"] == found.groupby(cell)["rank"].transform("min")]
+    found = found.sort_values(["p_adjusted", "far"], na_position="last", kind="stable").drop_duplicates(cell)
+    return found.drop(columns=["rank", "far"]).reset_index(drop=True)
 
 
-def _kind(feature: str, settings: Settings) -> str | None:
+def kind_of(feature: str, settings: Settings) -> str | None:
     """How a column of numbers is measured."""
     declared = declared_as(feature, settings.features)
     return None if declared is None else settings.features[declared].kind
-
-
-def _without(column: str) -> list[str]:
-    return [name for name in SERIES if name != column]
-
-
-def _raw(spread: pd.DataFrame) -> "pd.Series[Any]":
-    """The range before calibration."""
-    raw = spread[spread["calibration"] == "raw"]
-    return raw.set_index(_without("calibration"))["value"].rename("raw")
 
 
 def _impact_ratio(disparities: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -193,27 +157,10 @@ def _impact_ratio(disparities: pd.DataFrame, settings: Settings) -> pd.DataFrame
     return rows.rename(columns=names)[[*SERIES, *names.values()]]
 
 
-def _once(found: pd.DataFrame) -> pd.DataFrame:
-    """Calibrated where there is a range, raw where there is none."""
-    prefer = found.assign(rank=(found["calibration"] != "calibrated").astype(int) + 2 * found["value"].isna())
-    best = prefer.groupby(_without("calibration"))["rank"].transform("min")
-    return found[prefer["rank"] == best].drop_duplicates(_without("calibration")).reset_index(drop=True)
-
-
-def configuration(record: "Mapping[Any, Any] | pd.Series[Any]") -> str:
-    """Who was asked, as whom."""
-    return f"{record['model']}, {record['role']}"
-
-
-def sure(found: pd.DataFrame) -> pd.DataFrame:
-    """The findings that are beyond chance."""
-    return found[found["p_adjusted"] < SURE]
-
-
-MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 15, 24, 40, 25
+MOST, MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 30, 15, 24, 40, 25
 """Rows of a table on the page; the caption counts the others."""
 FOUR_FIFTHS = 0.8
-WORDS, NAMES = 6, 5
+MOST_WORDS, MOST_NAMES = 6, 5
 """Of a topic, and in a list."""
 
 
@@ -226,46 +173,32 @@ def findings_table(found: pd.DataFrame, settings: Settings) -> list[Table]:
     """Which concept lies out where, the surest first."""
     if found.empty:
         return []
-    rows, more = _cut([_finding(record) for record in found.to_dict("records")], MOST_FINDINGS, "in the pictures below")
+    rows: list[list[str | Cell]] = []
+    for record in found.to_dict("records"):
+        value = with_interval(record["value"], record["low"], record["high"])
+        beyond = not missing(record["p_adjusted"]) and record["p_adjusted"] < SURE
+        shape = f"none ({record['reason']})"
+        if isinstance(record["shape"], str):
+            shape = f"{record['shape']}: {record['group']}, {record['end']}, z\u00a0{record['z']:+.2f}"
+        rows.append(
+            [
+                f"{record['feature']}, {record['calibration']}",
+                f"{record['model']}, {record['role']}",
+                Cell(shape, "poor" if beyond else "told"),
+                f"{value}, n\u00a0=\u00a0{record['n_groups']}" if value else f"none ({record['spread_reason']})",
+                number(record["raw"], 3),
+                p_value(record["p_adjusted"]) or "none",
+                _impact(record),
+            ]
+        )
+    rows, more = _cut(rows, MOST_FINDINGS, "in the pictures below")
     headline, spread = settings.disparities.headline, metric_in_words(spread_of(settings))
     counts = [f"{name} {(found['shape'] == name).sum()}" for name in ("concentrated", "mixed", "dispersed")]
     without = int(found["shape"].isna().sum())
-    caption = (
-        f"One row a feature of a configuration, the smallest adjusted p first: the {spread} of the {headline} over "
-        "concepts, calibrated (what the baseline says is taken off) where there is a baseline; noise is taken off of "
-        "it and of the impact ratio. Its shape is concentrated where the concept that lies farthest out is an outlier "
-        "by Grubbs' test, dispersed where neither that nor Dixon's ratio finds one, mixed where Dixon's alone does, "
-        "and none where concepts are not apart beyond chance (p before adjustment): "
-        f"{', '.join(counts)}{f', none {without}' if without else ''}. Clusters "
-        "are not in it: near to which topics replies are is no favour. A square: the concepts are apart beyond chance "
-        f"(adjusted p below {SURE}); n counts them. Impact ratio: lowest selection rate over highest; below 0.8 it "
-        "fails the four-fifths rule, with few replies by chance alone; a triangle: its whole interval is below."
-        f"{more}"
-    )
+    told = f"{', '.join(counts)}{f', none {without}' if without else ''}"
+    caption = _CAPTIONS["findings"].format(spread=spread, headline=headline, counts=told, sure=SURE) + more
     own = ["who lies out", f"{spread} of {headline}", "raw", "adjusted p", "impact ratio"]
     return [Table(["feature", "configuration", *own], rows, "What lies out, described", caption)]
-
-
-def _finding(record: Mapping[Any, Any]) -> list[str | Cell]:
-    beyond = not missing(record["p_adjusted"]) and record["p_adjusted"] < SURE
-    mark: Mark = "poor" if beyond else "told"
-    spread = with_interval(record["value"], record["low"], record["high"])
-    n = f", n\u00a0=\u00a0{record['n_groups']}"
-    return [
-        f"{record['feature']}, {record['calibration']}",
-        configuration(record),
-        Cell(_shape(record), mark),
-        f"{spread}{n}" if spread else f"none ({record['spread_reason']})",
-        number(record["raw"], 3),
-        p_value(record["p_adjusted"]) or "none",
-        _impact(record),
-    ]
-
-
-def _shape(record: Mapping[Any, Any]) -> str:
-    if not isinstance(record["shape"], str):
-        return f"none ({record['reason']})"
-    return f"{record['shape']}: {record['group']}, {record['end']}, z\u00a0{record['z']:+.2f}"
 
 
 def _impact(record: Mapping[Any, Any]) -> str | Cell:
@@ -291,14 +224,11 @@ def rates(rates: pd.DataFrame) -> list[Table]:
         lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
         of_replies = [_rate(own, name, n) for name in ("refusals", "empty")]
         rows.append([str(model), str(role), f"{n:,}", *of_replies, *lacking])
-    caption = (
-        "Replies that refuse, and replies without a word, both kept; in brackets the concept with the largest share. "
-        "An empty reply has no features."
-    )
+    caption = _CAPTIONS["rates"]
     columns = ["model", "role", "replies", "refusals", "empty"]
     if withheld:
         columns.append("not given")
-        caption += " Replies that a server did not give are none of them, and have no features either."
+        caption += _CAPTIONS["withheld"]
     return [Table(columns, rows, "Refusals and empty replies", caption)]
 
 
@@ -323,13 +253,12 @@ def topics(topics: pd.DataFrame, settings: Settings) -> list[Table]:
     rows: list[list[str | Cell]] = []
     for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
         said = [
-            f"{record['cluster']}: {', '.join(list(record['words'])[:WORDS]) or 'no words'} ({record['n']:,})"
+            f"{record['cluster']}: {', '.join(list(record['words'])[:MOST_WORDS]) or 'no words'} ({record['n']:,})"
             for record in own.sort_values("cluster").to_dict("records")
         ]
         rows.append([str(feature), str(model), str(part), "; ".join(said)])
     rows, more = _cut(rows, MOST_TOPICS, "in topics.parquet of the diagnosis")
-    caption = f"Clusters of replies with the words that tell them apart, and how many replies are in each.{more}"
-    return [Table(["feature", "model", "replies of", "clusters"], rows, "Topics", caption)]
+    return [Table(["feature", "model", "replies of", "clusters"], rows, "Topics", f"{_CAPTIONS['topics']}{more}")]
 
 
 def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
@@ -377,8 +306,14 @@ def not_computed(tables: Mapping[str, pd.DataFrame]) -> list[Table]:
         for one in found.to_dict("records")
     ]
     rows, more = _cut(rows, MOST_REASONS, "in the tables of the diagnosis")
-    caption = f"Numbers that are null, and why; the most frequent first.{more}"
-    return [Table(["what", "reason", "of", "features", "how many"], rows, "What could not be computed", caption)]
+    return [
+        Table(
+            ["what", "reason", "of", "features", "how many"],
+            rows,
+            "What could not be computed",
+            f"{_CAPTIONS['nulls']}{more}",
+        )
+    ]
 
 
 def _nulls(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -404,5 +339,5 @@ def _every(found: list[str], of: int) -> str:
     """All names as one word, and many as few."""
     if len(found) == of:
         return "every one" if of > 1 else found[0]
-    named = found if len(found) <= NAMES else [*found[: NAMES - 1], f"{len(found) - NAMES + 1} others"]
+    named = found if len(found) <= MOST_NAMES else [*found[: MOST_NAMES - 1], f"{len(found) - MOST_NAMES + 1} others"]
     return listed(named)

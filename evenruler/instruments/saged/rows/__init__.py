@@ -58,11 +58,6 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
 
     What is a list here and a mapping in the settings has an order that counts: what stands first is asked after
     prefixes, too.
-
-    Args:
-        name: Its slug, which ids of rows after prefixes are made of.
-        source: What the user wrote of it.
-        settings: What params say of it.
     """
     return {
         "name": name,

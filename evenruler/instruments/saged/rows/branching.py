@@ -61,12 +61,8 @@ def unfit(
 ) -> dict[str, str]:
     """The branches that a sentence cannot be branched to, and why.
 
-    Args:
-        sentence: A single one.
-        keyword: The one that it was found by.
-        maps: Replacements by branch.
-        own: All words of its concept.
-        others: All words of other concepts.
+    `keyword`: the one that it was found by; `maps`: replacements by branch; `own` and `others`: all words of its
+    concept, and of others.
     """
     reason = _of_sentence(sentence, own, others)
     ideology = any(word.islower() and word.endswith("ism") for word in own)
@@ -162,55 +158,72 @@ class _Word:
         return f"{fault}: {self.span.text!r} by {given!r}" if fault else ""
 
     def _of_kind(self, word: str, given: str) -> str:
-        if word.islower() and self.head.tag_.startswith("VB"):
+        small, head = word.islower(), self.head
+        if small and head.tag_.startswith("VB"):
             return VERB
         if self._is_term(word):
             return TERM
-        if _is_adjective(word) and self._in_name:
+        # One of several adjectives of a name ("the Italian and Scottish Symphonies").
+        listed = self._behind[:1].text in ("and", "or", "&", ",")
+        if _is_adjective(word) and listed and self.noun is not None and self.noun.text[0].isupper():
             return TITLE
-        if word.islower() and self.ideology and self._is_everyday:
+        if small and self.ideology and self._is_everyday:
             return EVERYDAY
-        if word.islower() and self.head.tag_ == "JJ" and self.head.dep_ in ("acomp", "oprd"):
+        if small and head.tag_ == "JJ" and head.dep_ in ("acomp", "oprd"):
             return LIKENESS
         if _is_adjective(word) and self._is_language:
             return LANGUAGE
-        is_noun = self._is_subject or (self.noun is None and not self._joined and not self._is_predicate)
+        # The verb behind it was taken for a noun ("The French love wool").
+        is_subject = self._before == "the" and not any(token.tag_.startswith(("VB", "MD")) for token in self.span.doc)
+        says_what_it_is_like = head.tag_ == "JJ" and head.dep_ in ("acomp", "oprd", "attr") and not any(head.lefts)
+        is_noun = is_subject or (self.noun is None and not self._joined and not says_what_it_is_like)
         return ADJECTIVE if is_noun and (_is_adjective(word) or _is_adjective(given)) else ""
 
     def _of_articles(self, word: str, given: str, replacements: Replacements) -> str:
         if word.islower():
             return ""
         brings, has = _has_the(given), _has_the(word)
-        before = self.span[0].nbor(-1).lower_ if self.span.start else ""
-        if brings and (self._joined or self._is_described(before)):
+        if brings and (self._joined or self._is_described):
             return ARTICLE
         if (has or word.isupper()) and not brings and self.noun is not None:
             return NOUN
         plural = word.endswith("s") and word[:-1] in replacements.words and given.endswith("s")
-        bare = before == "the" and self.noun is None and not self._joined
+        bare = self._before == "the" and self.noun is None and not self._joined
         return ARTICLE if bare and not (brings or has or plural or _is_adjective(word)) else ""
 
-    def _is_described(self, before: str) -> bool:
+    @property
+    def _before(self) -> str:
+        """The word before it, in lower case."""
+        return self.span[0].nbor(-1).lower_ if self.span.start else ""
+
+    @property
+    def _behind(self) -> "spacy_tokens.Span":
+        return self.span.doc[self.span.end :]
+
+    @property
+    def _is_described(self) -> bool:
         """Whether an adjective or "a" keeps "the" from standing here ("modern", "a")."""
-        if before == "the":
+        if self._before == "the":
             return False
-        if before in ("a", "an"):
+        if self._before in ("a", "an"):
             return self.noun is None
-        lefts = [token for token in self.head.lefts if token.i < self.span.start]
         adjective = self.span.start and self.span[0].nbor(-1).tag_ in ("JJ", "JJR", "JJS")
-        return bool(adjective) or any(
-            token.dep_ in ("amod", "compound", "nmod", "nummod", "poss", "det") for token in lefts
-        )
+        lefts = [token.dep_ for token in self.head.lefts if token.i < self.span.start]
+        return bool(adjective) or not {"amod", "compound", "nmod", "nummod", "poss", "det"}.isdisjoint(lefts)
 
     def _is_term(self, word: str) -> bool:
         """Whether words around it make a term of it ("audio engineer", "doctor of law", "American football")."""
+        behind = self._behind
         if _is_adjective(word):
-            return self.span.doc[self.span.end : self.span.end + 1].text.lower() in WORDS["terms"]
+            return behind[:1].text.lower() in WORDS["terms"]
         people = word.endswith("s") and not _has_the(word)
         begins = self.span.start == 1 and self.span[0].nbor(-1).tag_ == "NNP" and not people  # "Shia Islam"
-        if not (word.islower() or word.endswith("ism")):
+        if begins or not (word.islower() or word.endswith("ism")):
             return begins
-        return begins or self._is_of_kind or (word.islower() and (self._joined or self._is_of_subject))
+        # "doctors of optometry", "doctor of podiatric medicine"
+        bare = len(behind) > 1 and behind[0].lower_ == "of" and behind[1].is_lower
+        of_subject = bare and behind[1].tag_ in ("NN", "NNS", "JJ")
+        return self._is_of_kind or (word.islower() and (self._joined or of_subject))
 
     @property
     def _is_of_kind(self) -> bool:
@@ -228,19 +241,6 @@ class _Word:
         return before.is_lower and (before.tag_ in ("NN", "NNS") or kind or trained)
 
     @property
-    def _is_of_subject(self) -> bool:
-        """Whether "of" and a bare noun stand behind it ("doctors of optometry", "doctor of podiatric medicine")."""
-        behind = self.span.doc[self.span.end : self.span.end + 2]
-        bare = len(behind) > 1 and behind[0].lower_ == "of" and behind[1].is_lower
-        return bare and behind[1].tag_ in ("NN", "NNS", "JJ")
-
-    @property
-    def _in_name(self) -> bool:
-        """Whether it is one of several adjectives of a name ("the Italian and Scottish Symphonies")."""
-        behind = self.span.doc[self.span.end : self.span.end + 1].text
-        return behind in ("and", "or", "&", ",") and self.noun is not None and self.noun.text[0].isupper()
-
-    @property
     def _is_everyday(self) -> bool:
         """Whether it says what something that is neither people nor politics is like ("a conservative mix")."""
         if self.noun is None or self.span.text.endswith("ist"):
@@ -252,29 +252,17 @@ class _Word:
     @property
     def _joined(self) -> bool:
         """Whether a dash joins it to the word behind it ("Aurelian-made")."""
-        doc, end = self.span.doc, self.span.end
-        return end < len(doc) and doc[end].text in ("-", "\u2013") and not doc[end - 1].whitespace_
+        behind = self._behind
+        return len(behind) > 0 and behind[0].text in ("-", "\u2013") and not self.span[-1].whitespace_
 
     @property
     def _is_language(self) -> bool:
-        doc, end = self.span.doc, self.span.end
-        behind = doc[end : end + 2].text.lower()
+        behind = self._behind[:2].text.lower()
         if behind.startswith((":", "-spe", "-lan", "\u2013spe")):
             return True
-        if _LOAN.search(doc[: self.span.start].text_with_ws):
+        if _LOAN.search(self.span.doc[: self.span.start].text_with_ws):
             return True
         return self.noun is not None and self.noun.lower_.rstrip("s") in WORDS["of_languages"]
-
-    @property
-    def _is_subject(self) -> bool:
-        """Whether the verb behind it was taken for a noun ("The French love wool")."""
-        before = self.span[0].nbor(-1).lower_ if self.span.start else ""
-        return before == "the" and not any(token.tag_.startswith(("VB", "MD")) for token in self.span.doc)
-
-    @property
-    def _is_predicate(self) -> bool:
-        """Whether it says what something is like ("is Aurelian")."""
-        return self.head.tag_ == "JJ" and self.head.dep_ in ("acomp", "oprd", "attr") and not any(self.head.lefts)
 
 
 def _has_the(name: str) -> bool:
@@ -340,10 +328,6 @@ def branch(text: str, replacements: Replacements) -> Branched:
 
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
     """The text branched to several concepts; the places are found once for all maps of the same words.
-
-    Args:
-        text: The root.
-        maps: Replacements by branch.
 
     Returns:
         What `branch` gives, by branch.

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ruamel.yaml import YAML
-
+from evenruler.strict import read_yaml
 from evenruler.text.pipeline import BATCH, Purpose, pipeline
 from evenruler.text.whole_words import find
 
@@ -15,20 +14,11 @@ if TYPE_CHECKING:
 
 
 WORDS: Mapping[str, frozenset[str]] = {
-    name: frozenset(words.split())
-    for name, words in YAML(typ="safe")
-    .load(files(__package__).joinpath("words.yaml").read_text(encoding="utf-8"))
-    .items()
+    name: frozenset(words.split()) for name, words in read_yaml(Path(__file__).with_name("words.yaml")).items()
 }
 """Lists of words by name; the file says what each is for."""
 
 _OF_PEOPLE = ("ist", "ician", "grapher", "woman", "sman", "maker", "writer")
-
-LIGHT = frozenset(
-    {("part", "in"), ("access", "to"), ("care", "of"), ("advantage", "of"), ("use", "of"), ("charge", "of")}
-)
-"""Objects that are one with their verb and the preposition behind them: "take part in"."""
-
 _NATIONAL = ("ese", "i", "an")
 _NATIONS_IN_ARIAN = ("bulgarian", "hungarian", "bavarian")
 
@@ -81,11 +71,6 @@ def parsed(purpose: Purpose, sentences: Sequence[str], keywords: Sequence[str]) 
     subject of a main verb was found, or a one-word keyword is taken for part of a noun in the plural, the sentence is
     parsed once more with "it" in the keyword's place. That is taken if the keyword is then the subject of the main
     verb, which in the second case must be the very next word.
-
-    Args:
-        purpose: `splitting` or `questions`.
-        sentences: n single sentences.
-        keywords: The keyword of each.
 
     Raises:
         UserError: The package with the model is not installed.
@@ -149,10 +134,6 @@ _LOWERED = ("DT", "PDT", "IN", "CD", "NN", "NNS", "CC", "RB", "RBS", "JJ", "JJS"
 _DASHES = ("-", "\u2013")
 _DO = {"VBZ": "does", "VBP": "do", "VB": "do", "VBD": "did"}
 _PLURAL = ("NNS", "NNPS")
-_AUXILIARIES = (
-    *("is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "does", "do", "did"),
-    *("can", "could", "will", "would", "may", "might", "must", "shall", "should"),
-)
 
 
 class Clause(NamedTuple):
@@ -187,7 +168,7 @@ def main_clause(doc: "Doc", keyword: str) -> Clause | None:
     root = next(token for token in doc if token.head == token)
     subject = next((token for token in root.lefts if token.dep_ in ("nsubj", "nsubjpass")), None)
     auxiliaries = [token for token in root.lefts if token.dep_ in ("aux", "auxpass")]
-    if subject is None or any(token.i < subject.i or token.lower_ not in _AUXILIARIES for token in auxiliaries):
+    if subject is None or any(token.i < subject.i or token.lower_ not in WORDS["auxiliaries"] for token in auxiliaries):
         return None
     if (not auxiliaries and root.tag_ not in _DO) or root.lower_.startswith(("'", "\u2019")):
         return None

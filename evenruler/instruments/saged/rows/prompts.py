@@ -4,14 +4,14 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.source import Assembling, Branching, Replacements, Source, checked, leaks
+from evenruler.instruments.saged.declare.source import Assembling, Replacements, Source, checked, leaks
 from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.tables.ids import content_sha256, row_id
@@ -225,7 +225,10 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
         UserError: A replacement is not possible, or a branched item still holds words of its root.
     """
     roots = source.roots
-    maps = _replacements(name, source)
+    maps = {
+        root: {to: checked(words, f"{name}: branch.replacements.{root}.{to}") for to, words in branches.items()}
+        for root, branches in source.replacements.items()
+    }
     prompts: list[Row] = []
     method = source.assemble.method
     rejected = [_rejected(row, method, "its concept is no root") for row in sentences if row["concept"] not in roots]
@@ -241,17 +244,6 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
                 for branch, reason in item.unfit.items()
             ]
     return Rows(prompts, rejected)
-
-
-def _replacements(name: str, source: Source) -> dict[str, dict[str, Replacements]]:
-    """By root and branch, what is replaced by what."""
-    return {
-        root: {
-            concept: checked(words, f"{name}: branch.replacements.{root}.{concept}")
-            for concept, words in branches.items()
-        }
-        for root, branches in source.replacements.items()
-    }
 
 
 def _items(
@@ -307,13 +299,17 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
         prompts = branches(prompt, maps)
     root_id = _id(name, sentence, root)
     yield _row(name, source, item, root, Branched(prompt, ()), Branched(sentence["sentence"], ()), root_id)
-    for concept in maps:
-        branch = source.branch
-        baseline = (
-            baselines[concept] if branch and branch.counterfactual_baseline else Branched(sentence["sentence"], ())
-        )
-        if branch:
-            _refuse_leaks(f"{name}: {concept}", branch, about.own, prompts[concept], baseline)
+    branch = source.branch
+    for concept in maps if branch else ():
+        kept = not branch.counterfactual_baseline
+        baseline = Branched(sentence["sentence"], ()) if kept else baselines[concept]
+        for text in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
+            if not branch.allow_leaks and (found := leaks(text, about.own)):
+                raise UserError(
+                    f"{found[0]!r} of the root is still in {text[:60]!r}",
+                    where=f"{name}: {concept}",
+                    remedy="mend branch.replacements, or set branch.allow_leaks",
+                )
         yield _row(name, source, item, concept, prompts[concept], baseline, root_id)
 
 
@@ -341,19 +337,6 @@ def _beginning(branched: Branched, cut: int) -> Branched:
     return Branched(branched.text[: cut + shift], tuple(kept))
 
 
-def _refuse_leaks(where: str, branch: Branching, words: Collection[str], prompt: Branched, baseline: Branched) -> None:
-    """A branched item holds no word of its root."""
-    if branch.allow_leaks:
-        return
-    for text in (prompt.text, *([baseline.text] if branch.counterfactual_baseline else [])):
-        if found := leaks(text, words):
-            raise UserError(
-                f"{found[0]!r} of the root is still in {text[:60]!r}",
-                where=where,
-                remedy="mend branch.replacements, or set branch.allow_leaks",
-            )
-
-
 def _row(
     name: str, source: Source, item: _Item, concept: str, prompt: Branched, baseline: Branched, root_id: str
 ) -> Row:
@@ -373,20 +356,13 @@ def _row(
         "root_id": root_id,
         "root_concept": sentence["concept"],
         "is_root": is_root,
-        "prompt_spans": _spans(prompt),
-        "baseline_spans": _spans(baseline),
+        "prompt_spans": [asdict(span) for span in prompt.spans],
+        "baseline_spans": [asdict(span) for span in baseline.spans],
     }
 
 
 def _id(name: str, sentence: Row, concept: str) -> str:
     return row_id(family=FAMILY, benchmark=name, sentence=sentence["id"], concept=concept, framing=BARE)
-
-
-def _spans(branched: Branched) -> list[Row]:
-    return [
-        {"begin": span.begin, "end": span.end, "word": span.word, "replacement": span.replacement}
-        for span in branched.spans
-    ]
 
 
 def _rejected(row: Row, method: str, reason: str) -> Row:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenruler.instruments.saged.rows.english import (
-    LIGHT,
     WORDS,
     Clause,
     asks_who,
@@ -115,6 +114,8 @@ def _fault(question: str, keyword: str, sentence: str) -> str:
     """Why a question is refused; empty where it is not."""
     words = question.split()
     said = set(re.findall(r"\w+", question.casefold()))
+    names = {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
+    known = {word[:_STEM] for word in _words(f"{question} {keyword}")}
     faults = {
         "several sentences": any(
             begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
@@ -126,9 +127,8 @@ def _fault(question: str, keyword: str, sentence: str) -> str:
         "it asks the reader": bool(said & _OF_READER),
         "it asks for the wording": bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence),
         "a copy of the instruction": _is_copied(question),
-        "a name that the sentence lacks": not _names(question)
-        <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
-        "every word of the sentence is in it": _gives_away(question, sentence, keyword),
+        "a name that the sentence lacks": not names <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
+        "every word of the sentence is in it": all(word[:_STEM] in known for word in _words(sentence)),
     }
     return next((reason for reason, holds in faults.items() if holds), "")
 
@@ -147,49 +147,28 @@ def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries
         n questions, in the order of the sentences, with the replies that were refused. Where all were, the text is
         empty and the rule is the last reason.
     """
-    drafts = [_Draft(*asked) for asked in zip(sentences, keywords, strict=True)]
+    prompts = [
+        PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
+        for sentence, keyword in zip(sentences, keywords, strict=True)
+    ]
+    found = [Question("", "not asked")] * len(prompts)
+    waiting = list(range(len(prompts)))
     for _ in range(tries):
-        open_ones = [draft for draft in drafts if draft.is_open]
-        replies = answer([draft.prompt for draft in open_ones]) if open_ones else []
-        for draft, reply in zip(open_ones, replies, strict=True):
-            draft.take(reply)
-    return [draft.question for draft in drafts]
-
-
-class _Draft:
-    """A sentence on its way to a question."""
-
-    def __init__(self, sentence: str, keyword: str) -> None:
-        self._sentence, self._keyword = sentence, keyword
-        self._text = PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
-        self._refused: list[tuple[str, str]] = []
-        self._found = ""
-        self.is_open = True
-
-    @property
-    def prompt(self) -> str:
-        """What the model reads next."""
-        return self._text + CUE
-
-    @property
-    def question(self) -> Question:
-        """As it is now."""
-        refused = tuple(self._refused)
-        if self._found:
-            return Question(self._found, RULE, refused)
-        return Question("", refused[-1][1] if refused else "not asked", refused)
-
-    def take(self, reply: Reply) -> None:
-        """Read a reply."""
-        if reply.text is None:
-            self._refused.append(("", f"no reply: {reply.reason}"))
-            self.is_open = False
-            return
-        checked = checked_question(reply.text, self._keyword, self._sentence)
-        self._found, self.is_open = checked.question, not checked.question
-        if self.is_open:
-            self._refused.append((reply.text, checked.reason))
-            self._text += RETRY.format(reply=" ".join(reply.text.split())[:_SHOWN], reason=checked.reason)
+        replies = answer([prompts[place] + CUE for place in waiting]) if waiting else []
+        for place, reply in zip(list(waiting), replies, strict=True):
+            refused, checked = found[place].refused, Checked("", f"no reply: {reply.reason}")
+            if reply.text is not None:
+                checked = checked_question(reply.text, keywords[place], sentences[place])
+            if checked.question:
+                found[place] = Question(checked.question, RULE, refused)
+            else:
+                found[place] = Question("", checked.reason, (*refused, (reply.text or "", checked.reason)))
+            if checked.question or reply.text is None:
+                waiting.remove(place)
+            else:
+                said = " ".join(reply.text.split())[:_SHOWN]
+                prompts[place] += RETRY.format(reply=said, reason=checked.reason)
+    return found
 
 
 def _bare(line: str) -> str:
@@ -205,16 +184,6 @@ def _is_copied(question: str) -> bool:
     own, given = (re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION))
     runs = {tuple(given[i : i + _COPIED]) for i in range(len(given) - _COPIED + 1)}
     return any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1))
-
-
-def _names(question: str) -> set[str]:
-    """Beginnings of the words with a capital behind the first word."""
-    return {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
-
-
-def _gives_away(question: str, sentence: str, keyword: str) -> bool:
-    known = {word[:_STEM] for word in _words(f"{question} {keyword}")}
-    return all(word[:_STEM] in known for word in _words(sentence))
 
 
 def _words(text: str) -> list[str]:
@@ -242,9 +211,7 @@ def questions(sentences: Sequence[str], keywords: Sequence[str]) -> list[Questio
     The rules, in the order of the words behind the verb: `what` (or whom), `what to do`, `what is`; failing these
     `what for` (a preposition at the end).
 
-    Args:
-        sentences: n single sentences.
-        keywords: The keyword of each, which is written so where the sentence begins with it.
+    A keyword is written as it was declared where the sentence begins with it.
 
     Returns:
         n questions, in the order of the sentences; a text is empty where no rule makes one.
@@ -292,7 +259,7 @@ def _about_object(clause: Clause, token: "Token", alone: bool) -> Iterator[_Draf
         return
     following = token.nbor() if token.i + 1 < len(token.doc) else token
     noun = _noun(following)
-    if (token.lower_, following.lower_) in LIGHT:
+    if f"{token.lower_}-{following.lower_}" in WORDS["light"]:
         yield _Drafted(
             clause.asked("What", f"{token.lower_} {following.lower_}"), "what for", noun.text if noun else ""
         )

@@ -81,10 +81,6 @@ class _Whole(_Part):
 def read_answer(content: bytes, wanted: Wanted) -> Answer:
     """An answer that can be used as it is.
 
-    Args:
-        content: What the wiki sent.
-        wanted: What was asked for.
-
     Returns:
         With `error`, which has a code, or with `query`, which holds what was asked for. Without `pages` where the title
         is one of another wiki, or a redirect that ends nowhere.

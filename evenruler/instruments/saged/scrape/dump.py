@@ -11,7 +11,7 @@ from typing import Any, Self
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
 from evenruler.instruments.saged.declare.finding import Dump
-from evenruler.instruments.saged.scrape.pages import Missing, Page, tidy
+from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, tidy
 
 COLUMNS = ["id", "url", "title", "text"]
 """Of `wikimedia/wikipedia`: number and address of a page, its title, its plain text."""
@@ -35,7 +35,7 @@ class DumpReader:
 
     def __init__(self, dump: Dump, titles: Iterable[str], *, source: str, licence: str) -> None:
         self._dump, self._source, self._licence = dump, source, licence
-        self._wanted = sorted(set(map(_as_titled, titles)))
+        self._wanted = sorted(set(map(as_titled, titles)))
         self._found: dict[str, dict[str, str]] = {}
         self._coming = self._rows()
 
@@ -58,21 +58,18 @@ class DumpReader:
         Raises:
             UserError: The dump is not there or cannot be read, or the Hub refuses or does not answer.
         """
-        name = _as_titled(title)
+        name = as_titled(title)
         while name not in self._found and (row := next(self._coming, None)):
             self._found[row["title"]] = row
-        if name not in self._found:
+        if (row := self._found.get(name)) is None:
             return Missing(title, "no page of this title in the dump, which has no redirects")
-        return self._page(title, self._found[name])
-
-    def _page(self, asked: str, row: dict[str, str]) -> Page | Missing:
         sections = sections_of(row["text"])
         if _AMBIGUOUS.search(row["text"].strip().partition("\n")[0]):
-            return Missing(asked, "a disambiguation page")
+            return Missing(title, "a disambiguation page")
         if not sections:
-            return Missing(asked, "a page without text")
+            return Missing(title, "a page without text")
         return Page(
-            asked=asked,
+            asked=title,
             title=row["title"],
             page_id=int(row["id"]),
             revision_id=None,
@@ -137,9 +134,3 @@ def sections_of(text: str) -> tuple[tuple[str, str], ...]:
         blank = not bare or bool(is_heading)
     tidied = ((heading, tidy("\n".join(lines))) for heading, lines in sections)
     return tuple((heading, own) for heading, own in tidied if own)
-
-
-def _as_titled(title: str) -> str:
-    """As MediaWiki takes titles: underscores are spaces, and the first letter is a capital."""
-    spaced = " ".join(title.replace("_", " ").split())
-    return spaced[:1].upper() + spaced[1:]

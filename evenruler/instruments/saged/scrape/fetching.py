@@ -1,27 +1,43 @@
-"""What `evenruler refresh` and `evenruler find` do to the files of a domain (2.1, A.1, A.2)."""
+"""What `evenruler refresh` and `evenruler find` do for a domain and its files (2.1, A.1, A.2)."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import cache
+from io import StringIO
+from itertools import chain, product, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.errors import UserError
 from evenruler.files import replace
-from evenruler.instruments.saged.declare import Settings, Source
-from evenruler.instruments.saged.declare.finding import FOUND, Found
-from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, SNAPSHOTS, read_source
+from evenruler.instruments.saged.declare import Settings
+from evenruler.instruments.saged.declare.finding import FOUND, Found, Way
+from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, SNAPSHOTS, Source, read_source
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
-from evenruler.instruments.saged.scrape import refreshing
-from evenruler.instruments.saged.scrape.finding import Findings
-from evenruler.instruments.saged.scrape.pages import Missing, Page
+from evenruler.instruments.saged.scrape import wiki
+from evenruler.instruments.saged.scrape.dump import DumpReader
+from evenruler.instruments.saged.scrape.finding import (
+    Ask,
+    Findings,
+    Keyword,
+    Ranked,
+    Similarity,
+    asked,
+    linked,
+    merged,
+    near,
+    only_names,
+)
+from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
 from evenruler.instruments.saged.scrape.reading import read
-from evenruler.instruments.saged.scrape.refreshing import Means
-from evenruler.instruments.saged.scrape.replacing import Replaced, found_replacements
+from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
 from evenruler.models.declared import Catalogue
@@ -29,11 +45,188 @@ from evenruler.models.records import Reply, Sampling
 from evenruler.progress import note
 from evenruler.tables import write_table
 
+Row = dict[str, Any]
+Links = Callable[[str], Sequence[str]]
+"""The titles that the page of a title links to."""
+
+_HEAD = "# Found by `evenruler find`, to be edited by hand. Behind each word stands how it was found.\n"
+_UNITS: dict[Way, str] = {"model": "replies", "embedding": "similarity", "links": "sentences"}
+
+
+@dataclass(frozen=True)
+class Means:
+    """What keywords and replacements are found with; each is called only in the way that needs it."""
+
+    ask: Ask
+    """For keywords."""
+    similarity: Similarity
+    links: Links
+    write: Write
+    """For replacements."""
+
+
+def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
+    """Which wiki a domain's pages are read from.
+
+    Raises:
+        UserError: Its text comes from no wiki; there is no contact, or none that can be.
+    """
+    material = source.material
+    if material.kind == "local":
+        remedy = "there is nothing to fetch; edit the file"
+        raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
+    if contact is None:
+        what, where = "no contact, which those who run a wiki want", "params.yaml: families.saged.contact"
+        raise UserError(what, where=where, remedy="write a mail or web address")
+    return WikiSettings(
+        contact,
+        language=source.language,
+        api=material.api,
+        source="Wikipedia" if material.api is None else source.source,
+        licence=material.licence,
+    )
+
+
+def dump_of(source: Source) -> DumpReader | None:
+    """Where a domain's pages are read from, if that is a dump."""
+    material = source.material
+    if material.dump is None:
+        return None
+    wanted = chain.from_iterable(map(source.pages_of, source.roots))
+    return DumpReader(material.dump, wanted, source=source.source, licence=material.licence or "cc-by-sa-4.0")
+
+
+def titles(source: Source, reader: Wiki | DumpReader) -> dict[str, list[str]]:
+    """The titles of each concept that sentences are about: those of the domain's file, then those along links.
+
+    Pages that were found are not gone beyond; a dump has no links.
+
+    Raises:
+        UserError: The wiki refuses or does not answer.
+    """
+    found: dict[str, list[str]] = {}
+    for concept in source.roots:
+        own, around = source.pages_of(concept), source.around(concept)
+        if around is None or isinstance(reader, DumpReader):
+            found[concept] = own
+            continue
+        ranks = [
+            reader.around(title, depth=around.depth, most=around.most, direction=around.direction) for title in own
+        ]
+        near_first = dict.fromkeys([*own, *filter(None, chain.from_iterable(zip_longest(*ranks)))])
+        found[concept] = list(near_first)[: max(around.most, len(own))]
+    return found
+
+
+def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
+    """The titles along links of the concepts that give none by hand, for a person to edit before they are fetched.
+
+    Raises:
+        UserError: The wiki refuses or does not answer.
+    """
+    found = titles(source, reader) if source.material.around else {}
+    return {concept: own for concept, own in found.items() if not source.concepts[concept].pages}
+
+
+def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> Findings:
+    """Keywords of the concepts that give none by hand, in the ways of the domain's `find`.
+
+    `pages`: of every concept, by `schemas.PAGES`. Keywords that were found before do not count.
+
+    Raises:
+        UserError: The domain declares no `find`, or gives every keyword by hand; whatever the means raise.
+    """
+    names = {concept: entry.name for concept, entry in source.concepts.items() if not entry.keywords}
+    how = source.find
+    if how is None or not names:
+        what = "no `find` in it" if how is None else "the keywords of every concept are given by hand"
+        raise UserError(what, where=f"the domain {source.title}", remedy="add `find`, or take keywords out of its file")
+    texts: dict[str, list[str]] = {}
+    for row in pages:
+        texts.setdefault(row["concept"], []).append(row["text"])
+    ways: dict[str, dict[Way, Ranked]] = {concept: {} for concept in names}
+    for (concept, name), way in product(names.items(), how.by):
+        if way == "model":
+            found = asked(name, source.title, means.ask, times=how.times, seed=how.seed)
+        else:
+            found = _of_pages(way, name, source.pages_of(concept), texts.get(concept, []), means)
+            found = only_names(found) if how.entities else found
+        ways[concept][way] = found
+    by_hand = {word: concept for concept, entry in source.concepts.items() for word in entry.keywords}
+    return merged(names, ways, by_hand, how.most)
+
+
+def _of_pages(
+    way: Literal["embedding", "links"], name: str, asked_for: Sequence[str], texts: Sequence[str], means: Means
+) -> Ranked:
+    if not texts:
+        return Ranked([], [("", "no page of it was read")])
+    if way == "embedding":
+        return near(name, texts, means.similarity)
+    return linked(dict.fromkeys(chain.from_iterable(map(means.links, asked_for))), texts)
+
+
+def found_yaml(
+    keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Replaced | None = None, before: str = ""
+) -> str:
+    """The text of a file that `read_source` merges in and a person can edit.
+
+    Args:
+        keywords: Of concepts.
+        pages: Titles of concepts; empty where none were looked for.
+        replaced: Replacements; a branch that lacks them is empty, with the reason. None where none were looked for.
+        before: What stands in the file already and is kept.
+    """
+    yaml = YAML()
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.width, yaml.preserve_quotes = 10_000, True
+    document = yaml.load(before) or CommentedMap()
+    if concepts := _concepts(keywords, pages):
+        document["concepts"] = concepts
+    notes = ""
+    for filled in replaced.filled if replaced else []:
+        branches, note = _branches(document, filled.root, filled.branch)
+        own = branches[filled.branch] = CommentedMap(filled.words)
+        for word in own:
+            own.yaml_add_eol_comment(filled.why[word], word)
+        notes += note
+    for lacking in replaced.lacking if replaced else []:
+        branches, note = _branches(document, lacking.root, lacking.branch)
+        branches[lacking.branch] = CommentedMap()
+        wanted = f" ({', '.join(lacking.words)})" if lacking.words else ""
+        branches.yaml_add_eol_comment(f"lacking{wanted}: {' '.join(lacking.reason.split())}", lacking.branch)
+        notes += note
+    text = StringIO("" if before else _HEAD)
+    text.seek(0, 2)
+    yaml.dump(document, text)
+    return text.getvalue() + notes
+
+
+def _branches(document: CommentedMap, root: str, branch: str) -> tuple[CommentedMap, str]:
+    """Where the branches of a root are written, and what a person noted below the reason why one was lacking."""
+    replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
+    branches: CommentedMap = replacements.setdefault(root, CommentedMap())
+    for outer in (document, replacements, branches):
+        outer.fa.set_block_style()  # comments in braces would swallow what follows
+    comment = branches.ca.items.pop(branch, [None] * 3)[2]
+    return branches, comment.value.partition("\n")[2] if comment else ""
+
+
+def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
+    concepts = CommentedMap()
+    for keyword in keywords:
+        words = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))["keywords"]
+        words.append(keyword.word)
+        how = ", ".join(f"{hit.way}: {_UNITS[hit.way]} {hit.score:.3g}" for hit in keyword.hits)
+        words.yaml_add_eol_comment(how or "its name", len(words) - 1)
+    for concept, own in pages.items():
+        concepts.setdefault(concept, CommentedMap())["pages"] = list(own)
+    return concepts
+
+
 ON_THE_WAY = Path(".cache/refresh")
 """Where a refresh keeps what it has fetched until it has everything."""
 
-Row = dict[str, Any]
-PagesRead = Sequence[tuple[list[str], Page | Missing]]
 Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]
 """Opens what things are found with."""
 
@@ -42,12 +235,6 @@ def refresh(
     root: Path, domain: str, settings: Settings, opened: Callable[[WikiSettings], Wiki] = Wiki
 ) -> Iterator[str]:
     """Fetch the pages of a domain anew; one that broke off goes on where it was.
-
-    Args:
-        root: The repository.
-        domain: Its slug.
-        settings: What params say of it, with a contact.
-        opened: Opens the wiki.
 
     Yields:
         Lines that say what was done.
@@ -58,35 +245,42 @@ def refresh(
     """
     source = _source(root, domain)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
-    known = _before(on_the_way)
+    known: list[Row] = []
+    if on_the_way.exists():
+        *whole, _ = on_the_way.read_text(encoding="utf-8").split("\n")  # a line that was not ended is left out
+        known = [row for line in whole for row in json.loads(line)]
     if known:
         yield f"{domain}: going on after {_count(known)} pages of a run that broke off"
     pages: list[Row] = []
-    missing: list[Row] = []
+    missing: list[tuple[str, Missing]] = []
     replace(on_the_way, json.dumps(known) + "\n")
-    dump = refreshing.dump_of(source)
+    dump = dump_of(source)
     with (
-        dump or opened(refreshing.wiki_settings(source, settings.contact)) as reader,
+        dump or opened(wiki_settings(source, settings.contact)) as reader,
         on_the_way.open("a", encoding="utf-8") as out,
     ):
-        for fetched in refreshing.fetched(source, reader, known):
-            pages += fetched.pages
-            missing += fetched.missing
-            if fetched.pages and fetched.pages[0] not in known:
-                out.write(json.dumps(fetched.pages) + "\n")
+        for concept, page in wiki.refresh(reader, titles(source, reader), known_pages(known)):
+            if isinstance(page, Missing):
+                missing.append((concept, page))
+                continue
+            rows = page.rows(concept)
+            pages += rows
+            if rows[0] not in known:
+                out.write(json.dumps(rows) + "\n")
                 out.flush()
-                note(f"{fetched.pages[0]['concept']}: {fetched.pages[0]['title']}")
+                note(f"{concept}: {page.title}")
     folder = root / SNAPSHOTS / domain
     write_table(pages, PAGES_SCHEMA, folder / PAGES)
-    write_table([_bare(row) for row in missing], MISSING_SCHEMA, folder / MISSING)
-    unanswered = [row for row in missing if row.get("unanswered")]
+    told = [{"concept": concept, "asked": page.asked, "reason": page.reason} for concept, page in missing]
+    write_table(told, MISSING_SCHEMA, folder / MISSING)
+    unanswered = sum(page.unanswered for _, page in missing)
     if not unanswered:
         on_the_way.unlink()
-    for row in missing:
-        yield f"{domain}: {row['concept']}: {row['asked']!r} is missing: {row['reason']}"
+    for concept, page in missing:
+        yield f"{domain}: {concept}: {page.asked!r} is missing: {page.reason}"
     yield f"{domain}: {_count(pages)} pages in {folder.relative_to(root)}"
     if unanswered:
-        yield f"{domain}: run it again to fetch the {len(unanswered)} that had no answer"
+        yield f"{domain}: run it again to fetch the {unanswered} that had no answer"
 
 
 def find(
@@ -95,13 +289,6 @@ def find(
     """Find what the file of a domain declares: keywords and pages, replacements; a person edits what was found.
 
     What was found before stays: then only the branches are looked for that still lack replacements.
-
-    Args:
-        root: The repository.
-        domain: Its slug.
-        settings: What params say of it.
-        catalogue: The models.
-        opened: Opens the means; models of the catalogue and the wiki by default.
 
     Yields:
         Lines that say what was done.
@@ -120,39 +307,27 @@ def find(
     with (opened or _means)(source, settings, catalogue) as means:
         pages_read = list(read(domain, source, root))
         if anew and (source.find is None or source.find.by):
-            findings = refreshing.found_keywords(source, _rows(pages_read), means)
-            source = source.with_found(_keywords(findings))
+            there = [(concepts, page) for concepts, page in pages_read if isinstance(page, Page)]
+            rows = [row for concepts, page in there for concept in concepts for row in page.rows(concept)]
+            findings = found_keywords(source, rows, means)
+            words: dict[str, list[str]] = {}
+            for keyword in findings.keywords:
+                words.setdefault(keyword.concept, []).append(keyword.word)
+            source = source.with_found({concept: Found(keywords=own) for concept, own in words.items()})
         if how:
             replaced = _replaced(domain, source, pages_read, means)
-    if anew and source.material.around is not None:
-        with Wiki(refreshing.wiki_settings(source, settings.contact)) as reader:
-            pages = refreshing.found_pages(source, reader)
+    if anew and source.material.around:
+        with Wiki(wiki_settings(source, settings.contact)) as reader:
+            pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
-    replace(path, refreshing.found_yaml(findings.keywords, pages, replaced, before))
+    replace(path, found_yaml(findings.keywords, pages, replaced, before))
     yield from _said(findings, replaced)
     counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not replaced else []
     counted += [f"replacements for {len(replaced.filled)} branches"] if replaced else []
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
 
 
-def _rows(read: PagesRead) -> list[Row]:
-    return [
-        row
-        for concepts, page in read
-        if not isinstance(page, Missing)
-        for concept in concepts
-        for row in page.rows(concept)
-    ]
-
-
-def _keywords(findings: Findings) -> dict[str, Found]:
-    words: dict[str, list[str]] = {}
-    for keyword in findings.keywords:
-        words.setdefault(keyword.concept, []).append(keyword.word)
-    return {concept: Found(keywords=own) for concept, own in words.items()}
-
-
-def _replaced(domain: str, source: Source, pages: PagesRead, means: Means) -> Replaced:
+def _replaced(domain: str, source: Source, pages: Sequence[tuple[list[str], Page | Missing]], means: Means) -> Replaced:
     keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     about: dict[str, list[str]] = {}
     for row in scrape(domain, keywords, pages, source.source, source.licence).sentences:
@@ -173,20 +348,8 @@ def _source(root: Path, domain: str) -> Source:
     return read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
 
 
-def _before(path: Path) -> list[Row]:
-    """The pages that a run before left, a line each; one that it did not end is left out."""
-    if not path.exists():
-        return []
-    *whole, _ = path.read_text(encoding="utf-8").split("\n")
-    return [row for line in whole for row in json.loads(line)]
-
-
 def _count(pages: Sequence[Row]) -> int:
     return len({row["source_tag"] for row in pages})
-
-
-def _bare(row: Row) -> Row:
-    return {name: row[name] for name in MISSING_SCHEMA.names}
 
 
 @contextmanager
@@ -222,7 +385,7 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
 
     def links(title: str) -> Sequence[str]:
         if not wikis:
-            wikis.append(Wiki(refreshing.wiki_settings(source, settings.contact)))
+            wikis.append(Wiki(wiki_settings(source, settings.contact)))
         return wikis[0].forward_links(title)
 
     try:

@@ -1,16 +1,23 @@
-"""Keywords of concepts: asked of a language model, near in meaning, linked from pages; names only, if wanted (A.1)."""
+"""Keywords of concepts: asked of a language model, near in meaning, linked from pages; names only, if wanted (A.1).
+
+Lists in the replies of language models are read strictly; nothing of a reply is ever run.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from evenruler.instruments.saged.declare.finding import Way
-from evenruler.instruments.saged.scrape.candidates import Similarity, candidate_words
-from evenruler.instruments.saged.scrape.replies import fault, listed
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
 from evenruler.text.pipeline import BATCH, pipeline
+
+Similarity = Callable[[str, Sequence[str]], Sequence[float]]
+"""The similarity of a concept to each of n words, from -1 to 1."""
+
+_A_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['\u2019][sS]\Z")
 
 Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
 """A language model: n prompts and the seed of each -> n replies."""
@@ -84,12 +91,7 @@ class Ranked:
 def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
     """What a language model answers to the five kinds of question, several times each.
 
-    Args:
-        concept: Its name.
-        topic: Title of the domain.
-        ask: The model, called once.
-        times: Replies to each question; their seeds are `seed`, `seed + 1` ...
-        seed: The first one.
+    The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ...
 
     Returns:
         Words by the number of replies that name them, equally frequent ones by the alphabet.
@@ -111,13 +113,7 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
-    """The words of a concept's pages by their similarity to its name.
-
-    Args:
-        concept: Its name.
-        texts: Of its pages.
-        similarity: Called once, with every word.
-    """
+    """The words of a concept's pages by their similarity to its name."""
     words = candidate_words(texts, concept, similarity)
     hits = [Hit(each.word, "embedding", each.similarity) for each in words if not fault(each.word)]
     return Ranked(hits, [(each.word, reason) for each in words if (reason := fault(each.word))])
@@ -126,9 +122,7 @@ def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
 def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     """Titles that a concept's pages link to, by the number of sentences of these pages that hold them.
 
-    Args:
-        titles: What tells pages of one name apart, as in "Mercury (planet)", is left off.
-        texts: Of the pages.
+    What tells pages of one name apart, as in "Mercury (planet)", is left off.
 
     Raises:
         UserError: The spaCy model is not installed.
@@ -144,9 +138,6 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
 
 def names_among(words: Sequence[str]) -> list[bool]:
     """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts.
-
-    Args:
-        words: n words or terms of English.
 
     Raises:
         UserError: The spaCy model is not installed.
@@ -226,3 +217,130 @@ def _other(concept: str, key: str, owners: Mapping[str, str], finders: Mapping[s
 
 def _best_first(hits: Iterable[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A word of the sentences, as it is written most often, and its similarity to the root concept."""
+
+    word: str
+    similarity: float
+
+
+def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Candidate]:
+    """Every distinct word of the sentences, whatever its case, with its similarity to a concept.
+
+    `similarity` is called once, with all words.
+
+    Returns:
+        The most similar first, equally similar ones by the alphabet. Possessives are left off, numbers out.
+    """
+    written: dict[str, Counter[str]] = {}
+    for sentence in sentences:
+        for found in _A_WORD.findall(sentence):
+            word = _POSSESSIVE.sub("", found)
+            written.setdefault(word.casefold(), Counter())[word] += 1
+    # Of forms that are equally frequent the one in lower case: a capital may only begin a sentence.
+    words = [max(forms, key=lambda form: (forms[form], form)) for _, forms in sorted(written.items())]
+    values = similarity(concept, words) if words else []
+    candidates = [Candidate(word, float(value)) for word, value in zip(words, values, strict=True)]
+    return sorted(candidates, key=lambda candidate: (-candidate.similarity, candidate.word))
+
+
+LONGEST = 40
+"""Characters of an entry."""
+
+MOST_WORDS = 4
+"""Of an entry."""
+
+_MOST_CHARACTERS = 4000
+_MOST_ENTRIES = 50
+
+_BRACKETED = re.compile(r"\[([^\[\]]*)(?:\]|\Z)")
+_BULLET = re.compile(r"(?:[-*+\u2022\u2013]|\(?\d{1,3}[.):])\s+")
+_EXPLANATION = re.compile(r"\s*(?::\s|\s[-\u2013\u2014=]\s|\().*$")
+_SEPARATOR = re.compile(r"[,;\n]")
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+_TERM = re.compile(r"\w[\w .&/'\u2019-]*")
+_OF_SENTENCES = {
+    *("am", "are", "be", "been", "can", "cannot", "has", "have", "is", "was", "were", "will", "would"),
+    *("here", "how", "i", "it", "me", "my", "please", "sorry", "that", "these", "they", "this", "we", "what", "you"),
+    "etc",
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What a reply lists. `refused`: entries, cut to 40 characters, and why each is none."""
+
+    words: list[str]
+    refused: list[tuple[str, str]]
+
+
+def listed(reply: str) -> Listed:
+    """The entries of a list: between square brackets, line by line, or separated by commas.
+
+    Args:
+        reply: With bullets, numbers, quotation marks and explanations behind an entry, all of which are taken off.
+
+    Returns:
+        At most 50 entries of at most 40 characters and 4 words, each once, whatever its case; all else is refused.
+    """
+    refused: dict[str, str] = {}
+    if len(reply) > _MOST_CHARACTERS:
+        refused[reply[_MOST_CHARACTERS:][:LONGEST]] = f"beyond the first {_MOST_CHARACTERS:,} characters"
+    words: dict[str, str] = {}
+    for piece, why_none in _pieces(reply[:_MOST_CHARACTERS]):
+        if not piece.strip():
+            continue
+        word, reason = (piece, why_none) if why_none else _entry(piece)
+        if not reason and word.casefold() not in words and len(words) == _MOST_ENTRIES:
+            reason = f"beyond the first {_MOST_ENTRIES}"
+        if reason:
+            refused[piece.strip()[:LONGEST]] = reason
+        else:
+            words.setdefault(word.casefold(), word)
+    return Listed(list(words.values()), list(refused.items()))
+
+
+def fault(term: str) -> str:
+    """Why something cannot be a keyword; empty where it can."""
+    words = term.split()
+    if len(term) > LONGEST:
+        return f"longer than {LONGEST} characters"
+    if len(words) > MOST_WORDS:
+        return f"more than {MOST_WORDS} words"
+    if sum(map(str.isalpha, term)) < 2:
+        return "no word"
+    if not _TERM.fullmatch(term):
+        return "marks that no term has"
+    return ""
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """What may be entries, and why some cannot be, whatever they look like."""
+    text = text.replace("**", "")
+    if bracketed := _BRACKETED.search(text):
+        yield from ((piece, "") for piece in _SEPARATOR.split(bracketed[1]))
+        return
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    bullets = [_BULLET.match(line) for line in lines]
+    is_list = len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
+    for line, bullet in zip(lines, bullets, strict=True):
+        if not is_list or line.endswith(":") or (any(bullets) and not bullet):
+            yield line, "no entry of a list"
+            continue
+        entry = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
+        yield from ((piece, "") for piece in _SEPARATOR.split(entry))
+
+
+def _entry(piece: str) -> tuple[str, str]:
+    """An entry without what stands around it, and why it is none."""
+    term = piece.strip().strip("*_").strip()
+    term = term.removesuffix(".") if term.count(".") == 1 else term
+    if (term[:1] in _QUOTES) != (term[-1:] in _QUOTES):
+        return term, "a quotation mark that is open"
+    term = " ".join(term.strip(_QUOTES).removeprefix("and ").split())
+    if reason := fault(term):
+        return term, reason
+    return term, "a sentence" if _OF_SENTENCES.intersection(re.split(r"['\u2019\s]", term.casefold())) else ""

@@ -14,6 +14,8 @@ from evenruler.instruments.saged.scrape.pages import tidy
 
 MOST_BYTES = 20_000_000
 
+_MARKDOWN_IT = MarkdownIt("commonmark").enable("table")
+
 _TEXT, _MARKDOWN, _HTML = {".txt"}, {".md", ".markdown"}, {".html", ".htm"}
 
 ENDINGS = sorted(_TEXT | _MARKDOWN | _HTML)
@@ -66,24 +68,19 @@ def plain(content: bytes, name: str, *, most_bytes: int = MOST_BYTES) -> list[tu
         known = nearest(ending, ENDINGS)
         raise UserError(f"no text file by its ending ({ending or 'none'})", where=name, remedy=f"convert it; {known}")
     if len(content) > most_bytes:
-        raise UserError(
-            f"{len(content) / 1e6:.1f} MB, more than {most_bytes / 1e6:g} MB",
-            where=name,
-            remedy="split it, or raise the limit",
-        )
+        what = f"{len(content) / 1e6:.1f} MB, more than {most_bytes / 1e6:g} MB"
+        raise UserError(what, where=name, remedy="split it, or raise the limit")
     if not content.strip():
         raise UserError("an empty file", where=name, remedy="fill it or take it out")
     text = _decode(content, name, declares=ending in _HTML)
-    found = [(heading, body) for heading, body in _sections(text, ending) if body]
+    if ending in _TEXT:
+        sections = [("", _unwrapped(text))]
+    else:
+        sections = _of_html(text if ending in _HTML else _MARKDOWN_IT.render(_FRONT_MATTER.sub("", text)))
+    found = [(heading, body) for heading, body in sections if body]
     if not found:
         raise UserError("no text in it", where=name, remedy="fill it or take it out")
     return found
-
-
-def _sections(text: str, ending: str) -> list[tuple[str, str]]:
-    if ending in _TEXT:
-        return [("", _unwrapped(text))]
-    return _of_html(text if ending in _HTML else _rendered(text))
 
 
 def _decode(content: bytes, name: str, *, declares: bool) -> str:
@@ -127,10 +124,6 @@ def _unwrapped(text: str) -> str:
             lines.append(line)
         open_line = bool(line) and not _ENDED.search(line)
     return tidy("\n".join(lines))
-
-
-def _rendered(text: str) -> str:
-    return str(MarkdownIt("commonmark").enable("table").render(_FRONT_MATTER.sub("", text)))
 
 
 def _of_html(markup: str) -> list[tuple[str, str]]:

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+_KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")
+"""Attributes of a page that stand in tables under their names."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -32,23 +35,15 @@ class Page:
     licence: str
     sections: tuple[tuple[str, str], ...]
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What every table says of the page that a row is from."""
+        return {"source_tag": self.asked, **{name: getattr(self, name) for name in _KEPT}}
+
     def rows(self, concept: str) -> list[dict[str, Any]]:
         """Rows by `schemas.PAGES`, one a section."""
         return [
-            {
-                "concept": concept,
-                "source_tag": self.asked,
-                "title": self.title,
-                "section": section,
-                "page_id": self.page_id,
-                "revision_id": self.revision_id,
-                "url": self.url,
-                "language": self.language,
-                "source": self.source,
-                "licence": self.licence,
-                "text": text,
-            }
-            for section, text in self.sections
+            {"concept": concept, **self.provenance, "section": section, "text": text} for section, text in self.sections
         ]
 
 
@@ -85,12 +80,15 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
         sections.setdefault((row["source_tag"], row["concept"]), []).append(row)
     known: dict[str, Page] = {}
     for (asked, _), found in sections.items():
-        shared = {
-            name: found[0][name] for name in ("title", "page_id", "revision_id", "url", "language", "source", "licence")
-        }
         texts = tuple((row["section"], row["text"]) for row in found)
-        known.setdefault(asked, Page(asked=asked, **shared, sections=texts))
+        known.setdefault(asked, Page(asked=asked, **{name: found[0][name] for name in _KEPT}, sections=texts))
     return known
+
+
+def as_titled(title: str) -> str:
+    """As MediaWiki takes titles: underscores are spaces, and the first letter is a capital."""
+    spaced = " ".join(title.replace("_", " ").split())
+    return spaced[:1].upper() + spaced[1:]
 
 
 def tidy(text: str) -> str:

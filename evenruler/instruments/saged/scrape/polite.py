@@ -16,6 +16,7 @@ from evenruler.instruments.saged.scrape.answers import Answer, StrangeAnswerErro
 
 _MOST_REDIRECTS = 5
 _MOST_SECONDS = 1e9
+_MEND = "mend the address of api.php"
 _MOST_BYTES = 64_000_000
 """Of an answer, unpacked: the longest page of Wikipedia has two millions."""
 _PACKED = ("gzip", "deflate", "identity")
@@ -122,11 +123,8 @@ class PoliteTransport(httpx.BaseTransport):
             answer: Answer = retrying(self._attempt, request)
         except _PassingError as error:
             if isinstance(error.__cause__, StrangeAnswerError):
-                raise UserError(
-                    f"the wiki's answer is not MediaWiki's: {error}",
-                    where=_place(self._address(request)),
-                    remedy="mend the address of api.php, or run it again later",
-                ) from error
+                what, remedy = f"the wiki's answer is not MediaWiki's: {error}", f"{_MEND}, or run it again later"
+                raise UserError(what, where=_place(self._address(request)), remedy=remedy) from error
             raise NoAnswerError(f"{error}, {self._patience.attempts} attempts") from error
         if self._batches is not None:
             self._batches -= 1
@@ -138,20 +136,24 @@ class PoliteTransport(httpx.BaseTransport):
         return request.url if self._api is None else httpx.URL(self._api).copy_with(query=request.url.query)
 
     def _attempt(self, request: httpx.Request) -> Answer:
-        self._pace()
+        wait = self._next_at - self._clock.now()
+        if wait > 0:
+            self._clock.sleep(wait)
+        self._next_at = self._clock.now() + 1 / self._patience.requests_per_second
         headers = {name: value for name, value in request.headers.items() if name != "host"}
         headers["accept-encoding"] = ", ".join(_PACKED)
         try:
-            response = self._loop.run(
-                self._asked(self._client.build_request("GET", self._address(request), headers=headers))
-            )
+            asked = self._client.build_request("GET", self._address(request), headers=headers)
+            response = self._loop.run(self._asked(asked))
         except httpx.TimeoutException as error:
             raise _PassingError(f"no answer within {self._patience.timeout:g} s") from error
         except TimeoutError as error:
             raise _PassingError(f"no whole answer within {self._patience.deadline:g} s") from error
         except httpx.RequestError as error:
             raise _PassingError(f"the connection failed ({type(error).__name__})") from error
-        wanted = _wanted(request.url.params)
+        params = request.url.params
+        wanted: Wanted = "links" if params.get("prop") == "links" else "pages"
+        wanted = "backlinks" if params.get("list") == "backlinks" else wanted
         answer = self._read(response, wanted)
         if wanted != "backlinks" and not answer["query"].get("pages"):
             raise OtherWikiError
@@ -169,26 +171,17 @@ class PoliteTransport(httpx.BaseTransport):
                     await response.aclose()
                 _require_same_host(request.url, response.next_request.url)
                 request = response.next_request
-        raise UserError(
-            f"more than {_MOST_REDIRECTS} redirects", where=_place(request.url), remedy="mend the address of api.php"
-        )
-
-    def _pace(self) -> None:
-        wait = self._next_at - self._clock.now()
-        if wait > 0:
-            self._clock.sleep(wait)
-        self._next_at = self._clock.now() + 1 / self._patience.requests_per_second
+        raise UserError(f"more than {_MOST_REDIRECTS} redirects", where=_place(request.url), remedy=_MEND)
 
     def _read(self, response: httpx.Response, wanted: Wanted) -> Answer:
         status, where = response.status_code, _place(response.url)
         if status == 429 or status >= 500:
             raise self._passing(f"HTTP {status}", response)
         if status == 403:
-            raise UserError(
-                "the wiki refuses (HTTP 403)", where=where, remedy="give a contact address that its owners can write to"
-            )
+            remedy = "give a contact address that its owners can write to"
+            raise UserError("the wiki refuses (HTTP 403)", where=where, remedy=remedy)
         if status != 200:
-            raise UserError(f"no MediaWiki there (HTTP {status})", where=where, remedy="mend the address of api.php")
+            raise UserError(f"no MediaWiki there (HTTP {status})", where=where, remedy=_MEND)
         try:
             answer = read_answer(response.content, wanted)
         except StrangeAnswerError as error:
@@ -219,23 +212,16 @@ class PoliteTransport(httpx.BaseTransport):
 async def _whole(response: httpx.Response) -> httpx.Response:
     """The response with its body, which may unpack to no more than a wiki has to say."""
     packed, where = response.headers.get("content-encoding", "identity").lower(), _place(response.url)
-    remedy = "mend the address of api.php"
     if packed not in _PACKED:
-        raise UserError(f"its answers are packed as {packed!r:.60}", where=where, remedy=remedy)
+        raise UserError(f"its answers are packed as {packed!r:.60}", where=where, remedy=_MEND)
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece
         if len(body) > _MOST_BYTES:
-            raise UserError(f"an answer of more than {_MOST_BYTES:,} bytes", where=where, remedy=remedy)
+            raise UserError(f"an answer of more than {_MOST_BYTES:,} bytes", where=where, remedy=_MEND)
     unpacked = ("content-encoding", "content-length", "transfer-encoding")
     headers = [(name, value) for name, value in response.headers.raw if name.decode("latin-1").lower() not in unpacked]
     return httpx.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
-
-
-def _wanted(params: httpx.QueryParams) -> Wanted:
-    if params.get("list") == "backlinks":
-        return "backlinks"
-    return "links" if params.get("prop") == "links" else "pages"
 
 
 def _place(url: httpx.URL) -> str:
@@ -246,11 +232,8 @@ def _require_same_host(asked: httpx.URL, there: httpx.URL) -> None:
     """Another host is another wiki, whose text has another licence; https in place of http is the same one."""
     secured = (asked.scheme, there.scheme) == ("http", "https") and asked.port is there.port is None
     if asked.host != there.host or not (secured or (asked.scheme, asked.port) == (there.scheme, there.port)):
-        raise UserError(
-            f"the wiki leads to another host, {_place(there)}",
-            where=_place(asked),
-            remedy="name that address as `api`, with the licence of its text, if it is the wiki that you want",
-        )
+        remedy = "name that address as `api`, with the licence of its text, if it is the wiki that you want"
+        raise UserError(f"the wiki leads to another host, {_place(there)}", where=_place(asked), remedy=remedy)
 
 
 def _seconds(retry_after: str) -> float | None:

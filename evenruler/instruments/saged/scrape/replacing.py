@@ -1,24 +1,18 @@
 """Replacements that nobody wrote: what stands in each branch for the words about its root (SAGED, A.2)."""
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
+from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
 from evenruler.instruments.saged.declare.source import Source, checked, leaks
-from evenruler.instruments.saged.scrape.candidates import (
-    Candidate,
-    Similarity,
-    UnusableReplyError,
-    above,
-    analogies,
-    auto_threshold,
-    candidate_words,
-    judged_by,
-    proposed,
-)
-from evenruler.instruments.saged.scrape.replies import fault
+from evenruler.instruments.saged.scrape.finding import Candidate, Similarity, candidate_words, fault
+from evenruler.text.whole_words import spaced
 
 Write = Callable[[Sequence[str], int, int], Sequence[str]]
 """A language model: n prompts, a seed and the tokens that a reply has at most -> n replies."""
@@ -26,6 +20,24 @@ Write = Callable[[Sequence[str], int, int], Sequence[str]]
 _TOKENS_OF_A_VERDICT = 10
 _TOKENS_OF_A_WORD = 24
 """For a word and its replacement in JSON."""
+
+
+SHOWN = 15
+"""Words below a threshold that are judged at a time, the nearest ones (figure 12)."""
+
+_BELONGS = (
+    "Is any of the words in this list associated with {concept!r}?\nWords: {words}\n"
+    "For example, 'actress' is associated with 'women'. Answer yes or no."
+)
+_ANALOGIES = (
+    "These words are about {concept!r}. Find the analogous words about {branch!r}.\nWords: {words}\n"
+    "For example, 'queen' for 'women' is 'king' for 'men'. "
+    'Answer with nothing but JSON: {{"word": "analogous word", ...}}, every word once.'
+)
+
+
+class UnusableReplyError(UserError):
+    """A reply that cannot be read, or says what cannot be."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +86,6 @@ def found_replacements(
     The words of a root are its keywords, always, and the words of its sentences from the threshold on. All its
     branches replace the same words: one that any of them would leave as it is belongs to the root no more than to the
     branch, and stays everywhere. Where some branches are known already, their words are taken for the others.
-
-    Args:
-        source: With what was found before.
-        sentences: About each root, by concept.
-        similarity: Of a root's name to words.
-        write: The language model that the domain names.
 
     Returns:
         Replacements that `branching.checked` accepts; for what the model gave no such, why.
@@ -229,3 +235,81 @@ class _Search:
 
     def _ask(self, seed: int) -> Callable[[str], str]:
         return lambda prompt: self.write([prompt], seed, _TOKENS_OF_A_VERDICT)[0]
+
+
+def above(candidates: Sequence[Candidate], threshold: float) -> list[str]:
+    """The words whose similarity reaches a threshold."""
+    return [candidate.word for candidate in candidates if candidate.similarity >= threshold]
+
+
+def auto_threshold(candidates: Sequence[Candidate], belongs: Callable[[Sequence[str]], bool]) -> float:
+    """The highest threshold below which no word belongs to the concept, by binary search.
+
+    Args:
+        candidates: The most similar first.
+        belongs: Whether any of at most `SHOWN` words, which stand next below a threshold, belongs to the concept. It
+            is asked once for about every halving of the distinct similarities.
+
+    Returns:
+        The similarity of the last word that belongs; infinity where none does.
+    """
+    levels = sorted({candidate.similarity for candidate in candidates}, reverse=True)
+    kept, most = 0, len(levels)  # levels that surely belong, and that may
+    while kept < most:
+        middle = (kept + most) // 2
+        below = [candidate.word for candidate in candidates if candidate.similarity <= levels[middle]]
+        if belongs(below[:SHOWN]):
+            kept = middle + 1
+        else:
+            most = middle
+    return levels[kept - 1] if kept else inf
+
+
+def judged_by(ask: Callable[[str], str], concept: str) -> Callable[[Sequence[str]], bool]:
+    """A `belongs` for `auto_threshold` that asks a language model (figure 12).
+
+    Raises (when called):
+        UnusableReplyError: The reply is neither yes nor no.
+    """
+
+    def belongs(words: Sequence[str]) -> bool:
+        reply = ask(_BELONGS.format(concept=concept, words=json.dumps(words, ensure_ascii=False)))
+        said = re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE)
+        if not said:
+            what = f"neither yes nor no in the reply {reply[:80]!r}"
+            raise UnusableReplyError(
+                what, where=f"words about {concept!r}", remedy="write a threshold, or ask another model"
+            )
+        return said[1].lower() == "yes"
+
+    return belongs
+
+
+def analogies(words: Sequence[str], concept: str, branch: str) -> str:
+    """What a language model is asked to replace words about a root concept for a branch concept (figure 13)."""
+    return _ANALOGIES.format(concept=concept, branch=branch, words=json.dumps(words, ensure_ascii=False))
+
+
+def proposed(reply: str, words: Sequence[str], concept: str, branch: str) -> dict[str, str]:
+    """What a language model replaces words by, for `declare.replacements.checked`.
+
+    The reply holds a JSON object; what stands around it is passed over, and so are words not asked for.
+
+    Returns:
+        Replacement by word, for every word.
+
+    Raises:
+        UnusableReplyError: The reply holds no JSON object of texts, or leaves a word out.
+    """
+    where, remedy = f"words of {branch!r} for {concept!r}", "ask again, or write the replacements by hand"
+    try:
+        found: Any = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise UnusableReplyError(f"no JSON object of words in the reply {reply[:80]!r}", where=where, remedy=remedy)
+    known = {spaced(word).casefold(): spaced(replacement) for word, replacement in found.items()}
+    missing = [word for word in words if not known.get(word.casefold())]
+    if missing:
+        raise UnusableReplyError(f"no replacement of {', '.join(map(repr, missing))}", where=where, remedy=remedy)
+    return {word: known[word.casefold()] for word in words}

@@ -1,13 +1,21 @@
-"""Pages become sentences about concepts, with where each is from (section 2.1)."""
+"""Pages become sentences about concepts, with where each is from (section 2.1): what the stage `scrape` makes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.saged.declare import FAMILY
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare import FAMILY, Source
 from evenruler.instruments.saged.scrape.pages import Missing, Page
+from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.tables import write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 
@@ -15,6 +23,8 @@ Row = dict[str, Any]
 
 PAGE = "page"
 """The variant of a row that is a page."""
+
+_NOTHING_NEW = "no new sentence holds a keyword"
 
 
 @dataclass(frozen=True)
@@ -52,86 +62,82 @@ def scrape(
     found: dict[str, Row] = {}
     sources: list[Row] = []
     for concepts, page in read:
-        if isinstance(page, Missing):
-            sources += [_missing(domain, concept, page, source, licence) for concept in concepts]
-            continue
-        own = [
-            row
-            for section, text in page.sections
-            for row in _of_section(domain, page, section, text, {concept: keywords[concept] for concept in concepts})
-        ]
-        fresh = {row["id"]: row for row in reversed(own) if row["id"] not in found}
-        found.update(fresh)
+        own: dict[str, Row] = {}
+        if isinstance(page, Page):
+            place, parts, reason = page.provenance, chain.from_iterable(page.sections), _NOTHING_NEW
+            for row in _rows(domain, page, {concept: keywords[concept] for concept in concepts}):
+                own.setdefault(row["id"], row)
+        else:
+            place, parts, reason = _nowhere(page, source, licence), [page.asked], page.reason
+        fresh = {key: row for key, row in own.items() if key not in found}
+        found |= fresh
         counted = Counter(row["concept"] for row in fresh.values())
-        sources += [_read(domain, concept, page, counted[concept]) for concept in concepts]
+        shared = {"content_sha256": content_sha256(*parts), "variant": PAGE, "framing": BARE, **place}
+        for concept in concepts:
+            key, n = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked), counted[concept]
+            sources.append({"id": key, **shared, "concept": concept, "sentences": n, "reason": None if n else reason})
     return Scraped(list(found.values()), sources)
 
 
-def without_sentences(keywords: Mapping[str, Sequence[str]], found: Iterable[Row]) -> list[str]:
-    """The concepts that no sentence is about, in their order."""
-    present = {row["concept"] for row in found}
-    return [concept for concept in keywords if concept not in present]
+def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+    """By `schemas.SENTENCES`, as often as they stand there."""
+    for section, text in page.sections:
+        listed = sentences(text)
+        for match in matched(listed, keywords):
+            sentence = listed[match.sentence]
+            yield {
+                "id": row_id(family=FAMILY, benchmark=domain, concept=match.concept, sentence=sentence),
+                "content_sha256": content_sha256(sentence),
+                "concept": match.concept,
+                "keyword": match.keyword,
+                "sentence": sentence,
+                "section": section,
+                **page.provenance,
+            }
 
 
-def _of_section(
-    domain: str, page: Page, section: str, text: str, keywords: Mapping[str, Sequence[str]]
-) -> Iterable[Row]:
-    listed = sentences(text)
-    for match in matched(listed, keywords):
-        sentence = listed[match.sentence]
-        yield {
-            "id": row_id(family=FAMILY, benchmark=domain, concept=match.concept, sentence=sentence),
-            "content_sha256": content_sha256(sentence),
-            "concept": match.concept,
-            "keyword": match.keyword,
-            "sentence": sentence,
-            "section": section,
-            **_provenance(page),
-        }
+def _nowhere(page: Missing, source: str, licence: str) -> Row:
+    """The place of a page that is missing."""
+    none = {"page_id": None, "revision_id": None, "url": "", "language": ""}
+    return {"source_tag": page.asked, "title": page.asked, **none, "source": source, "licence": licence}
 
 
-def _read(domain: str, concept: str, page: Page, n: int) -> Row:
-    return {
-        **_identity(domain, concept, page.asked),
-        "content_sha256": content_sha256(*[part for section in page.sections for part in section]),
-        **_provenance(page),
-        "concept": concept,
-        "sentences": n,
-        "reason": None if n else "no new sentence holds a keyword",
-    }
+SOURCE = "source.yaml"
 
 
-def _missing(domain: str, concept: str, page: Missing, source: str, licence: str) -> Row:
-    return {
-        **_identity(domain, concept, page.asked),
-        "content_sha256": content_sha256(page.asked),
-        "source": source,
-        "licence": licence,
-        "concept": concept,
-        "source_tag": page.asked,
-        "title": page.asked,
-        "page_id": None,
-        "revision_id": None,
-        "url": "",
-        "language": "",
-        "sentences": 0,
-        "reason": page.reason,
-    }
+@dataclass(frozen=True)
+class Made:
+    """How much was found."""
+
+    sentences: int
+    pages: int
+    missing: int
+    """Pages without a sentence."""
+    without: list[str]
+    """Concepts that no sentence is about."""
 
 
-def _identity(domain: str, concept: str, asked: str) -> Row:
-    key = row_id(family=FAMILY, benchmark=domain, concept=concept, page=asked)
-    return {"id": key, "variant": PAGE, "framing": BARE}
+def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> Made:
+    """Find the sentences of a domain and write them.
 
-
-def _provenance(page: Page) -> Row:
-    return {
-        "source_tag": page.asked,
-        "title": page.title,
-        "page_id": page.page_id,
-        "revision_id": page.revision_id,
-        "url": page.url,
-        "language": page.language,
-        "source": page.source,
-        "licence": page.licence,
-    }
+    Raises:
+        UserError: No sentence is about a concept that others are branched from; or as `read` and `scrape` say.
+    """
+    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
+    found = scrape(domain, keywords, read(domain, source, root), source.source, source.licence)
+    present = {row["concept"] for row in found.sentences}
+    without = [concept for concept in keywords if concept not in present]
+    if without and source.branch:
+        raise UserError(
+            f"no sentence about {without[0]} (keywords {', '.join(keywords[without[0]])})",
+            where=str(path),
+            remedy="mend its keywords or give it more text",
+        )
+    write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
+    write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
+    yaml = YAML(pure=True)  # which keeps the order of concepts
+    yaml.dump(
+        source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True), folder / SOURCE
+    )
+    missing = sum(1 for row in found.sources if not row["sentences"])
+    return Made(len(found.sentences), len(found.sources), missing, without)

@@ -52,18 +52,14 @@ class WikiSettings:
     patience: Patience = field(default_factory=Patience)
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\S+@\S+\.\S+|https?://\S+", self.contact):
-            raise UserError(
-                f"{self.contact!r} is no mail or web address", where="wiki: contact", remedy="give one to be reached at"
-            )
-        if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", self.language):
-            raise UserError(
-                f"{self.language!r} is no code of a language", where="wiki: language", remedy="write one such as en"
-            )
-        if self.api is not None and not re.fullmatch(r"https?://[^/?#]+(/[^?#]*)?/api\.php", self.api):
-            raise UserError(
-                f"{self.api!r} is no address of an API", where="wiki: api", remedy="write https://HOST/PATH/api.php"
-            )
+        for key, pattern, what, remedy in (
+            ("contact", r"\S+@\S+\.\S+|https?://\S+", "mail or web address", "give one to be reached at"),
+            ("language", r"[a-z]{2,}(-[a-z]+)*", "code of a language", "write one such as en"),
+            ("api", r"https?://[^/?#]+(/[^?#]*)?/api\.php", "address of an API", "write https://HOST/PATH/api.php"),
+        ):
+            value = getattr(self, key)
+            if value is not None and not re.fullmatch(pattern, value):
+                raise UserError(f"{value!r} is no {what}", where=f"wiki: {key}", remedy=remedy)
         if self.api is not None and not self.licence:
             raise UserError("the licence of its text is not given", where=f"wiki: {self.api}", remedy="add `licence`")
 
@@ -135,21 +131,15 @@ class Wiki:
             return Missing(title, "no such page")
         if hasattr(found, "pageprops") or hasattr(found, "templates"):
             return Missing(title, "a disambiguation page")
-        return self._page(title, found)
-
-    def _page(self, asked: str, found: wikipediaapi.WikipediaPage) -> Page | Missing:
         extract = getattr(found, "extract", None)
         if extract is None:
-            raise UserError(
-                "the wiki gives no plain text",
-                where=self._settings.where,
-                remedy="have its extension TextExtracts switched on",
-            )
+            remedy = "have its extension TextExtracts switched on"
+            raise UserError("the wiki gives no plain text", where=self._settings.where, remedy=remedy)
         sections = sections_of(extract)
         if not sections:
-            return Missing(asked, "a page without text")
+            return Missing(title, "a page without text")
         return Page(
-            asked=asked,
+            asked=title,
             title=found.title,
             page_id=int(found.pageid),
             revision_id=int(found.lastrevid),
@@ -188,6 +178,7 @@ class Wiki:
         if _NO_TITLE.search(title) or most < 1:
             return []
         page, limit = self._listing.page(title), min(most, _BATCH)
+        where = f"{self._settings.where}: links of {title!r}"
         try:
             # The library asks for batches until there are no more, which are thousands for a well-known page.
             with self._transport.batches(math.ceil(most / limit)):
@@ -196,19 +187,13 @@ class Wiki:
                 else:
                     links = self._listing.backlinks(page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
         except NoAnswerError as error:
-            raise UserError(
-                f"the wiki does not answer ({error})",
-                where=f"{self._settings.where}: links of {title!r}",
-                remedy="run it again later",
-            ) from error
+            what = f"the wiki does not answer ({error})"
+            raise UserError(what, where=where, remedy="run it again later") from error
         except OtherWikiError:
             return []
         except KeyError as error:  # of the library, which adds each batch to the first one
-            raise UserError(
-                "the batches of its answer do not belong together",
-                where=f"{self._settings.where}: links of {title!r}",
-                remedy="run it again later",
-            ) from error
+            what = "the batches of its answer do not belong together"
+            raise UserError(what, where=where, remedy="run it again later") from error
         return sorted(list(links)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
@@ -281,8 +266,5 @@ def refresh(
         for concept in askers:
             yield concept, page
         if in_a_row == unanswered:
-            raise UserError(
-                f"{unanswered} pages in a row without an answer, {title!r} the last",
-                where="refresh",
-                remedy="run it again later: what was read is not read again",
-            )
+            what = f"{unanswered} pages in a row without an answer, {title!r} the last"
+            raise UserError(what, where="refresh", remedy="run it again later: what was read is not read again")

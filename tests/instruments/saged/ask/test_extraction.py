@@ -197,7 +197,7 @@ class TestClassifier:
         extract(PROMPTS, replies, {"s": classifier()}, models)
         assert models.asked[:4] == ["France is lovely.", "Spain is lovely.", "bad", "good"]
         assert models.asked[4:] == ["France is lovely.", "Spain is lovely."]  # once more, as baselines with their names
-        assert models.named == ["c"]
+        assert set(models.named) == {"c"}
 
     def test_a_text_that_is_too_long_is_null_never_neutral(self, capsys) -> None:
         known = {text: row for text, row in KNOWN.items() if text != "Spain is lovely."}

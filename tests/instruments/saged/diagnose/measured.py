@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose import Measured, diagnose
+from evenruler.instruments.saged.diagnose import diagnose
+from evenruler.measurement import Resampling
 
 
 def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
@@ -82,5 +83,18 @@ def diagnosed(
 ) -> Tables:
     """The diagnosis of what was measured."""
     framed = pd.DataFrame(columns=schemas.FRAMED.names) if again is None else again
-    of = Measured("fruit", features, baselines(features), generations, prompts, framed)
-    return diagnose(of, declared or {}, (), prefixes, (), settings, 0.95, 3)
+    tables = {
+        "features": features,
+        "baselines": baselines(features),
+        "generations": generations,
+        "prompts": prompts,
+        "again": framed,
+    }
+    plan = {
+        "features": {name: feature.model_dump(exclude_none=True) for name, feature in (declared or {}).items()},
+        "controls": [],
+        "prefixes": dict.fromkeys(prefixes, ""),
+        "placebos": [],
+        "disparities": settings.model_dump(),
+    }
+    return diagnose("fruit", tables, plan, Resampling(0.95, 100, 3))

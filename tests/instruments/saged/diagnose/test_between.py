@@ -8,8 +8,9 @@ import scipy.stats
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Feature
-from evenruler.instruments.saged.diagnose import across, between
-from evenruler.instruments.saged.diagnose.between import adjusted, between_models, between_roles, by_prompt, compared
+from evenruler.instruments.saged.diagnose import across
+from evenruler.instruments.saged.diagnose import between as module
+from evenruler.instruments.saged.diagnose.between import adjusted, between, by_prompt, compared
 from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import holm
@@ -81,7 +82,7 @@ def test_spread_and_pattern_by_their_formulas() -> None:
 
 
 def test_p_is_the_share_of_swaps_that_come_to_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(between, "SWAPS", 60)
+    monkeypatch.setattr(module, "SWAPS", 60)
     first, second = sides(6, first=0.5)
     x, y = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
     drawn = [np.where(swap[:, None], (y, x), (x, y)) for swap in np.random.default_rng(1).random((60, 25)) < 0.5]
@@ -129,8 +130,8 @@ def test_roles_of_a_model_and_models_in_a_role_are_paired_and_adjusted_together(
         for model, shift in (("small", 0.0), ("larger", 2.0))
     }
     tables["larger"] = tables["larger"][tables["larger"]["role"] == "none"]
-    roles = [between_roles(model, own, 1) for model, own in tables.items()]
-    found = adjusted([*roles, between_models(tables, 1)])
+    roles = [between("role", own, 1) for own in tables.values()]
+    found = adjusted([*roles, between("model", pd.concat(tables.values()), 1)])
     assert found.columns.tolist() == schemas.BETWEEN.names
     rows = found[["compared", "within", "first", "second"]].drop_duplicates().to_numpy().tolist()
     assert rows == [["role", "small", "comedian", "none"], ["model", "none", "larger", "small"]]
@@ -147,7 +148,7 @@ def test_roles_of_a_model_and_models_in_a_role_are_paired_and_adjusted_together(
 def test_five_root_items_are_too_few() -> None:
     prompts = measured.prompts(5, CONCEPTS)
     both = pd.concat([features(role, "m", 0, prompts) for role in ("a", "bb")])
-    found = between_roles("m", by_prompt(laid_out("fruit", both, prompts), VADER), 1)
+    found = between("role", by_prompt(laid_out("fruit", both, prompts), VADER), 1)
     assert set(found["reason"]) == {"5 root items with numbers of both, needs 6"}
     assert found["p"].isna().all()
 
@@ -157,7 +158,7 @@ def test_concepts_that_both_have_hardly_answered_are_left_out_and_none_has_no_p(
     one, other = (features(role, "m", 0, prompts) for role in ("a", "bb"))
     one.loc[one["id"].str.startswith("lime"), "value"] = np.nan
     other.loc[other["id"].str.startswith("melon") & ~other["id"].str.endswith("003"), "value"] = np.nan
-    found = between_roles("m", by_prompt(laid_out("fruit", pd.concat([one, other]), prompts), VADER), 1)
+    found = between("role", by_prompt(laid_out("fruit", pd.concat([one, other]), prompts), VADER), 1)
     assert found["p"].between(0.001, 1).all()
     assert set(found["n"]) == {12}
 
@@ -165,7 +166,7 @@ def test_concepts_that_both_have_hardly_answered_are_left_out_and_none_has_no_p(
 def test_concepts_with_texts_of_their_own_have_a_level_alone() -> None:
     prompts = measured.prompts(12, CONCEPTS, branched=False)
     both = pd.concat([features(role, "m", shift, prompts) for role, shift in (("a", 0), ("bb", 3))])
-    found = between_roles("m", by_prompt(laid_out("fruit", both, prompts), VADER), 1).set_index("figure")
+    found = between("role", by_prompt(laid_out("fruit", both, prompts), VADER), 1).set_index("figure")
     assert found.loc["level", "p"] < 0.001
     assert found.loc[["spread", "pattern"], "p"].isna().all()
     assert set(found.loc[["spread", "pattern"], "reason"]) == {"no root item has numbers of two concepts"}
@@ -202,7 +203,7 @@ def test_another_model_changes_no_p_of_roles() -> None:
         )
         for model in ("m", "other")
     }
-    alone = adjusted([between_roles("m", tables["m"], 1)])
-    beside = adjusted([between_roles(model, own, 1) for model, own in tables.items()])
+    alone = adjusted([between("role", tables["m"], 1)])
+    beside = adjusted([between("role", own, 1) for own in tables.values()])
     own = beside[beside["within"] == "m"].reset_index(drop=True)
     pd.testing.assert_series_equal(own["p_adjusted"], alone["p_adjusted"])

@@ -17,7 +17,7 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
 from evenruler.instruments.saged.diagnose import TABLES, across, by_root, evidence, figures, units
-from evenruler.instruments.saged.diagnose.between import between_roles, by_prompt
+from evenruler.instruments.saged.diagnose.between import between, by_prompt
 from evenruler.instruments.saged.diagnose.confirmatory import confirmed
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.instruments.saged.diagnose.groups import laid_out
@@ -409,7 +409,7 @@ def test_roles_are_compared_with_the_seed_that_is_given() -> None:
     both = pd.concat([features, judge])
     declared = {"vader": Feature(kind="lexicon")}
     found = measured.diagnosed(both, measured.replies(both), prompts, SETTINGS, declared=declared)
-    expected = between_roles("m0", by_prompt(laid_out("fruit", both, prompts), declared), 3)
+    expected = between("role", by_prompt(laid_out("fruit", both, prompts), declared), 3)
     assert len(expected) == 3
     pd.testing.assert_frame_equal(found["roles"], expected)
     figures, _ = confirmed(laid_out("fruit", both, prompts), declared, SETTINGS, 0.95, 3)

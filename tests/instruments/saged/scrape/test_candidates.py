@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.candidates import (
-    SHOWN,
-    Candidate,
-    above,
-    analogies,
-    auto_threshold,
-    candidate_words,
-    judged_by,
-    proposed,
-)
+from evenruler.instruments.saged.scrape.finding import Candidate, candidate_words
+from evenruler.instruments.saged.scrape.replacing import SHOWN, above, analogies, auto_threshold, judged_by, proposed
 
 NEAR = {"Aurelia": 1.0, "Aurelian": 0.9, "tide": 0.5, "the": 0.1}
 

@@ -12,7 +12,7 @@ from evenruler.instruments.saged.declare import Settings, Source, load
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.fetching import refresh
-from evenruler.instruments.saged.scrape.made import make
+from evenruler.instruments.saged.scrape.scraping import make
 from evenruler.tables import read_table
 from evenruler.text.whole_words import find
 

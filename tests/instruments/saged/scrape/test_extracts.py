@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.saged.scrape.extracts import PACKAGE, Extracts
 from evenruler.instruments.saged.scrape.pages import Missing, Page
+from evenruler.instruments.saged.scrape.reading import PACKAGE, Extracts
 from evenruler.instruments.saged.scrape.wiki import refresh
 
 

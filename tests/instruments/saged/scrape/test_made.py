@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Source, load
 from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
-from evenruler.instruments.saged.scrape.made import make
+from evenruler.instruments.saged.scrape.scraping import make
 from evenruler.tables import read_table
 from tests.instruments.saged.domains import SOURCE, TEXT, settings
 

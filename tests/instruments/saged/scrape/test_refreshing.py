@@ -12,19 +12,19 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.finding import Found
 from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.instruments.saged.schemas import PAGES
-from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
-from evenruler.instruments.saged.scrape.polite import Clock, Patience
-from evenruler.instruments.saged.scrape.refreshing import (
+from evenruler.instruments.saged.scrape.fetching import (
     Means,
-    fetched,
     found_keywords,
     found_pages,
     found_yaml,
     titles,
     wiki_settings,
 )
+from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
+from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
+from evenruler.instruments.saged.scrape.polite import Clock, Patience
 from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings, refresh
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"
@@ -86,12 +86,15 @@ class TestSettings:
         assert "add `licence`" in error_of(wiki_settings, unlicensed, CONTACT)
 
 
+def fetched(source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()) -> Iterator[tuple[str, Page | Missing]]:
+    return refresh(reader, titles(source, reader), known_pages(known))
+
+
 class TestFetched:
     def test_pages_come_one_by_one_as_rows_and_what_is_missing_too(self, wiki: Wiki) -> None:
         source = domain(concepts={"veloria": "Veloria", "port": {"name": "Port", "pages": ["Amberport", "Nowhere"]}})
-        found = list(fetched(source, wiki))
-        assert [bool(one.pages) for one in found] == [True, True, False]
-        rows = [row for one in found for row in one.pages]
+        *found, missing = fetched(source, wiki)
+        rows = [row for concept, page in found if isinstance(page, Page) for row in page.rows(concept)]
         assert pa.Table.from_pylist(rows, schema=PAGES).num_rows == 4
         assert [(row["concept"], row["source_tag"], row["title"], row["section"]) for row in rows] == [
             ("veloria", "Veloria", "Veloria", ""),
@@ -99,22 +102,21 @@ class TestFetched:
             ("veloria", "Veloria", "Veloria", "Rivers"),
             ("port", "Amberport", "Port Amber", ""),
         ]
-        assert found[2].missing == [
-            {"concept": "port", "asked": "Nowhere", "reason": "no such page", "unanswered": False}
-        ]
+        assert missing == ("port", Missing("Nowhere", "no such page"))
 
     def test_a_run_that_ended_early_goes_on_where_it_was(self, wiki: Wiki, proxy: FaultyProxy) -> None:
         source = domain(concepts={"veloria": "Veloria", "sarn": "Sarn", "tol": "Tol"})
         proxy.plan("Sarn", *[answering(403)])
-        run, stored = fetched(source, wiki), []
-        stored += next(run).pages
+        run = fetched(source, wiki)
+        concept, page = next(run)
+        assert isinstance(page, Page)
         with pytest.raises(UserError, match="the wiki refuses"):
             next(run)
         proxy.asked.clear()
-        again = list(fetched(source, wiki, stored))
+        again = list(fetched(source, wiki, page.rows(concept)))
         assert proxy.asked == ["Sarn", "Tol"]
-        assert again[0].pages == stored
-        assert [one.pages[0]["title"] for one in again] == ["Veloria", "Sarn", "Tol"]
+        assert again[0] == (concept, page)
+        assert [page.title for _, page in again if isinstance(page, Page)] == ["Veloria", "Sarn", "Tol"]
 
     def test_without_known_pages_everything_is_fetched_anew(self, wiki: Wiki, proxy: FaultyProxy) -> None:
         source = domain(concepts={"tol": "Tol"})
@@ -124,10 +126,12 @@ class TestFetched:
 
     def test_a_wiki_that_gives_no_answer_for_a_page_is_listed(self, wiki: Wiki, proxy: FaultyProxy) -> None:
         proxy.plan("Tol", answering(503), answering(503))
-        tol, sarn = fetched(domain(concepts={"tol": "Tol", "sarn": "Sarn"}), wiki)
-        assert tol.missing[0]["reason"].startswith("the wiki does not answer (HTTP 503")
-        assert tol.missing[0]["unanswered"]
-        assert sarn.pages[0]["title"] == "Sarn"
+        (_, tol), (_, sarn) = fetched(domain(concepts={"tol": "Tol", "sarn": "Sarn"}), wiki)
+        assert isinstance(tol, Missing)
+        assert tol.reason.startswith("the wiki does not answer (HTTP 503")
+        assert tol.unanswered
+        assert isinstance(sarn, Page)
+        assert sarn.title == "Sarn"
 
 
 class TestTitles:
@@ -241,7 +245,7 @@ class TestKeywords:
 
     def test_a_wiki_is_asked_for_the_links(self, wiki: Wiki) -> None:
         source = domain(concepts={"veloria": "Veloria"}, find={"by": ["links"]})
-        texts = [row for one in fetched(source, wiki) for row in one.pages]
+        texts = [row for concept, page in fetched(source, wiki) if isinstance(page, Page) for row in page.rows(concept)]
         found = found_keywords(source, texts, means(links=wiki.forward_links))
         assert [(keyword.word, [hit.score for hit in keyword.hits]) for keyword in found.keywords] == [
             ("Veloria", []),

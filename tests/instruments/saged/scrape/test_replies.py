@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.replies import LONGEST, MOST_WORDS, fault, listed
+from evenruler.instruments.saged.scrape.finding import LONGEST, MOST_WORDS, fault, listed
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
 from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.scraping import scrape, without_sentences
+from evenruler.instruments.saged.scrape.scraping import scrape
 
 TREES = ("ash", "birch", "cedar", "elm", "fir", "larch", "lime", "oak", "pine", "yew")
 
@@ -65,7 +65,6 @@ def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
         ("pine", "hills", "no new sentence holds a keyword"),
     ]
     assert all(set(row) == set(SOURCES.names) for row in scraped.sources)
-    assert without_sentences({"oak": ["oak"], "pine": ["pine"]}, scraped.sentences) == ["oak", "pine"]
 
 
 def test_provenance_travels_with_a_sentence() -> None:
