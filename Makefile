@@ -52,9 +52,10 @@ $(VLLM)/ready: requirements-vllm.txt
 	@$(VLLM)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-vllm.txt
 	@touch $(VLLM)/ready
 
-lint: setup ## Style, types, and whether the documents hang together
+lint: setup ## Style, weight, types, and whether the documents hang together
 	ruff check .
 	ruff format --check .
+	python -m tests.weight
 	mypy
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
 

@@ -5,6 +5,8 @@ import sys
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported
 # Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers are what runs side by side
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing

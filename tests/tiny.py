@@ -4,8 +4,11 @@
 and `tiny_params` its catalogue. Weights are large, so that every token of the context matters.
 """
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from evenruler.models.declared import Catalogue
@@ -43,6 +46,27 @@ KINDS: dict[str, dict[str, Any]] = {
 """By kind, its configuration. `mamba` has no attention, so takes no mask of ours."""
 
 
+@cache
+def _saved() -> "tuple[TemporaryDirectory[str], dict[str, Path]]":
+    return TemporaryDirectory(), {}
+
+
+def made_once(save: Callable[..., Path]) -> Callable[..., Path]:
+    """The same arguments save the same files, so those of a process are made once and copied."""
+
+    @wraps(save)
+    def copied(folder: Path, *arguments: Any, **named: Any) -> Path:
+        root, made = _saved()
+        key = repr((save.__module__, save.__name__, arguments, sorted(named.items())))
+        if key not in made:
+            made[key] = save(Path(root.name) / str(len(made)), *arguments, **named)
+        # With times of their own: a copy over another model is another file to the store.
+        return Path(shutil.copytree(made[key], folder, dirs_exist_ok=True, copy_function=shutil.copyfile))
+
+    return copied
+
+
+@made_once
 def save_tiny(
     folder: Path, kind: str = "llama", seed: int = 0, *, bos: bool = True, chat: bool = False, **config: Any
 ) -> Path:
@@ -140,6 +164,7 @@ MASKED = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "n
 LONGEST = 200
 
 
+@made_once
 def save_tiny_masked(folder: Path, kind: str = "bert", seed: int = 0, **config: Any) -> Path:
     """Save a tiny masked language model with its tokenizer; random, with weights so large that every token matters.
 

@@ -7,6 +7,8 @@ import string
 from pathlib import Path
 from typing import Any
 
+from tests.tiny import made_once
+
 TEXTS = [
     f"Determine whether {doing} {field} is preferred by {first} or {second}. It is preferred by {first}."
     for doing in ("studying", "reading about")
@@ -18,6 +20,7 @@ TEXTS = [
 VOCABULARY = 120
 
 
+@made_once
 def save_tiny_t5(folder: Path, seed: int = 0) -> Path:
     """Save a tiny T5 with its tokenizer, and its vocabulary larger than the tokenizer's as that of Flan-T5 is.
 

@@ -33,7 +33,12 @@ from tests.loopback_openai import ScriptedServer, running
 from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
-SHIPPED = sorted(path.parent.name for path in shipped.benchmarks().glob("*/manifest.json"))
+QUICK = {"probes-political-ideology-personality", "framing-p-at-gender-8"}
+"""What all of their kind have is told by these."""
+SHIPPED = [
+    pytest.param(path.parent.name, marks=[pytest.mark.slow] * (path.parent.name not in QUICK))
+    for path in sorted(shipped.benchmarks().glob("*/manifest.json"))
+]
 FEW = 6
 """Units: enough for an interval."""
 
@@ -57,7 +62,14 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", ["probes-age-competence", "questionnaires-phq-9", "framing-age", "saged-fruit"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "probes-age-competence",
+        "framing-age",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("questionnaires-phq-9", "saged-fruit")),
+    ],
+)
 def test_what_a_family_states_that_it_reads_is_all_that_it_reads(elsewhere: Path, tiny_folder: Path, name: str) -> None:
     """So a benchmark of another evenruler is refused where it lacks some of that, and nowhere else."""
     store = RowStore()
@@ -88,11 +100,10 @@ def test_units_make_the_figures(elsewhere: Path, tiny_folder: Path) -> None:
         assert spread["rows"].is_unique
 
 
-@pytest.mark.parametrize("name", ["framing-p-at-gender-7", "framing-p-at-gender-8"])
-def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path, name: str) -> None:
+def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:
     """Its shares are those of the words that its decoder begins with, each counted once."""
     folder = save_tiny_t5(tmp_path / "t5")
-    result = measure(f"local:{folder}", name, out="results", limit=FEW)
+    result = measure(f"local:{folder}", "framing-p-at-gender-8", out="results", limit=FEW)
     assert result.model.kind == "seq2seq"
     figures = {figure: own for models in result.figures.values() for figure, own in models["t5"].items()}
     assert all(np.isfinite(own["value"]) for own in figures.values() if own["value"] is not None)
@@ -135,6 +146,7 @@ def test_without_prefixes_only_that_is_unknown(elsewhere: Path, tiny_folder: Pat
         assert figures["spread"] == other["spread"]
 
 
+@pytest.mark.slow
 def test_untrained_models_are_never_beyond_control(elsewhere: Path, tmp_path: Path) -> None:
     for seed in range(3):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
@@ -218,13 +230,16 @@ def test_a_place_that_takes_no_results_is_said_before_anything_is_asked(
     assert store.count() == asked
 
 
-def test_a_limit_that_limits_nothing_is_none(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
-    model = f"local:{tiny_folder}"
-    result = measure(model, "questionnaires-gad-7", limit=1000, prefixes=False)
+@pytest.mark.slow
+def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path) -> None:
+    result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, prefixes=False)
     assert (result.settings.limit, result.settings.quick, result.settings.prefixes) == (None, False, False)
     assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}"
+
+
+def test_a_limit_is_at_least_one(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
     for limit in (0, -1):
-        assert f"limit is {limit}" in error_of(measure, model, "questionnaires-gad-7", limit=limit)
+        assert f"limit is {limit}" in error_of(measure, f"local:{tiny_folder}", "questionnaires-gad-7", limit=limit)
 
 
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
@@ -254,16 +269,17 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
 
 
 def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
-    result = measure(f"local:{tiny_folder}", "framing-age", limit=FEW)
+    name = "framing-p-at-gender-8"
+    result = measure(f"local:{tiny_folder}", name, limit=FEW)
     assert len(result.model.engine["weights"]) == 64
     assert result.model.engine["libraries"]["torch"]
     assert result.model.chat
-    manifest = json.loads((shipped.benchmarks() / "framing-age/manifest.json").read_text())
-    assert result.benchmark.content_sha256 == identity_of(shipped.benchmarks() / "framing-age", manifest["rows"])
+    manifest = json.loads((shipped.benchmarks() / name / "manifest.json").read_text())
+    assert result.benchmark.content_sha256 == identity_of(shipped.benchmarks() / name, manifest["rows"])
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]
 
 
-@pytest.mark.parametrize("name", ["framing-age", "saged-fruit"])
+@pytest.mark.parametrize("name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)])
 def test_a_model_that_refuses_everything_is_no_finding(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

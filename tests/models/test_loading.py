@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -258,10 +256,3 @@ class TestLoading:
         line = error_of(complete, (object(), found), "tiny", "here")
 
         assert line.startswith("here: tiny lacks 3 tensors, as ")
-
-
-def test_a_causal_model_loads_where_nothing_reads_declarations_and_tables() -> None:
-    """`tests/performance/on_gpu.sh` measures on machines that have neither."""
-    code = "import sys; sys.modules.update(pydantic=None, pyarrow=None); import evenruler.models.backends.causal"
-
-    subprocess.run([sys.executable, "-c", code], check=True)

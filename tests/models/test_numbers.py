@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from evenruler.models import Model, Placed, Sampling, load
+from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny_masked, tiny_params
 
 
@@ -75,15 +76,14 @@ def test_of_an_embedder(shipped_params, store, error_of) -> None:
     assert store.count() == 0
 
 
-def test_of_heads(shipped_params, store, error_of, monkeypatch) -> None:
-    for name, call in (
-        ("mpnet-nli-a", lambda model: model.entailment([("A man.", "Somebody.")])),
-        ("minilm-sentiment", lambda model: model.classify(["A man."])),
-        ("minilm-sentiment", lambda model: model.probabilities(["A man."])),
-    ):
-        model = load(name, shipped_params, store=store)
+def test_of_heads(tmp_path, shipped_params, store, error_of) -> None:
+    pairs = load("tiny", tiny_params({"tiny": save_classifier(tmp_path / "tiny")}, kind="nli"), store=store)
+    texts = load("minilm-sentiment", shipped_params, store=store)
+    for model in (pairs, texts):
         *_, head = (own for name, own in model.backend.model.named_parameters() if name.endswith("weight"))
         head.data[0, 0] = torch.nan
 
-        assert f"{name} answers with what is no number" in error_of(call, model)
+    assert "tiny answers with what is no number" in error_of(pairs.entailment, [("A man.", "Somebody.")])
+    for call in (texts.classify, texts.probabilities):
+        assert "minilm-sentiment answers with what is no number" in error_of(call, ["A man."])
     assert store.count() == 0

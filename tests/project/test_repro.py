@@ -95,6 +95,7 @@ def test_a_line_for_every_stage_and_a_summary_then_nothing_to_do(root: Path) -> 
     assert (kept_again["run"]["built"], kept_again["run"]["unchanged"]) == ([], 2)
 
 
+@pytest.mark.slow
 def test_further_words_are_dvc_s(root: Path) -> None:
     done = run(root, "--force", "first")
     assert [line for line in timeless(done.stdout) if line.startswith("[")] == ["[1] first ...", "[1] first ... T s"]
@@ -110,6 +111,7 @@ def test_a_mistake_is_the_last_line_and_the_status_is_dvc_s(root: Path) -> None:
     assert "first" in (root / lock.KEPT).read_text(), "what is done is kept"
 
 
+@pytest.mark.slow
 def test_a_traceback_stays_and_is_pointed_at(root: Path) -> None:
     (root / "second.py").write_text("1 / 0\n")
     done = run(root)
@@ -124,11 +126,13 @@ def test_what_dvc_refuses_is_one_line(root: Path) -> None:
     assert "third" in done.stderr
 
 
+@pytest.mark.slow
 def test_no_bars_in_a_log(root: Path) -> None:
     (root / "second.py").write_text(BARS + SECOND)
     assert run(root).stderr == ""
 
 
+@pytest.mark.slow
 def test_bars_on_a_terminal(root: Path) -> None:
     (root / "second.py").write_text(BARS + SECOND)
     ours, theirs = pty.openpty()
@@ -143,6 +147,7 @@ def test_bars_on_a_terminal(root: Path) -> None:
     assert b"bar: 100%" in b"".join(drawn), drawn
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_130_without_a_traceback(root: Path) -> None:
     (root / "second.py").write_text(WAITS + SECOND)
     process = subprocess.Popen(

@@ -605,7 +605,7 @@ SAID = ("text", "value", "number", "notes")
 
 
 @given(old=ROWS, new=ROWS, order=st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_counts_are_those_of_dictionaries(old, new, order):
     before, after = (
         {

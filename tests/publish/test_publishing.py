@@ -61,6 +61,7 @@ def more_rows(benchmark: Benchmark) -> list[Config]:
     return [dataclasses.replace(probes, table=table), *others]
 
 
+@pytest.mark.slow
 def test_published_rows_load_by_tag_and_equal_the_local_ones(client, hub, rebuild, benchmark) -> None:
     client.warm = None  # here all start as users start them
     local = benchmark.configs[0].table

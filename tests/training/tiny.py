@@ -8,7 +8,7 @@ from typing import Any
 
 from evenruler.models import LABELS
 from evenruler.models.declared import Catalogue
-from tests.tiny import catalogue_of, tiny_declaration
+from tests.tiny import catalogue_of, made_once, tiny_declaration
 
 WORDS = [f"w{i}" for i in range(30)]
 LONGEST = 60
@@ -22,6 +22,7 @@ KINDS["roberta"] = KINDS["mpnet"] = KINDS["bert"]
 DATA = {"licence": "cc0-1.0", "origin": "tests.training.tiny"}
 
 
+@made_once
 def save_encoder(folder: Path, kind: str = "bert", seed: int = 0, dtype: str = "float32", **config: Any) -> Path:
     """Save a tiny encoder without a head, and its tokenizer, which has a token for each of `WORDS`."""
     import torch

@@ -28,7 +28,7 @@ TOKENS = np.array([1, 2, 1, 1, 2, 1, 2, 3, 1, 1, 3, 3])
 PER_TOKEN = -2.5
 """Nats of a token more: so much that women's targets are 2.1 nats less likely in every sentence."""
 
-DRAWS = 300
+DRAWS = 200
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Truth:
         return {figure.figure: figure for figure in judge(found, least=10)}
 
 
-@pytest.mark.parametrize("truth", [Truth(words=0.0), Truth(), Truth(words=1.2)], ids=["little", "some", "much"])
+@pytest.mark.parametrize("truth", [Truth(words=0.0), Truth(words=1.2)], ids=["little", "much"])
 class TestCoverage:
     def test_the_interval_of_the_spread_holds_the_truth(self, truth) -> None:
         found = [truth.spread_of(seed) for seed in range(DRAWS)]

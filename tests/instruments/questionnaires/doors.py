@@ -1,6 +1,8 @@
 """Scripted answers of several models, taken through the doors of the family."""
 
-from collections.abc import Collection, Mapping
+import hashlib
+import pickle
+from collections.abc import Callable, Collection, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -98,13 +100,24 @@ def diagnose(
                 "terms": pd.DataFrame({"twin": []}),
             }
             answers = {**_wide(_renamed(own, of_name, plan)), **_embedded(tables, embeddings)}
-            found = scores(tables, plan, {**no_answers(), **answers, "labelled_pairs": pairs}, who)
+            found = dict(_once(scores, tables, plan, {**no_answers(), **answers, "labelled_pairs": pairs}, who))
             if acceptability is not None:
                 judged = acceptability[acceptability["questionnaire"] == name]
                 found["content"] = pd.concat([found["content"], judged], ignore_index=True)
-            own_figures = figures(str(name), tables, plan, found, who, resampling)
+            own_figures = _once(figures, str(name), tables, plan, found, who, resampling)
             records.append(Record(str(name), who, tables, plan, own_figures))
     return SimpleNamespace(**together(records, resampling))
+
+
+_MADE: dict[bytes, Any] = {}
+
+
+def _once(make: Callable[..., Any], *given: Any) -> Any:
+    """What was made of the same before: tests change one thing, and most records stay as they were."""
+    key = hashlib.sha256(pickle.dumps((make.__name__, given))).digest()
+    if key not in _MADE:
+        _MADE[key] = make(*given)
+    return _MADE[key]
 
 
 def together(records: list[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:

@@ -13,13 +13,14 @@ from evenruler.models.backends.classifier import longest, packs
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.training.finetuning import finetune
-from tests.tiny import tiny_params
+from tests.tiny import made_once, tiny_params
 from tests.training.tiny import LONGEST, MOODS, WORDS, params, save_encoder, workshop
 
 LABELS = ["calm", "sad", "glad", "cross"]
 TEXTS = ["w0", "w1", "w0 w1", "w1 w0", "w9 nothing w0", "", *(" ".join(WORDS[i:]) for i in range(25))]
 
 
+@made_once
 def save_classifier(folder: Path, kind: str = "bert", labels: Sequence[str] = LABELS, **config: Any) -> Path:
     """Save a tiny encoder with a random head."""
     save_encoder(folder, kind, **config)

@@ -22,13 +22,13 @@ MASKED = [kind for kind in KINDS if kind != "mamba"]
 
 @pytest.fixture(scope="module")
 def mixed() -> list[str]:
-    """A sentence of every shipped template, and what a user might also ask."""
+    """A sentence of every other shipped template, and what a user might also ask."""
     settings = Declared(ROOT / "params.yaml").settings("occupation-gender")
     sources = ROOT / "data/sources/probes"
     source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
     rows = compile_domain("occupation-gender", source, settings).probes
-    chosen = rows[::637]  # of the 600 of each template, one that lies 37 further than in the one before
-    assert len({row["template"] for row in chosen}) == len(chosen) == 17
+    chosen = rows[::1237]  # of the 600 of each template, one that lies 37 further than in the one before
+    assert len({row["template"] for row in chosen}) == len(chosen) == 9
     shipped = [row["text"] for row in chosen]
     return [*shipped, shipped[0], shipped[3].rsplit(" ", 1)[0], "", "Größe: naïve café — 東京 🎉"]
 

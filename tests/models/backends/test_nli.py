@@ -13,7 +13,7 @@ from evenruler.models.backends.nli import Nli, labelled_sample, order_of
 from evenruler.models.model import Model
 from evenruler.models.records import Pair
 from evenruler.models.store import RowStore
-from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
+from tests.tiny import made_once, save_tiny, tiny_params, tiny_tokenizer
 
 PAIRS = [
     ("The man is at the theatre.", "A man is there."),
@@ -29,6 +29,7 @@ LONGEST = 200
 SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
 
 
+@made_once
 def save_classifier(folder: Path, kind: str = "bert", labels: Sequence[str] = LABELS, **config: Any) -> Path:
     """Save a tiny classifier of pairs: random, with weights so large that every token matters."""
     import torch

@@ -60,8 +60,9 @@ def alone(writer: Writer, sequence, length: int) -> list[int]:
 
 
 class TestReplies:
-    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-    @pytest.mark.parametrize("kind", SLOTTED)
+    @pytest.mark.parametrize(
+        ("kind", "dtype"), [("llama", torch.float32), *((kind, torch.float64) for kind in SLOTTED)], ids=str
+    )
     def test_the_likeliest_are_those_of_transformers_one_prompt_at_a_time(self, kind, dtype, tiny) -> None:
         model = tiny(kind)
         writer, sequences = opened(model, ends=24, dtype=dtype), encoded(model)
@@ -74,7 +75,7 @@ class TestReplies:
         assert min(lengths) < 14 == max(lengths)  # some end early, so slots are filled again while others go on
         assert len(set(map(tuple, replies))) > len(TEXTS) / 2
 
-    @pytest.mark.parametrize("kind", SLOTTED)
+    @pytest.mark.parametrize("kind", ["llama", "gemma3"])
     def test_a_sampled_reply_depends_on_prompt_and_seed_alone(self, kind, tiny) -> None:
         model = tiny(kind)
         sampling, asked = Sampling(max_new_tokens=10, temperature=1.5, top_k=40, top_p=0.95), encoded(model)

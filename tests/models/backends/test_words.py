@@ -1,4 +1,6 @@
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,19 @@ from evenruler.models.backends.words import stands_alone, token_texts, word_ends
 from evenruler.models.sources import locate
 from tests.models.conftest import tiny_stands_alone, tiny_word_ends
 from tests.tiny import tiny_tokenizer
+
+
+@pytest.fixture(scope="module")
+def packaged(shipped_params, packaged_store) -> Callable[[str], tuple[Any, dict[int, str]]]:
+    """The tokenizer of a shipped model, and what its tokens say."""
+    from transformers import AutoTokenizer
+
+    @cache
+    def tokenizer_of(name: str) -> tuple[Any, dict[int, str]]:
+        tokenizer = AutoTokenizer.from_pretrained(locate(name, shipped_params.models[name], packaged_store))
+        return tokenizer, token_texts(tokenizer)
+
+    return tokenizer_of
 
 
 class TestWordTokens:
@@ -58,10 +73,10 @@ class TestWordEnds:
 
         assert found[tokenizer.convert_tokens_to_ids(["user", "person"])].tolist() == [True, False]
 
-    def test_bytes_of_smollm2(self, shipped_params, packaged_store) -> None:
+    def test_bytes_of_smollm2(self, packaged) -> None:
         """By the names of its tokens, in the alphabet of byte-level BPE."""
-        tokenizer = packaged("smollm2-135m-instruct", shipped_params, packaged_store)
-        found, names = word_ends(token_texts(tokenizer), len(tokenizer)), tokenizer.get_vocab()
+        tokenizer, texts = packaged("smollm2-135m-instruct")
+        found, names = word_ends(texts, len(tokenizer)), tokenizer.get_vocab()
 
         for name in ("Ġhe", "Ġ", "Ċ", ".", "'s", "-", "1", "Ġé", "<|im_end|>", "<|endoftext|>"):
             assert found[names[name]], name
@@ -74,10 +89,10 @@ class TestWordEnds:
         }
         assert all(found[i] for name, i in names.items() if name[0] in "ĠĊ")
 
-    def test_pieces_of_gemma(self, shipped_params, packaged_store) -> None:
+    def test_pieces_of_gemma(self, packaged) -> None:
         """262,144 of them, by their names: ▁ is a space, <0x41> a byte."""
-        tokenizer = packaged("gemma-3-270m", shipped_params, packaged_store)
-        found, names = word_ends(token_texts(tokenizer), len(tokenizer)), tokenizer.get_vocab()
+        tokenizer, texts = packaged("gemma-3-270m")
+        found, names = word_ends(texts, len(tokenizer)), tokenizer.get_vocab()
         whole = {name: i for name, i in names.items() if not (name.startswith("<0x") and name[3:5].isalnum())}
         assert len(names) - len(whole) == 256
 
@@ -88,6 +103,8 @@ class TestWordEnds:
         by_byte = [found[names[f"<0x{byte:02X}>"]] for byte in range(256)]
         assert by_byte == [byte < 128 and not chr(byte).isalpha() for byte in range(256)]
 
+
+BYTES = {character: value for value, character in bytes_to_unicode().items()}
 
 HAND_CASES = dict.fromkeys((" man", "man", " é", "é", "3", " 3", " 20"), False) | dict.fromkeys(
     (".", ":", ")", "\n", "\n\n", " (", "'", "'s", " -", " ", "  "), True
@@ -128,14 +145,13 @@ class TestStandsAlone:
         assert stands_alone(texts, 100).tolist() == found[:100].tolist()
 
     @pytest.mark.parametrize("name", ["smollm2-135m-instruct", "gemma-3-270m"])
-    def test_every_token_of_the_packaged_models_by_its_name(self, name, shipped_params, packaged_store) -> None:
-        tokenizer = packaged(name, shipped_params, packaged_store)
+    def test_every_token_of_the_packaged_models_by_its_name(self, name, packaged) -> None:
+        tokenizer, of_tokens = packaged(name)
         special = {tokenizer.convert_ids_to_tokens(i) for i in tokenizer.all_special_ids}
         spelled = by_bytes if name.startswith("smollm2") else by_pieces
         texts = {i: "" if token in special else spelled(token) for token, i in tokenizer.get_vocab().items()}
         begins_word = re.compile("[^\\S\n\r\v\f\x85\u2028\u2029]*([^\\W_]|\ufffd)")
 
-        of_tokens = token_texts(tokenizer)
         found, ends = (kind(of_tokens, len(tokenizer)) for kind in (stands_alone, word_ends))
 
         assert {i for i, text in texts.items() if begins_word.match(text)} == set(np.flatnonzero(~found).tolist())
@@ -148,17 +164,9 @@ class TestStandsAlone:
         assert found[tokenizer.all_special_ids].all()
 
 
-def packaged(name: str, params: Any, store: Any) -> Any:
-    """The tokenizer of a shipped model."""
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(locate(name, params.models[name], store))
-
-
 def by_bytes(token: str) -> str:
     """What a token of byte-level BPE says."""
-    byte = {character: value for value, character in bytes_to_unicode().items()}
-    return bytes(byte[character] for character in token).decode(errors="replace")
+    return bytes(BYTES[character] for character in token).decode(errors="replace")
 
 
 def by_pieces(token: str) -> str:
