@@ -383,7 +383,7 @@ LOADINGS = np.linspace(0.4, 0.9, 8)
     ids=["alpha", "spread"],
 )
 def test_coverage(statistic, scale, true, n):
-    """Eight items with one thing in common."""
+    """Eight items with one thing in common; the long run is `tests.performance.coverage`."""
     rng = np.random.default_rng(5)
     found = [
         jackknife(statistic, rng.normal(size=(n, 1)) * LOADINGS + rng.normal(size=(n, 8)), scale=scale)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,9 @@ from evenruler.instruments.saged.diagnose.confirmatory import (
     roots_for,
     smallest_difference,
 )
-from evenruler.instruments.saged.diagnose.groups import Layout, as_they_are, laid_out, shuffled
-from evenruler.instruments.saged.diagnose.inference import permutation_p
-from evenruler.instruments.saged.diagnose.summaries import Summary
+from evenruler.instruments.saged.diagnose.groups import laid_out
 from tests.instruments.saged.diagnose import measured
+from tests.performance.power import p_values
 
 OF_THREE = 0.05 / 3
 
@@ -61,21 +60,9 @@ def test_equal_concepts_are_found_apart_as_often_as_alpha_says(concepts, alpha) 
     ],
 )
 def test_the_test_that_ships_finds_as_much(roots, concepts, replies, difference, branched, pattern) -> None:
-    """Many domains of normal replies, each with the p of the range of means of shuffled labels."""
-    rows = np.array(list(product(range(roots), range(concepts), range(replies))))
-    root, concept, own = rows.T
-    name, item = pd.Series(concept).map("c{:02d}".format), pd.Series(root).map("r{:03d}".format)
-    item = item if branched else item + name
-    asked = pd.DataFrame({"id": item + name, "repetition": own, "concept": name, "root_id": item, "section": ""})
-    apart = difference * (np.arange(concepts) / (concepts - 1) if pattern == "spread" else np.arange(concepts) == 0)
-    random = np.random.default_rng(1)
-    values = random.standard_normal((1500, len(rows))) + apart[concept]
-    values += random.standard_normal((1500, roots))[:, root] if branched else 0.0
-    layout = Layout("simulated", asked, pd.DataFrame(), values, values, np.ones(values.shape, dtype=bool))
-    groups = layout.groups(["concept"])
-    draws = shuffled(layout, groups, 399, 1)
-    p = permutation_p([Summary.of("mean", values)], ["range"], as_they_are(groups), draws)[0].p[0]
-    assert (p <= 0.05).mean() == pytest.approx(
+    case = (roots, concepts, replies, difference, branched, pattern)
+    found = (p_values(case, domains=1500, permutations=399) <= 0.05).mean()
+    assert found == pytest.approx(
         power(roots, concepts, replies, difference, branched=branched, pattern=pattern), abs=0.035
     )
 
@@ -239,7 +226,7 @@ def test_root_items_that_one_concept_lacks_make_no_difference_and_are_not_counte
 
 
 def test_the_family_of_a_model_is_wrong_in_at_most_one_of_twenty() -> None:
-    """Sixty unbiased models."""
+    """Sixty unbiased models here; tests/performance/planted.py has hundreds."""
     wrong = 0
     for seed in range(60):
         found, _ = figures(*domain(100 + seed, roots=12))
