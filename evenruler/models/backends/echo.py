@@ -91,12 +91,8 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
     Raises:
         UserError: They are not there, or are none.
     """
-    said, logprobs = choice.get("text"), choice.get("logprobs")
-    table = logprobs if isinstance(logprobs, dict) else {}
-    tokens, nats = table.get("tokens"), table.get("token_logprobs")
-    if not (isinstance(said, str) and isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats)):
-        raise none_given(name)
-    if not (text in said if new else said.endswith(text)):
+    said, (tokens, nats) = choice.get("text"), _table(choice)
+    if not isinstance(said, str) or not (text in said if new else said.endswith(text)) or not tokens:
         raise none_given(name)
     if not all(isinstance(token, str) for token in tokens):
         raise none_given(name)
@@ -108,6 +104,16 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
             remedy = "see what the server computes in, and which weights it holds"
             raise UserError(f"{value} is no log-probability", where=f"{name}: {text[:40]!r}", remedy=remedy)
     return Echo(tuple(tokens[:end]), tuple(nats[:end]))
+
+
+def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Tokens and log-probabilities of a choice; none where it holds no such two lists of one length."""
+    logprobs = choice.get("logprobs")
+    table = logprobs if isinstance(logprobs, dict) else {}
+    tokens, nats = table.get("tokens"), table.get("token_logprobs")
+    return (
+        (tokens, nats) if isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats) else ([], [])
+    )
 
 
 def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
@@ -166,11 +172,7 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
         The largest difference in nats; None where nothing can be compared, as the text is cut otherwise now or the
         server gives no log-probabilities of what it writes.
     """
-    logprobs = choice.get("logprobs")
-    table = logprobs if isinstance(logprobs, dict) else {}
-    tokens, nats = table.get("tokens"), table.get("token_logprobs")
-    if not (isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats)):
-        return None
+    tokens, nats = _table(choice)
     n = len(before.tokens)
     if after.tokens[:n] != before.tokens:
         return None

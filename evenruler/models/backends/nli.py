@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.models.backends.adapters import Adapter
-from evenruler.models.backends.classifier import Classifier
+from evenruler.models.backends.classifier import Adapter, Classifier
 from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.loading import Dtype
 from evenruler.models.records import LABELS, Pair

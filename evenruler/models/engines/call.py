@@ -104,7 +104,9 @@ class Call:
                         yield found
                 self._hand_out()
         finally:
-            self._withdraw()
+            # No worker takes up what is over; one that comes late would go through all calls that it missed.
+            for reference in [*self._beginning, *self._out]:
+                self._ray.cancel(reference)
 
     def _join(self) -> None:
         """Have every worker that is new take up the call."""
@@ -165,11 +167,6 @@ class Call:
                     pack = self._todo.popleft()
                     self._out[member.actor.answer.remote(self._number, pack)] = (member, pack)
                     busy[id(member)] += 1
-
-    def _withdraw(self) -> None:
-        """Have no worker take up what is over; one that comes late would go through all calls that it missed."""
-        for reference in [*self._beginning, *self._out]:
-            self._ray.cancel(reference)
 
     def _lose(self, member: Member) -> None:
         """Take back what a worker was at that is gone.

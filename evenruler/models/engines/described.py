@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical

@@ -18,7 +18,7 @@ from evenruler.instruments.questionnaires.ask.questions import (
     prefixed_rows,
     require_order,
 )
-from evenruler.models.entry import LIKELIHOODS, VERBALISER
+from evenruler.models.declared import LIKELIHOODS, VERBALISER
 from evenruler.tables import evenly_spread
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]

@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.ask.adaptation import STAGE, course
 from evenruler.instruments.questionnaires.ask.content import content
 from evenruler.instruments.questionnaires.ask.questions import LOGITS, apart, prefixed_rows
 from evenruler.measurement.checks import constant_columns
-from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
+from evenruler.models.declared import LIKELIHOODS, VERBALISER, named
 from evenruler.tables import stacked
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 

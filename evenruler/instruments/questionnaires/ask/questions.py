@@ -10,7 +10,7 @@ from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.questionnaires.declare.shared import MNLI
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
-from evenruler.models.entry import LIKELIHOODS
+from evenruler.models.declared import LIKELIHOODS
 from evenruler.text import place
 
 LOGITS = ["entailment", "neutral", "contradiction"]

@@ -19,7 +19,7 @@ from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import finite
 from evenruler.measurement.verdicts import Fitness
-from evenruler.models.entry import LIKELIHOODS, named
+from evenruler.models.declared import LIKELIHOODS, named
 from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"
