@@ -143,11 +143,7 @@ def measure_each(
 
 
 def _require_place(planned: Planned, out: Path) -> None:
-    """Stop before anything is asked where the result could not be written.
-
-    Raises:
-        UserError: Published benchmarks lie there, another model's result does, or it is no folder to write to.
-    """
+    """Stop before anything is asked where the result could not be written."""
     root = repository.root()
     for benchmarks in (shipped.benchmarks(), *([root / "benchmarks"] if root else [])):
         if out.resolve().is_relative_to(benchmarks.resolve()):

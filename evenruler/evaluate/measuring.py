@@ -199,11 +199,7 @@ class Measuring:
 
 @contextmanager
 def _as_published(benchmark: Benchmark) -> Iterator[None]:
-    """Rows and a plan that a family cannot take are a line, where others made them; of what is shipped, they are a bug.
-
-    Raises:
-        UserError: The family cannot take them.
-    """
+    """Rows and a plan that a family cannot take are a line where others made them; of what is shipped, a bug."""
     try:
         yield
     except UserError:

@@ -178,11 +178,7 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
 
 
 def _said_in(path: Path) -> dict[str, Any]:
-    """What a file of a model says.
-
-    Raises:
-        UserError: It is not readable, or no object of JSON.
-    """
+    """What a file of a model says."""
     require_regular(path)
     try:
         said = json.loads(path.read_text(encoding="utf-8"))

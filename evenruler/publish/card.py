@@ -72,11 +72,7 @@ def render_card(benchmark: Benchmark) -> str:
 
 
 def _example(benchmark: Benchmark) -> dict[str, Any] | None:
-    """One row to read: its text as a quotation, its other columns as a table.
-
-    Raises:
-        ValueError: The table has no such row.
-    """
+    """One row to read: its text as a quotation, its other columns as a table."""
     if benchmark.example is None:
         return None
     config = benchmark.configs[0]

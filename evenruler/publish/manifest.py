@@ -149,11 +149,7 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
 
 
 def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """A piece of a column: by part, what goes into its hash, so that no piece shows where it began and ended.
-
-    Raises:
-        TypeError: It is of a type that no benchmark has.
-    """
+    """A piece of a column: by part, what goes into its hash, so that no piece shows where it began and ended."""
     kind, types = values.type, pa.types
     if types.is_dictionary(kind):
         yield from _in_bytes(path, values.dictionary_decode())

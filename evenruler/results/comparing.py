@@ -142,11 +142,7 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
 
 
 def _require_identity(one: Stored) -> None:
-    """Stop where a result does not say what it is of, or says other content than its version has that lies here.
-
-    Raises:
-        UserError: So it is.
-    """
+    """Stop where a result does not say what it is of, or says other content than its version has that lies here."""
     benchmark, where = one.result.benchmark, str(one.folder)
     called = f"{benchmark.name} {benchmark.version}"
     if not benchmark.content_sha256.startswith(KIND):

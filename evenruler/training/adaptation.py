@@ -227,7 +227,6 @@ class Adapted:
         # Its weights are changed in this process.
         self._untouched = untouched or catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
-        self._backend: Backend | None = None
         self._training: _Training | None = None
 
     def at(self, corpus: str, fit: int, epoch: int) -> Model:
@@ -270,18 +269,14 @@ class Adapted:
 
     def _brought_to(self, stage: Stage) -> Any:
         """The model in memory, trained up to an epoch of a fit to a corpus."""
-        if self._backend is None:
-            self._backend = self._untouched.backend
         if self._training is not None or stage.epoch:
             self._losses_to(stage)
-        return self._backend
+        return self._untouched.backend
 
     def _losses_to(self, stage: Stage) -> Sequence[float]:
         """Losses from epoch 0 to this one, and the model in memory there."""
-        if self._backend is None:
-            self._backend = self._untouched.backend
         if self._training is None:
-            self._training = _Training(self.name, self._backend, self._all_texts)
+            self._training = _Training(self.name, self._untouched.backend, self._all_texts)
         training = self._training
         if (training.corpus, training.fit) != (stage.corpus, stage.fit) or len(training.losses) > stage.epoch + 1:
             sentences, recipe = self._corpora[stage.corpus], self._recipes[stage.corpus]

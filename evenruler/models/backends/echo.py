@@ -117,11 +117,7 @@ def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
-    """How many of the tokens the server wrote itself: an end token that stops it is listed by some, not by others.
-
-    Raises:
-        UserError: It cannot be told, because the last token is written as "".
-    """
+    """How many of the tokens the server wrote itself: an end token that stops it is listed by some, not by others."""
     if not new or choice.get("finish_reason") != "stop" or not tokens:
         return new
     last = tokens[-1]

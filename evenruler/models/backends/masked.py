@@ -83,11 +83,7 @@ class Masked:
 
 
 def _tokens_of(placed: Placed, offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """Which tokens of a text hold a letter of the word; one that spans its border is the word's.
-
-    Raises:
-        ValueError: None does.
-    """
+    """Which tokens of a text hold a letter of the word; one that spans its border is the word's."""
     begin, end = len(placed.before), len(placed.before) + len(placed.word)
     tokens = [i for i, (first, last) in enumerate(offsets) if first < end and last > begin and first < last]
     if not tokens:
