@@ -220,17 +220,16 @@ def diff(
     tolerance: Annotated[float, typer.Option(min=0, help="Numbers that differ by no more are equal.")] = 0.0015,
 ) -> None:
     """Compare two versions of a benchmark: rows by id, figures side by side, the version number that is needed."""
-    from evenruler.publish import showing
-    from evenruler.publish.difference import compare
+    from evenruler.publish.difference import as_json, as_markdown, compare
     from evenruler.publish.places import opened
 
     root = repository.root() or Path()
     with opened(old, root) as before, opened(new, root) as after:
         difference = compare(before, after, tolerance)
     if output == "json":
-        say(json.dumps(showing.as_json(difference), indent=2, ensure_ascii=False))
+        say(json.dumps(as_json(difference), indent=2, ensure_ascii=False))
     else:
-        say(showing.as_markdown(difference), end="")
+        say(as_markdown(difference), end="")
 
 
 @app.command()

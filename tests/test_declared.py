@@ -7,7 +7,7 @@ import pytest
 from evenruler.declared import Active, Carded, Declared, DiagnosisSettings, InUse
 from evenruler.instruments.registry import FAMILIES
 from evenruler.measurement import Resampling
-from evenruler.models.recipe import TrainingData
+from evenruler.models.declared import TrainingData
 
 PARAMS = """\
 active:

@@ -8,8 +8,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.files import require_regular, swapped
-from evenruler.models.entry import ModelEntry
-from evenruler.models.recipe import TrainingData
+from evenruler.models.declared import ModelEntry, TrainingData
 from evenruler.models.sources import locate
 from evenruler.models.store import RowStore
 from evenruler.publish.reading import text_of

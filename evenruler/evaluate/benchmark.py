@@ -13,9 +13,8 @@ from evenruler.errors import UserError
 from evenruler.hub import talking_about
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import PLAN, Manifest, read_manifest
-from evenruler.publish.places import opened
+from evenruler.publish.manifest import PLAN, Manifest, data_file, read_manifest
+from evenruler.publish.places import newest, opened
 from evenruler.publish.reading import AGAIN, json_of, schema_of, table_in
 from evenruler.publish.verifying import front_matter, require_identity, require_unaltered
 
@@ -63,32 +62,35 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
             manifest names, or another evenruler made it and it lacks what this one reads.
     """
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
-        place = f"{place}@{_newest(place)}"
+        place = f"{place}@v{_newest(place)}"
     with opened(place) as folder:
-        yield _read(folder, place)
-
-
-def _read(folder: Path, place: str) -> Benchmark:
-    manifest = read_manifest(folder)
-    family = manifest.name.partition("-")[0]
-    if family not in FAMILIES:
-        remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
-        raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
-    require_unaltered(folder, manifest)
-    tables = {config: _rows(folder, config) for config in manifest.rows}
-    plan = _plan(folder / PLAN)
-    _require_all(place, manifest, tables, plan)
-    return Benchmark(
-        folder, manifest, require_identity(folder, manifest), _title(folder), _origin(folder, place), tables, plan
-    )
+        manifest = read_manifest(folder)
+        family = manifest.name.partition("-")[0]
+        if family not in FAMILIES:
+            remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
+            raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
+        require_unaltered(folder, manifest)
+        tables: dict[str, pd.DataFrame] = {}
+        for config in manifest.rows:
+            schema_of(folder / data_file(config))
+            tables[config] = table_in(folder / data_file(config)).to_pandas()
+        plan = json_of(folder / PLAN)
+        if not isinstance(plan, dict):
+            what = f"found {type(plan).__name__}, expected a plan"
+            raise UserError(what, where=str(folder / PLAN), remedy=AGAIN)
+        _require_all(place, manifest, tables, plan)
+        if folder.resolve().parent == shipped.benchmarks().resolve():
+            origin = "shipped"
+        elif Path(place).is_dir():
+            origin = "folder"
+        else:
+            origin = f"hub:{place}" if "/" in place.rpartition("@")[0] else f"git:{place}"
+        title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
+        yield Benchmark(folder, manifest, require_identity(folder, manifest), title, origin, tables, plan)
 
 
 def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> None:
-    """Stop where a benchmark of another evenruler lacks what this one measures with.
-
-    Raises:
-        UserError: It lacks a table, a column, or a key of the plan.
-    """
+    """Stop where a benchmark of another evenruler lacks a table, a column or a key of the plan that this one reads."""
     ask = room(manifest.name.partition("-")[0], "ask")
     lacking = [f"the key {key!r} of its plan" for key in ask.PLANNED if key not in plan]
     for table, columns in ask.READS.items():
@@ -105,39 +107,12 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
         )
 
 
-def _rows(folder: Path, config: str) -> pd.DataFrame:
-    path = folder / data_file(config)
-    schema_of(path)
-    frame: pd.DataFrame = table_in(path).to_pandas()
-    return frame
-
-
-def _plan(path: Path) -> Plan:
-    found = json_of(path)
-    if not isinstance(found, dict):
-        raise UserError(f"found {type(found).__name__}, expected a plan", where=str(path), remedy=AGAIN)
-    return found
-
-
-def _title(folder: Path) -> str:
-    return str((front_matter(folder) or {}).get("pretty_name") or folder.name)
-
-
-def _origin(folder: Path, place: str) -> str:
-    if folder.resolve().parent == shipped.benchmarks().resolve():
-        return "shipped"
-    if Path(place).is_dir():
-        return "folder"
-    return f"hub:{place}" if "/" in place.rpartition("@")[0] else f"git:{place}"
-
-
 def _newest(repo: str) -> str:
-    """The highest version tag of a data set."""
+    """The highest version of a data set that has a tag."""
     from huggingface_hub import HfApi
 
     with talking_about(repo):
         tags = [ref.name for ref in HfApi().list_repo_refs(repo, repo_type="dataset").tags]
-    versions = [tag for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
-    if not versions:
+    if not (found := newest(tags)):
         raise UserError("no version was published", where=repo, remedy="name a revision: USER/REPO@REVISION")
-    return max(versions, key=lambda tag: [int(part) for part in tag[1:].split(".")])
+    return found

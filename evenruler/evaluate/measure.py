@@ -1,23 +1,30 @@
-"""Measuring a model with published benchmarks: one as a function, several as a command does."""
+"""Measuring a model with published benchmarks: one as a function, several as a command does, told in lines."""
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import cast, get_args
+from textwrap import wrap
+from typing import Any, cast, get_args
 
 from evenruler import repository, shipped
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import Benchmark, benchmark_at
+from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measuring import Measuring, Planned
 from evenruler.evaluate.subject import Chosen, Dtype, chosen
-from evenruler.evaluate.told import lines_of
+from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
 from evenruler.models.store import RowStore
 from evenruler.progress import note
-from evenruler.results.record import Result
+from evenruler.results.record import Heading, Result
 from evenruler.results.store import refuse_another, write
+from evenruler.text.numbers import figure_in_words
+
+WIDTH = 110
+"""Characters of a line of figures of fitness."""
+
+UNKNOWN_WITHOUT_PREFIXES = "Nothing was asked after prefixes: how far these figures hang on wordings is not known"
 
 
 def measure(
@@ -102,14 +109,24 @@ def measure_each(
     """
     started = time.monotonic()
     store = RowStore()
-    subject = chosen(model, store, name=name, kind=kind, dtype=_dtype(dtype), start=start)
+    if dtype not in get_args(Dtype):
+        raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
+    subject = chosen(model, store, name=name, kind=kind, dtype=cast(Dtype, dtype), start=start)
     note(_introduced(subject))
     measuring = Measuring(subject, store, model, device)
     refused: list[str] = []
     with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
         found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks)]
-        planned = [one for benchmark in found for one in _planned(measuring, benchmark, prefixes, limit, out, refused)]
+        planned = []
+        for benchmark in found:
+            try:
+                one = measuring.planned(benchmark, prefixed=prefixes, limit=limit)
+                _require_place(one, out)
+            except UserError as error:
+                refused.append(str(error))
+            else:
+                planned.append(one)
         for one in planned:
             note(f"{one.benchmark.name}: asks {one.in_words}")
             try:
@@ -125,25 +142,8 @@ def measure_each(
         raise UserError("; ".join(dict.fromkeys(refused)), remedy=some)
 
 
-def _planned(
-    measuring: Measuring, benchmark: Benchmark, prefixes: bool, limit: int | None, out: Path, refused: list[str]
-) -> Iterator[Planned]:
-    """What is going to be asked of a benchmark; nothing, and a line more in `refused`, where that cannot be."""
-    try:
-        planned = measuring.planned(benchmark, prefixed=prefixes, limit=limit)
-        _require_place(planned, out)
-    except UserError as error:
-        refused.append(str(error))
-    else:
-        yield planned
-
-
 def _require_place(planned: Planned, out: Path) -> None:
-    """Stop before anything is asked where the result could not be written.
-
-    Raises:
-        UserError: Published benchmarks lie there, another model's result does, or it is no folder to write to.
-    """
+    """Stop before anything is asked where the result could not be written."""
     root = repository.root()
     for benchmarks in (shipped.benchmarks(), *([root / "benchmarks"] if root else [])):
         if out.resolve().is_relative_to(benchmarks.resolve()):
@@ -158,12 +158,6 @@ def _require_place(planned: Planned, out: Path) -> None:
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
 
 
-def _dtype(given: str) -> Dtype:
-    if given not in get_args(Dtype):
-        raise UserError(f"no dtype {given!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
-    return cast(Dtype, given)
-
-
 def _introduced(subject: Chosen) -> str:
     """What is going to be measured, in a line."""
     entry = subject.entry
@@ -171,3 +165,70 @@ def _introduced(subject: Chosen) -> str:
     at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
     return f"{subject.name}: {source}{at} (kind {entry.kind}{chats})"
+
+
+def lines_of(result: Result) -> Iterator[str]:
+    """A result of one benchmark on one model as a terminal shows it, in lines.
+
+    Amounts with interval, control and verdict, then how well the instrument fits.
+    """
+    benchmark, model = result.benchmark, result.model
+    yield f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model.name}"
+    records: dict[str, list[dict[str, Any]]] = {}
+    for models in result.figures.values():
+        for label, own in models.items():
+            records.setdefault(label, []).extend(own.values())
+    nothing = {label: said for label, own in records.items() if (said := unmeasured(own))}
+    for label, said in nothing.items():
+        yield from wrap(f"  {label}: {said}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+    amounts = [heading for heading in result.headings if heading.role == "amount"]
+    fitness = [heading for heading in result.headings if heading.role == "fitness"]
+    for part, models in result.figures.items():
+        for label, figures in models.items():
+            yield f"  {part}{'' if label == model.name else f', {label}'}"
+            yield from _amounts(amounts, figures, nothing.get(label, ""))
+            if told := _fitness(fitness, figures):
+                yield from wrap(
+                    f"    the instrument here: {told}", WIDTH, subsequent_indent="      ", break_on_hyphens=False
+                )
+    # What the figures are that verdicts are of; of a benchmark without verdicts, what all amounts are.
+    each = [figures for models in result.figures.values() for figures in models.values()]
+    shown = [heading for heading in amounts if any(heading.figure in figures for figures in each)]
+    judged = [heading for heading in shown if any("verdict" in figures.get(heading.figure, {}) for figures in each)]
+    for heading in judged or shown:
+        yield from wrap(f"  {heading.heading}: {heading.meaning}", WIDTH, subsequent_indent="    ")
+    yield from (f"  warning: {line}" for line in result.warnings)
+    yield from (f"  left out: {line}" for line in result.left_out)
+    if not result.settings.prefixes:
+        yield f"  {UNKNOWN_WITHOUT_PREFIXES}{' (leave --quick out)' if result.settings.quick else ''}."
+    if result.settings.limit is not None:
+        yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
+
+
+def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]], before: str) -> Iterator[str]:
+    """Amounts with their verdicts, and the reason of each that was not told before."""
+    shown = [heading for heading in headings if heading.figure in figures]
+    width = max((len(heading.heading) for heading in shown), default=0)
+    told = ""
+    for heading in shown:
+        record = figures[heading.figure]
+        unit = "" if record["value"] is None else f" {record['unit']}"
+        control = f", control {record['control']:z.2f}" if "control" in record else ""
+        verdict = f": {record['verdict']}" if "verdict" in record else ""
+        yield f"    {heading.heading:<{width}}  {figure_in_words(record)}{unit}{control}{verdict}"
+        if record.get("why", told) != told and record["why"] not in before:
+            told = record["why"]
+            yield f"    {'':<{width}}  {told}"
+    if shown and not any("verdict" in figures[heading.figure] for heading in shown):
+        yield "    No figure here has a verdict, so nothing is said of them."
+
+
+def _fitness(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> str:
+    told = []
+    for heading in headings:
+        record = figures.get(heading.figure, {"value": None})
+        if record["value"] is not None:
+            interval = f" [{record['low']:z.2f}, {record['high']:z.2f}]" if "low" in record else ""
+            control = f" (control {record['control']:z.2f})" if "control" in record else ""
+            told.append(f"{heading.heading} {record['value']:z.2f}{interval}{control}")
+    return "; ".join(told)

@@ -3,12 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pyarrow as pa
 
 from evenruler import __version__
 from evenruler.declared import DiagnosisSettings
@@ -123,14 +122,40 @@ class Measuring:
             lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
             headings = room(benchmark.family, "declare").headings(plan)
         if not questions:
-            raise _cannot_answer(subject, benchmark, lacking)
+            why = "; ".join(dict.fromkeys(line.rpartition(": ")[2] for line in lacking))
+            what = f"{subject.name} (kind {subject.kind}) cannot answer it{f' ({why})' if why else ''}"
+            remedy = "take a model or a benchmark that fit"
+            if subject.kind == "chat":
+                remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
+            raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
         has = bool(benchmark.plan.get("prefixed") and benchmark.plan.get("prefixes"))
-        settings = _settings(has and prefixed, has and not prefixed, None if questions == whole else limit)
+        manifest, entry, resampling = benchmark.manifest, self._chosen.entry, _resampling()
         result = Result(
             evenruler=__version__,
-            benchmark=_benchmark(benchmark),
-            model=self._model(),
-            settings=settings,
+            benchmark=MeasuredBenchmark(
+                name=manifest.name,
+                version=manifest.version,
+                title=benchmark.title,
+                family=benchmark.family,
+                origin=benchmark.origin,
+                content_sha256=benchmark.identity,
+                plan_sha256=manifest.files[PLAN],
+            ),
+            model=MeasuredModel(
+                name=self._chosen.name,
+                source=entry.source,
+                revision=entry.revision,
+                kind=subject.kind,
+                chat=subject.chats,
+                licence=entry.licence,
+                engine=json.loads(self.model.engine),
+            ),
+            settings=Settings(
+                prefixes=has and prefixed,
+                quick=has and not prefixed,
+                limit=None if questions == whole else limit,
+                **asdict(resampling),
+            ),
             headings=[Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
             figures={},
             left_out=lacking,
@@ -154,7 +179,10 @@ class Measuring:
         answering = Answering(self.model, tools)
         asked = {benchmark.instrument: (tables, plan)}
         answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
-        own = {table: _answers(answers, table, schema) for table, schema in ask_room.ANSWERS.items()}
+        own = {}  # as the pipeline would have written and read them
+        for table, schema in ask_room.ANSWERS.items():
+            rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []
+            own[table] = table_of(rows, schema).to_pandas()
         with _as_published(benchmark):
             scores = ask_room.scores(tables, plan, own, subject)
             record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
@@ -167,26 +195,10 @@ class Measuring:
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         return Measured(planned.result.model_copy(update=found), diagnose.units(record), kept, answering.asked)
 
-    def _model(self) -> MeasuredModel:
-        entry = self._chosen.entry
-        return MeasuredModel(
-            name=self._chosen.name,
-            source=entry.source,
-            revision=entry.revision,
-            kind=self.subject.kind,
-            chat=self.subject.chats,
-            licence=entry.licence,
-            engine=json.loads(self.model.engine),
-        )
-
 
 @contextmanager
 def _as_published(benchmark: Benchmark) -> Iterator[None]:
-    """Rows and a plan that a family cannot take are a line, where others made them; of what is shipped, they are a bug.
-
-    Raises:
-        UserError: The family cannot take them.
-    """
+    """Rows and a plan that a family cannot take are a line where others made them; of what is shipped, a bug."""
     try:
         yield
     except UserError:
@@ -209,22 +221,6 @@ def _counted(door: Any, tables: Tables, plan: Plan, subject: Subject) -> dict[st
         if request.by == SUBJECT:
             counted[request.operation] = counted.get(request.operation, 0) + len(request.rows)
     return counted
-
-
-def _cannot_answer(subject: Subject, benchmark: Benchmark, lacking: Sequence[str]) -> CannotAnswerError:
-    why = dict.fromkeys(line.rpartition(": ")[2] for line in lacking)
-    what = f"{subject.name} (kind {subject.kind}) cannot answer it" + (f" ({'; '.join(why)})" if why else "")
-    remedy = "take a model or a benchmark that fit"
-    if subject.kind == "chat":
-        remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
-    return CannotAnswerError(what, where=benchmark.name, remedy=remedy)
-
-
-def _answers(answers: Tables, table: str, schema: pa.Schema) -> pd.DataFrame:
-    """Answers as the pipeline would have written and read them."""
-    rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []
-    found: pd.DataFrame = table_of(rows, schema).to_pandas()
-    return found
 
 
 def _diagnosed(
@@ -274,41 +270,14 @@ def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
         for own in models.values():
             for column in headings:
                 value = own.get(column.figure, {}).get("value")
-                if value is not None and _is_beyond(value, column, part):
+                if value is None:
+                    continue
+                least = next((own for end, own in column.least_of.items() if part.endswith(end)), column.least)
+                below, above = least is not None and value < least, column.most is not None and abs(value) > column.most
+                if below or above:
                     said = {"value": value, "size": abs(value), "more": "more" if value > 0 else "fewer"}
                     found.append(f"{part}: {column.warning.format(**said)}")
     return found
-
-
-def _is_beyond(value: float, column: Column, part: str) -> bool:
-    least = next((own for end, own in column.least_of.items() if part.endswith(end)), column.least)
-    below = least is not None and value < least
-    return below or (column.most is not None and abs(value) > column.most)
-
-
-def _benchmark(benchmark: Benchmark) -> MeasuredBenchmark:
-    manifest = benchmark.manifest
-    return MeasuredBenchmark(
-        name=manifest.name,
-        version=manifest.version,
-        title=benchmark.title,
-        family=benchmark.family,
-        origin=benchmark.origin,
-        content_sha256=benchmark.identity,
-        plan_sha256=manifest.files[PLAN],
-    )
-
-
-def _settings(prefixed: bool, quick: bool, limit: int | None) -> Settings:
-    resampling = _resampling()
-    return Settings(
-        prefixes=prefixed,
-        quick=quick,
-        limit=limit,
-        level=resampling.level,
-        resamples=resampling.resamples,
-        seed=resampling.seed,
-    )
 
 
 def _resampling() -> Resampling:

@@ -12,10 +12,8 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
 from evenruler.hub import talking_about
 from evenruler.models import sources
-from evenruler.models.declared import Catalogue
-from evenruler.models.entry import HOSTED, ModelEntry
+from evenruler.models.declared import HOSTED, NLI_LABELS, Catalogue, ModelEntry
 from evenruler.models.operations import Kind
-from evenruler.models.recipe import NLI_LABELS
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
 
@@ -150,7 +148,9 @@ def _of_files(name: str, given: dict[str, Any], kind: str | None, store: RowStor
     folder = sources.locate(name, guessed, store, where=where)
     told["kind"] = kind or kind_of(_said_in(folder / "config.json"), where)
     if told["kind"] == "causal":
-        told |= {"chat": _chats(folder), "entailment": True}
+        path = folder / "tokenizer_config.json"
+        chats = any(folder.glob("chat_template*")) or (path.exists() and "chat_template" in _said_in(path))
+        told |= {"chat": chats, "entailment": True}
     return told
 
 
@@ -177,20 +177,8 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     return found
 
 
-def _chats(folder: Path) -> bool:
-    """Whether it carries a chat template."""
-    if any(folder.glob("chat_template*")):
-        return True
-    path = folder / "tokenizer_config.json"
-    return path.exists() and "chat_template" in _said_in(path)
-
-
 def _said_in(path: Path) -> dict[str, Any]:
-    """What a file of a model says.
-
-    Raises:
-        UserError: It is not readable, or no object of JSON.
-    """
+    """What a file of a model says."""
     require_regular(path)
     try:
         said = json.loads(path.read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
-from evenruler.models.amounts import Amount, amount_of
+from evenruler.models.records import Amount, amount_of
 from evenruler.models.store import Keys, RowStore
 from evenruler.progress import note, progress
 
@@ -117,7 +117,7 @@ class Cache:
         began = time.monotonic()
         try:
             with progress(len(missing), f"{self.name}: {operation.split('/')[0]}", "text") as bar:
-                for batch in _with_numbers(self.name, ask(questions, missing)):
+                for batch in ask(questions, missing):
                     for i, answer in batch:
                         if not form.is_finite(answer):
                             raise not_a_number(self.name, questions[i])
@@ -126,6 +126,8 @@ class Cache:
                     found.update(new)
                     self.asked += len(batch)
                     bar.update(len(new))
+        except FloatingPointError:  # of a backend that notices by itself that it computes with no numbers
+            raise not_a_number(self.name) from None
         finally:
             done = amount_of(questions[i] for i in missing if keys[i] in found)
             self.spent.append(Spent(self.name, operation, done, time.monotonic() - began))
@@ -170,14 +172,6 @@ class Stored(Cache):
         if lacking := [question for question, key in by_question.items() if key not in found]:
             raise LackingError(self.name, operation, amount_of(lacking))
         return [form.unpack(found[by_question[question]]) for question in questions]
-
-
-def _with_numbers(name: str, batches: Iterator[list[tuple[int, Answer]]]) -> Iterator[list[tuple[int, Answer]]]:
-    """The batches; a backend that notices by itself that it computes with no numbers is told of in one line."""
-    try:
-        yield from batches
-    except FloatingPointError:
-        raise not_a_number(name) from None
 
 
 def not_a_number(name: str, question: object = None) -> UserError:

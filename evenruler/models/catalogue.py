@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
 from evenruler.models import sources
-from evenruler.models.adapter_record import adapter_folder, read_adapter
-from evenruler.models.backends import openai
-from evenruler.models.declared import Catalogue
+from evenruler.models.declared import HOSTED, Catalogue, ModelEntry
 from evenruler.models.engines import choice, described
-from evenruler.models.entry import HOSTED, ModelEntry
+from evenruler.models.heads import adapter_folder, read_adapter
 from evenruler.models.loading import on_device
 from evenruler.models.model import Model
 from evenruler.models.operations import Kind
@@ -20,7 +18,7 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
-    from evenruler.models.backends.adapters import Adapter
+    from evenruler.models.backends.classifier import Adapter
 
 
 def load(
@@ -61,7 +59,11 @@ def load(
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), choice.chosen()
-    computing = _here(device) if local or engine == choice.LOCAL else _on_ray(address, entry, device)
+    if local or engine == choice.LOCAL:
+        on = described.device(device)
+        computing = _Computing(on, described.surroundings(on), lambda name, told_apart, load_it: load_it())
+    else:
+        computing = _on_ray(address, entry, device)
     load_it = partial(_backend, name, entry, kind, folder.absolute(), computing.device, adapter)
 
     def describe() -> str:
@@ -83,11 +85,6 @@ class _Computing:
     """Given the name of a model, all that tells it apart and what loads it: what has its operations."""
 
 
-def _here(device: str | None) -> _Computing:
-    on = described.device(device)
-    return _Computing(on, described.surroundings(on), lambda name, told_apart, load_it: load_it())
-
-
 def _on_ray(address: str | None, entry: ModelEntry, device: str | None) -> _Computing:
     from evenruler.models.engines.call import Pool
     from evenruler.models.engines.cluster import connected
@@ -100,6 +97,8 @@ def _on_ray(address: str | None, entry: ModelEntry, device: str | None) -> _Comp
 
 def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
     """A model that a server answers for; nothing is asked."""
+    from evenruler.models.backends import openai
+
     served = entry.locations[0][1]
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
@@ -114,35 +113,31 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
 
 def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
     """The model itself; the libraries behind it take seconds to import."""
-    with on_device(name):
-        return _in_memory(name, entry, kind, folder, on, adapter)
-
-
-def _in_memory(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
     dtype = described.dtype_on(entry, on)
-    if kind == "causal":
-        from evenruler.models.backends.causal import Causal
+    with on_device(name):
+        if kind == "causal":
+            from evenruler.models.backends.causal import Causal
 
-        return Causal(name, folder, on, dtype)
-    if kind == "seq2seq":
-        from evenruler.models.backends.seq2seq import Seq2Seq
+            return Causal(name, folder, on, dtype)
+        if kind == "seq2seq":
+            from evenruler.models.backends.seq2seq import Seq2Seq
 
-        return Seq2Seq(name, folder, on, dtype)
-    if kind == "masked":
-        from evenruler.models.backends.masked import Masked
+            return Seq2Seq(name, folder, on, dtype)
+        if kind == "masked":
+            from evenruler.models.backends.masked import Masked
 
-        return Masked(name, folder, on, dtype)
-    if kind == "nli":
-        from evenruler.models.backends.nli import Nli
+            return Masked(name, folder, on, dtype)
+        if kind == "nli":
+            from evenruler.models.backends.nli import Nli
 
-        return Nli(name, folder, on, dtype, entry.labels, adapter)
-    if kind == "classifier":
-        from evenruler.models.backends.classifier import Classifier
+            return Nli(name, folder, on, dtype, entry.labels, adapter)
+        if kind == "classifier":
+            from evenruler.models.backends.classifier import Classifier
 
-        return Classifier(name, folder, on, dtype, adapter)
-    from evenruler.models.backends.embedder import SentenceEmbedder
+            return Classifier(name, folder, on, dtype, adapter)
+        from evenruler.models.backends.embedder import SentenceEmbedder
 
-    return SentenceEmbedder(name, folder, on)
+        return SentenceEmbedder(name, folder, on)
 
 
 def base_sha256(folder: Path, store: RowStore) -> str:
@@ -154,7 +149,7 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
     """An encoder's adapter, which must have been fitted on these weights."""
     if entry.kind != "encoder":
         return None
-    from evenruler.models.backends.adapters import Adapter
+    from evenruler.models.backends.classifier import Adapter
 
     record, fitted = read_adapter(name), adapter_folder(name)
     if record.base != base_sha256(folder, store):

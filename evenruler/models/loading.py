@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 from evenruler.errors import UserError, extra_of
@@ -64,11 +65,37 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
         if isinstance(error, pickle.UnpicklingError):
             reason = "its weights are a pickle of more than tensors, which is not run"
         if isinstance(error, ImportError):
-            remedy = (
-                "take a version of the model that asks for no such package: weights that are not quantised, attention"
-            )
-            remedy += " that is not named in config.json"
+            remedy = "take a version of the model that asks for no such package: weights that are not quantised, "
+            remedy += "attention that is not named in config.json"
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
+
+
+def pretrained(kind: str, name: str, folder: Path, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
+    """A tokenizer and a model in evaluation mode on its device, none of whose tensors is made up.
+
+    Args:
+        kind: The class of transformers that loads it, as in "AutoModelForCausalLM".
+        name: Of the model.
+        folder: Its files.
+        device: Where to.
+        dtype: What it computes in.
+        where: For errors; the folder by default.
+
+    Raises:
+        UserError: The folder holds no such model, or lacks tensors.
+    """
+    import torch
+    import transformers
+
+    where = where or str(folder)
+    with quiet(), loading(name, where):
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        loaded = getattr(transformers, kind).from_pretrained(
+            folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
+        )
+    model = complete(loaded, name, where)
+    require_embeddings(model, tokenizer, name)
+    return tokenizer, model.to(device).eval()
 
 
 def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:

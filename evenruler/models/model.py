@@ -4,7 +4,7 @@ import copy
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
-from evenruler.models import head
-from evenruler.models.amounts import Amount
 from evenruler.models.cache import Cache, Form, LackingError, Spent, Stored, all_finite
-from evenruler.models.entry import ModelEntry, SamplingSettings
+from evenruler.models.declared import ModelEntry, SamplingSettings
+from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, Head, read_head
 from evenruler.models.loading import loading
 from evenruler.models.operations import BY_BACKEND, OPERATIONS, Kind, Operation, operations_of
 from evenruler.models.records import (
     LABELS,
+    Amount,
     LogLikelihoods,
     Pair,
     Placed,
@@ -76,6 +76,30 @@ LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
 REPLY: Form[Reply] = Form(
     lambda reply: canonical([reply.text, reply.reason, reply.finish]), lambda stored: Reply(*json.loads(stored))
 )
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """How answers of one operation are kept."""
+
+    operation: str
+    """With the version of how it is computed."""
+    form: Form[Any]
+    as_key: Callable[[Any], object] = lambda question: question
+    """The whole input of a question, as JSON holds it."""
+
+
+_KEPT = {
+    "loglikelihood": _Kept("likelihood/1", LIKELIHOOD, lambda request: [request.prompt, request.text]),
+    "words": _Kept("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
+    "in_place": _Kept("masked-likelihood/1", LIKELIHOOD, lambda placed: [placed.before, placed.word, placed.after]),
+    "generate": _Kept("generation/2", REPLY, asdict),
+    "entail": _Kept("entailment/1", LOGITS, list),
+    "classify": _Kept("classification/1", LOGITS),
+    "classify_whole": _Kept("whole-classification/1", LOGITS_OR_NONE),
+    "embed": _Kept("embedding/1", VECTOR),
+}
+"""By the method of a backend."""
 
 
 class Model:
@@ -230,12 +254,17 @@ class Model:
 
     def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[Any, ...]]:
         self.require("loglikelihood")
+        return self._answers("loglikelihood", requests)
+
+    def _answers(self, method: str, questions: Sequence[Any], more: str = "") -> list[Any]:
+        """What the backend says, or said before; `more` is part of the operation's name in the key."""
+        kept = _KEPT[method]
         return self._cache.answers(
-            "likelihood/1",
-            requests,
-            LIKELIHOOD,
-            lambda distinct, missing: self.backend.loglikelihood(distinct, missing),
-            lambda request: [request.prompt, request.text],
+            kept.operation + more,
+            questions,
+            kept.form,
+            lambda distinct, missing: getattr(self.backend, method)(distinct, missing),
+            kept.as_key,
         )
 
     def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
@@ -259,13 +288,8 @@ class Model:
             UserError: A prompt with its word is longer than the model's context, or there is no chat template.
         """
         self.require("words")
-        found = self._cache.answers(
-            "words/2",
-            [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)],
-            WORD,
-            lambda distinct, missing: self.backend.words(distinct, missing),
-            lambda request: [request.prompt, request.text, request.chat],
-        )
+        asked = [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)]
+        found = self._answers("words", asked)
         nats, ends, alone, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(4))
         return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
 
@@ -286,13 +310,7 @@ class Model:
         """
         self.require("in_place")
         if "in_place" in BY_BACKEND[self.kind]:
-            answers = self._cache.answers(
-                "masked-likelihood/1",
-                asked,
-                LIKELIHOOD,
-                lambda distinct, missing: self.backend.in_place(distinct, missing),
-                lambda placed: [placed.before, placed.word, placed.after],
-            )
+            answers = self._answers("in_place", asked)
         else:
             prompts = [placed.before.rstrip() for placed in asked]
             words = [placed.before[len(prompt) :] + placed.word for prompt, placed in zip(prompts, asked, strict=True)]
@@ -414,13 +432,7 @@ class Model:
         asked = [
             Prompt(text, sampling, seed, own, chat) for text, seed, own in zip(prompts, row_seeds, systems, strict=True)
         ]
-        return self._cache.answers(
-            "generation/2",
-            asked,
-            REPLY,
-            lambda distinct, missing: self.backend.generate(distinct, missing),
-            asdict,
-        )
+        return self._answers("generate", asked)
 
     def entailment(self, pairs: Sequence[Pair], before: Sequence[str] | None = None) -> _Numbers:
         """What each premise and hypothesis have to do with each other.
@@ -448,13 +460,7 @@ class Model:
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
         # The order of the labels is part of the answer, and params may have given it.
-        rows = self._cache.answers(
-            f"entailment/1:{self.entry.labels}",
-            pairs,
-            LOGITS,
-            lambda distinct, missing: self.backend.entail(distinct, missing),
-            list,
-        )
+        rows = self._answers("entail", pairs, f":{self.entry.labels}")
         return np.array(rows, dtype=np.float64).reshape(len(pairs), len(LABELS))
 
     @property
@@ -471,19 +477,14 @@ class Model:
         return own or configured
 
     @cached_property
-    def _head(self) -> head.Head:
+    def _head(self) -> Head:
         assert self._folder is not None
-        return head.read_head(self.name, self.entry, self._folder)
+        return read_head(self.name, self.entry, self._folder)
 
     def classify(self, texts: Sequence[str]) -> _Numbers:
         """[n, labels] logits of each text; the end of one that is too long is not read."""
         self.require("classify")
-        rows = self._cache.answers(
-            "classification/1",
-            texts,
-            LOGITS,
-            lambda distinct, missing: self.backend.classify(distinct, missing),
-        )
+        rows = self._answers("classify", texts)
         return np.array(rows, dtype=np.float64).reshape(len(texts), -1 if rows else len(self.labels))
 
     def probabilities(self, texts: Sequence[str]) -> _Numbers:
@@ -500,18 +501,13 @@ class Model:
             UserError: The head was trained to predict numbers, or params name another number of labels.
         """
         labels, problem = self.labels, self._head.problem
-        if problem not in (head.SINGLE_LABEL, head.MULTI_LABEL):
+        if problem not in (SINGLE_LABEL, MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"
             raise UserError(what, where=self.where, remedy="name a classifier")
-        rows = self._cache.answers(
-            "whole-classification/1",
-            texts,
-            LOGITS_OR_NONE,
-            lambda distinct, missing: self.backend.classify_whole(distinct, missing),
-        )
+        rows = self._answers("classify_whole", texts)
         absent = np.full(len(labels), np.nan)
         logits = np.array([absent if row is None else row for row in rows]).reshape(len(texts), len(labels))
-        found: _Numbers = softmax(logits, axis=-1) if problem == head.SINGLE_LABEL else expit(logits)
+        found: _Numbers = softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
         return found
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -523,10 +519,5 @@ class Model:
         self.require("embed")
         if not texts:
             raise ValueError("no text to embed")
-        rows = self._cache.answers(
-            "embedding/1",
-            texts,
-            VECTOR,
-            lambda distinct, missing: self.backend.embed(distinct, missing),
-        )
+        rows = self._answers("embed", texts)
         return np.array(rows, dtype=np.float32)

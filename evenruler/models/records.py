@@ -1,8 +1,8 @@
 """What is asked of a model and what it answers, as plain records, whatever backend answers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,3 +155,42 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """[n, dimensions] embedding of each text."""
+
+
+LETTERS_A_TOKEN = 4
+"""Of English text, in the vocabularies of today's models."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much there is to read and to write in some questions, roughly; no model and no tokenizer is asked."""
+
+    questions: int
+    read: int
+    """Tokens of all questions, by their letters; beginnings that they share are counted each time."""
+    written: int
+    """Tokens of all replies, each as long as it may be."""
+
+    @property
+    def tokens(self) -> int:
+        """What the time goes by: tokens that are written where replies are, else those that are read."""
+        return self.written or self.read
+
+
+def amount_of(questions: Iterable[object]) -> Amount:
+    """How much some questions are."""
+    n = letters = written = 0
+    for question in questions:
+        n += 1
+        letters += _letters(question)
+        sampling = getattr(question, "sampling", None)
+        written += sampling.max_new_tokens if isinstance(sampling, Sampling) else 0
+    return Amount(n, -(-letters // LETTERS_A_TOKEN), written)
+
+
+def _letters(question: Any) -> int:
+    if isinstance(question, str):
+        return len(question)
+    if is_dataclass(question):
+        return sum(_letters(getattr(question, field.name)) for field in fields(question))
+    return sum(map(_letters, question)) if isinstance(question, tuple | list) else 0

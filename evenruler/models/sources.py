@@ -13,8 +13,7 @@ from filelock import FileLock
 from evenruler.errors import UserError
 from evenruler.files import require_regular
 from evenruler.hub import talking_about
-from evenruler.models import archive, gguf, untrained
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.progress import note
 from evenruler.strict import at_home
@@ -23,6 +22,8 @@ from evenruler.tables.ids import content_sha256
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
 _OLDER_WEIGHTS = ["pytorch_model*.bin"]
 """Of a repository without safetensors. Code in them is not run: transformers reads tensors alone."""
+
+_TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
 
 SUMS = "sums.json"
 """In a folder that was made here: sha256 of every other file, by name."""
@@ -58,16 +59,21 @@ def locate(
     if entry.scheme == "hub":
         files = [_from_hub(entry, where)]
     else:
-        files = [_path(scheme, rest, where) for scheme, rest in entry.locations]
+        files = [path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations]
     for path in files:
-        if not path.exists():
-            raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
         require_regular(path)
     folder = files[0]
     if entry.is_file:
-        made = _unpacked if entry.is_zip else _converted
-        folder = made(name, files, entry, store, where)
-    _check_folder(folder, where)
+        folder = _of_file(name, files, entry, store, where)
+    for path in folder.rglob("*"):
+        require_regular(path)
+    for lacking, remedy, names in (
+        ("config.json", "name the folder of a saved model", ["config.json"]),
+        ("weights (*.safetensors)", "save the model there", ["*.safetensors", "*.bin"]),
+        ("tokenizer", "save the model's tokenizer there too", _TOKENIZERS),
+    ):
+        if not any(any(folder.glob(name)) for name in names):
+            raise UserError(f"no {lacking}", where=f"{where}: {folder}", remedy=remedy)
     return folder
 
 
@@ -87,22 +93,19 @@ def path_of(source: str, where: str) -> Path:
         UserError: Its package is not installed, or the file is not there.
     """
     scheme, _, rest = source.partition(":")
-    path = _path(scheme, rest, where)
+    if scheme == "local":
+        path = at_home(rest)
+    else:
+        module, _, inside = rest.partition("/")
+        # Finds a top-level package without running its code; a folder of data may be called what Python cannot import.
+        spec = importlib.util.find_spec(module) if module.replace("-", "_").isidentifier() else None
+        if spec is None or not spec.submodule_search_locations:
+            remedy = "install it; in a clone `make setup` does"
+            raise UserError(f"the package {module!r} is not installed", where=where, remedy=remedy)
+        path = Path(next(iter(spec.submodule_search_locations))) / inside
     if not path.exists():
         raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
     return path
-
-
-def _path(scheme: str, rest: str, where: str) -> Path:
-    if scheme == "local":
-        return at_home(rest)
-    module, _, inside = rest.partition("/")
-    # Finds a top-level package without running its code; a folder of data may be called what Python could not import.
-    spec = importlib.util.find_spec(module) if module.replace("-", "_").isidentifier() else None
-    if spec is None or not spec.submodule_search_locations:
-        remedy = "install it; in a clone `make setup` does"
-        raise UserError(f"the package {module!r} is not installed", where=where, remedy=remedy)
-    return Path(next(iter(spec.submodule_search_locations))) / inside
 
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:
@@ -129,44 +132,39 @@ def fetched_of(names: Iterable[str]) -> list[str]:
     return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in [*_HUB_FILES, *weights])]
 
 
-def _converted(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
-    """The folder of a converted GGUF file; converts it on the first call."""
+def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
+    """The folder of a GGUF file, converted, or of a zip file, unpacked: on the first call.
 
-    def convert(folder: Path) -> None:
-        joined = folder / "model.gguf"
-        archive.join(files, joined, entry.sha256, where)
-        gguf.convert(joined, folder, where)
+    One of a zip file is for all entries that name it, and so is one of a GGUF file, under whatever name.
+    """
+    from evenruler.models import conversion
+
+    def make(folder: Path) -> None:
+        joined = folder / (".joined.zip" if entry.is_zip else "model.gguf")
+        conversion.join(files, joined, entry.sha256, where)
+        (conversion.unpack if entry.is_zip else conversion.convert)(joined, folder, where)
         joined.unlink()
 
-    identity = entry.sha256 or store.file_sha256(files[0])
-    ending = f"{identity[:16]}-v{gguf.VERSION}"
-    known = sorted((store.root / "models").glob(f"*-{ending}"))  # of the same file under another name
-    return _made(name, known[0].name if known else f"{name}-{ending}", convert, store)
-
-
-def _unpacked(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
-    """The folder of an unpacked zip file, one for all entries that name the file; unpacks it on the first call."""
-
-    def unpack(folder: Path) -> None:
-        joined = folder / ".joined.zip"
-        archive.join(files, joined, entry.sha256, where)
-        archive.unpack(joined, folder, where)
-        joined.unlink()
-
-    identity = entry.sha256 or store.file_sha256(files[0])
-    title = files[0].name.lower().partition(".zip")[0]
-    return _made(name, f"{title}-{identity[:16]}-v{archive.VERSION}", unpack, store)
+    identity = (entry.sha256 or store.file_sha256(files[0]))[:16]
+    if entry.is_zip:
+        title = files[0].name.lower().partition(".zip")[0]
+        return _made(name, f"{title}-{identity}-v{conversion.ARCHIVE_VERSION}", make, store)
+    ending = f"{identity}-v{conversion.GGUF_VERSION}"
+    known = sorted((store.root / "models").glob(f"*-{ending}"))
+    return _made(name, known[0].name if known else f"{name}-{ending}", make, store)
 
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
     """The folder of another model's architecture made small, with random weights; makes it on the first call."""
-    other = untrained.made_of(entry, catalogue, f"{declared_at(name)}.source")
+    from evenruler.models import conversion
+
+    other = conversion.made_of(entry, catalogue, f"{declared_at(name)}.source")
     base = locate(other, catalogue[other], store)
-    files = [path for path in sorted(base.iterdir()) if path.suffix in untrained.READ]
+    files = [path for path in sorted(base.iterdir()) if path.suffix in conversion.READ]
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}
     identity = content_sha256(entry.kind, sums)
-    folder = f"{name}-untrained-{identity[:16]}-v{untrained.VERSION}"
-    return _made(name, folder, lambda made: untrained.make(name, entry.kind, base, made), store)
+    folder = f"{name}-untrained-{identity[:16]}-v{conversion.UNTRAINED_VERSION}"
+    return _made(name, folder, lambda made: conversion.make(name, entry.kind, base, made), store)
 
 
 def _made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
@@ -222,14 +220,3 @@ def _files(folder: Path) -> list[str]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _check_folder(folder: Path, where: str) -> None:
-    for path in folder.rglob("*"):
-        require_regular(path)
-    if not (folder / "config.json").exists():
-        raise UserError("no config.json", where=f"{where}: {folder}", remedy="name the folder of a saved model")
-    if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
-        raise UserError("no weights (*.safetensors)", where=f"{where}: {folder}", remedy="save the model there")
-    if not any((folder / file).exists() for file in ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")):
-        raise UserError("no tokenizer", where=f"{where}: {folder}", remedy="save the model's tokenizer there too")

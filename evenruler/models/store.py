@@ -104,8 +104,12 @@ class RowStore:
                     found[key] = answer
                 else:
                     damaged.append(key)
-        if damaged:
-            self._drop(damaged)
+        if damaged and not self._dropped:
+            note(f"{self.path}: some answers were damaged on the disk; they are dropped and asked anew")
+            self._dropped = True
+        if damaged and self.is_writable:
+            with self._told(), self._transaction():
+                self._connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in damaged])
         return found
 
     def put(self, answers: Iterable[tuple[bytes, bytes]]) -> None:
@@ -184,15 +188,6 @@ class RowStore:
         # its connection would take itself for the last one, and remove the log that this one writes.
         with suppress(OSError):
             subprocess.run(["cat", str(self.path)], stdout=subprocess.DEVNULL, check=False)
-
-    def _drop(self, damaged: list[bytes]) -> None:
-        """Forget answers that are not what was written."""
-        if not self._dropped:
-            note(f"{self.path}: some answers were damaged on the disk; they are dropped and asked anew")
-            self._dropped = True
-        if self.is_writable:
-            with self._told(), self._transaction():
-                self._connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in damaged])
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

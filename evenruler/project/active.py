@@ -10,8 +10,7 @@ from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse,
 from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale, Use
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.models.declared import Catalogue
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.tables.ids import content_sha256
 
 SOURCES = Path("data/sources")

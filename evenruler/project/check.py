@@ -15,7 +15,7 @@ from evenruler.files import replace
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.registry import room
 from evenruler.instruments.scaled import SCALES
-from evenruler.models.adapter_record import ADAPTERS, read_adapter
+from evenruler.models.heads import ADAPTERS, read_adapter
 from evenruler.project import artifacts, lock, prune
 from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
 from evenruler.project.code import write_digests

@@ -10,8 +10,8 @@ from evenruler.declared import DiagnosisSettings
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.registry import FAMILIES
+from evenruler.models.conversion import made_of
 from evenruler.models.declared import Catalogue
-from evenruler.models.untrained import made_of
 from evenruler.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
 from evenruler.versions import Version
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenruler.files import replace
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.tables.ids import content_sha256
 

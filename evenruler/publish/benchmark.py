@@ -1,38 +1,135 @@
-"""A benchmark folder, written beside the old one and swapped in whole."""
+"""A benchmark: what its folder is made from, how it is cited, and the folder, swapped in whole for the old one."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.files import swapped
+from evenruler.instruments.card import Card, Published
 from evenruler.publish import manifest
-from evenruler.publish.card import render_card
-from evenruler.publish.contents import HERE, Benchmark, data_file
-from evenruler.publish.croissant import render_croissant
+from evenruler.publish.manifest import HERE, data_file
 from evenruler.tables.rounding import for_people
+from evenruler.versions import Changelog, Release
+
+PROJECT = "Even Ruler"
+
+AUTHORS = "The Even Ruler developers"
+
+URL: str | None = None
+"""Of the repository, as pyproject.toml has it (`Repository` under `project.urls`); None as long as it has none."""
+
+COMMIT = "COMMIT"
+"""Stands for the commit: no file can hold the name of the commit that it is part of."""
+
+LAST = ("variant", "framing", "source", "licence", "id", "content_sha256")
+"""The columns that every published row carries, as they stand at the end of a table."""
+
+
+@dataclass(frozen=True)
+class Config(Published):
+    """One table of a benchmark, with its rows."""
+
+    table: pa.Table = field(kw_only=True)
+
+    @property
+    def as_read(self) -> pa.Table:
+        """The table in the order of a reader: the columns of `first`, its others, then what every table has."""
+        first = [name for name in self.first if name in self.table.column_names]
+        last = [name for name in LAST if name in self.table.column_names and name not in first]
+        others = [name for name in self.table.column_names if name not in {*first, *last}]
+        return self.table.select([*first, *others, *last])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Card):
+    """All that a benchmark folder is made from: what its card says, and the rest."""
+
+    name: str
+    title: str
+    version: str
+    language: str
+    construct: str
+    warning: str | None
+    citations: list[str]
+    """BibTeX."""
+    configs: Sequence[Config]
+    n_rejected: int
+    plan: Mapping[str, Any]
+    """What is asked of its rows, for `plan.json`."""
+    evidence: Mapping[str, Any]
+    """Figures of quality by part (a set of templates, a subscale), model and figure."""
+    models: Mapping[str, str]
+    """Where the models of the evidence come from."""
+    command: str
+    """What rebuilds it."""
+    changelog: Changelog
+    of_others: bool = False
+    """Whether its rows hold text that others wrote, so that no package brings them."""
+
+    @property
+    def release(self) -> Release | None:
+        """Of this version; None before there is one."""
+        return self.changelog.releases.get(self.version)
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """By config, columns in the order of a reader."""
+        return {config.name: config.as_read for config in self.configs}
+
+    def distinct(self, column: str) -> list[str]:
+        """Every value of a column over all tables, sorted."""
+        return sorted({value for table in self.tables.values() for value in table.column(column).unique().to_pylist()})
+
+    @property
+    def bibtex(self) -> list[str]:
+        """Entries of what is to be cited: the benchmark itself, with version and commit, then what it rests on."""
+        fields = {
+            "title": f"{{{_escaped(self.title)}}}",
+            "author": f"{{{AUTHORS}}}",
+            "howpublished": f"Benchmark data set {_escaped(self.name)}, built with {PROJECT}",
+            "version": self.version,
+            "note": f"Commit {COMMIT}",
+            **({"year": str(self.release.date.year)} if self.release else {}),
+            **({"url": URL} if URL else {}),
+        }
+        lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+        return [f"@misc{{evenruler-{self.name},\n{lines}\n}}", *(entry.strip() for entry in self.citations)]
+
+    @property
+    def commit(self) -> str:
+        """The command that prints the commit."""
+        return f"git rev-parse {self.name}@v{self.version}^{{commit}}" if self.release else "git rev-parse HEAD"
+
+
+def _escaped(text: str) -> str:
+    """A text as BibTeX takes it."""
+    return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
     """Write the folder; until everything is there, the old one stays untouched."""
+    from evenruler.publish.card import render_card
+    from evenruler.publish.croissant import render_croissant
+
     with swapped(folder) as working:
-        _fill(working, benchmark)
-
-
-def _fill(folder: Path, benchmark: Benchmark) -> None:
-    for config in benchmark.configs:
-        path = folder / data_file(config.name)
-        path.parent.mkdir(parents=True)
-        pq.write_table(config.as_read, path, compression="zstd")
-    texts = {
-        "README.md": render_card(benchmark),
-        "plan.json": manifest.as_json(benchmark.plan),
-        "evidence.json": manifest.as_json(for_people(benchmark.evidence)),
-        **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
-    }
-    for name, text in texts.items():
-        _write(folder / name, text)
-    _write(folder / "croissant.json", render_croissant(benchmark, folder))
-    _write(folder / manifest.NAME, manifest.as_json(_manifest(benchmark, folder).model_dump()))
+        for config in benchmark.configs:
+            path = working / data_file(config.name)
+            path.parent.mkdir(parents=True)
+            pq.write_table(config.as_read, path, compression="zstd")
+        texts = {
+            "README.md": render_card(benchmark),
+            manifest.PLAN: manifest.as_json(benchmark.plan),
+            "evidence.json": manifest.as_json(for_people(benchmark.evidence)),
+            **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
+        }
+        for name, text in texts.items():
+            _write(working / name, text)
+        _write(working / "croissant.json", render_croissant(benchmark, working))
+        _write(working / manifest.NAME, manifest.as_json(_manifest(benchmark, working).model_dump()))
 
 
 def _write(path: Path, text: str) -> None:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from evenruler.instruments.card import CHECKLIST
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured
-from evenruler.publish import citations
-from evenruler.publish.contents import LAST, NO_TAG, Benchmark
+from evenruler.publish.benchmark import COMMIT, LAST, PROJECT, URL, Benchmark
+from evenruler.publish.manifest import NO_TAG, cell
 from evenruler.text.english import with_capital
 from evenruler.text.numbers import figure_in_words
 
@@ -41,43 +41,38 @@ def render_card(benchmark: Benchmark) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # Markdown
     )
-    environment.filters["figure"] = figure_in_words
-    environment.filters["quoted"] = _quoted
-    environment.filters["with_capital"] = with_capital
-    environment.filters["cell"] = _cell
-    environment.filters["known_in"] = _known_in
     environment.filters |= {
+        "figure": figure_in_words,
+        # A value as YAML and JSON read it back, whatever it holds.
+        "quoted": lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True),
+        "with_capital": with_capital,
+        "cell": cell,
+        "linked": lambda words, url: f"[{words}]({url})" if url else words,
+        "known_in": _known_in,
         "verdicts": _verdicts,
         "unmeasured": _unmeasured,
         "heading": _heading,
-        "control": _control,
-        "probability": _p,
+        "control": lambda record: f"{record['control']:z.2f}" if "control" in record else "none",
+        "probability": lambda record: f"{record['p_adjusted']:.2g}" if "p_adjusted" in record else "none",
+        "beside": _beside,
+        "items": _items,
+        "compared": _compared,
     }
-    environment.filters["beside"] = _beside
-    environment.filters |= {"items": _items, "compared": _compared, "linked": _linked}
+    rows = sum(table.num_rows for table in benchmark.tables.values())
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
-        project=citations,
+        project={"name": PROJECT, "url": URL, "commit": COMMIT},
         checklist=CHECKLIST,
         no_tag=NO_TAG,
-        citations=citations.citations(benchmark),
         example=_example(benchmark),
-        category=_category(sum(table.num_rows for table in benchmark.tables.values())),
+        category=next((name for limit, name in ROWS_BY_CATEGORY if rows < limit), "n>10M"),
     )
 
 
-def _linked(words: str, url: str | None) -> str:
-    return f"[{words}]({url})" if url else words
-
-
 def _example(benchmark: Benchmark) -> dict[str, Any] | None:
-    """One row to read: its text as a quotation, its other columns as a table.
-
-    Raises:
-        ValueError: The table has no such row.
-    """
+    """One row to read: its text as a quotation, its other columns as a table."""
     if benchmark.example is None:
         return None
     config = benchmark.configs[0]
@@ -86,36 +81,26 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
         raise ValueError(f"{config.name} has no row {benchmark.example.id!r}, which is to be its example")
     row = found[0]
     hidden = {*config.first, *(name for name in LAST if name not in SHOWN_LAST)}
-    shown = {name: value for name, value in row.items() if name not in hidden and _is_plain(name, value)}
+    # What people can read: no id of another row, no structure, nothing empty.
+    shown = {
+        name: value
+        for name, value in row.items()
+        if name not in hidden and not name.endswith("_id") and value not in (None, "")
+        if not isinstance(value, list | dict)
+    }
     return {
         "told": benchmark.example.told,
         "quoted": "\n>\n".join(_quotation(row[name], name, len(config.first)) for name in config.first),
         "columns": [f"`{name}`" for name in shown],
-        "cells": [_cell(str(value).lower() if isinstance(value, bool) else value) for value in shown.values()],
+        "cells": [cell(str(value).lower() if isinstance(value, bool) else value) for value in shown.values()],
     }
 
 
-def _is_plain(name: str, value: object) -> bool:
-    """Whether people can read a value of a column: no id of another row, no structure, nothing empty."""
-    return not name.endswith("_id") and value not in (None, "") and not isinstance(value, list | dict)
-
-
 def _quotation(text: str, name: str, n: int) -> str:
-    """A text as Markdown quotes it, line breaks kept; with the name of its column where there are several.
-
-    Args:
-        text: Of one column.
-        name: Of that column.
-        n: How many columns are quoted.
-    """
-    named = f"**{name}**: {_plain(text)}" if n > 1 else _plain(text)
-    lines = named.splitlines()
+    """A text as Markdown quotes it, line breaks kept; with the name of its column where `n` of several are quoted."""
+    plain = re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)  # in which Markdown sees no marks
+    lines = (f"**{name}**: {plain}" if n > 1 else plain).splitlines()
     return "\n".join(f"> {line}{BREAK if place < len(lines) else ''}".rstrip() for place, line in enumerate(lines, 1))
-
-
-def _plain(text: str) -> str:
-    """A text in which Markdown sees no marks."""
-    return re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)
 
 
 def _known_in(figures: Sequence[Column], models: Mapping[str, Mapping[str, object]]) -> list[Column]:
@@ -125,22 +110,22 @@ def _known_in(figures: Sequence[Column], models: Mapping[str, Mapping[str, objec
 
 def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every figure that has a verdict, with model and part: all of one model together."""
-    found = [
-        {"part": part, "model": model, "figure": name, "record": record}
-        for part, models in evidence.items()
-        for model, figures in models.items()
-        for name, record in figures.items()
-        if isinstance(record, Mapping) and "verdict" in record
-    ]
-    models = list(dict.fromkeys(row["model"] for row in found))
-    return sorted(found, key=lambda row: models.index(row["model"]))
+    found: dict[str, list[dict[str, Any]]] = {}
+    for part, models in evidence.items():
+        for model, figures in models.items():
+            for name, record in figures.items():
+                if isinstance(record, Mapping) and "verdict" in record:
+                    row = {"part": part, "model": model, "figure": name, "record": record}
+                    found.setdefault(model, []).append(row)
+    return [row for rows in found.values() for row in rows]
 
 
 def _unmeasured(evidence: Mapping[str, Any]) -> dict[str, str]:
     """The models on which nothing was measured, and why: what is to be said before any figure."""
-    models = dict.fromkeys(row["model"] for row in _verdicts(evidence))
-    own = {model: [row["record"] for row in _verdicts(evidence) if row["model"] == model] for model in models}
-    return {model: said for model, records in own.items() if (said := unmeasured(records))}
+    records: dict[str, list[Any]] = {}
+    for row in _verdicts(evidence):
+        records.setdefault(row["model"], []).append(row["record"])
+    return {model: said for model, own in records.items() if (said := unmeasured(own))}
 
 
 def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -190,25 +175,3 @@ def _beside(record: Mapping[str, Any] | None) -> str:
 def _heading(columns: Sequence[Column], figure: str) -> str:
     """What cards call a figure."""
     return next((column.heading for column in columns if column.figure == figure), figure)
-
-
-def _control(record: Mapping[str, Any]) -> str:
-    return f"{record['control']:z.2f}" if "control" in record else "none"
-
-
-def _p(record: Mapping[str, Any]) -> str:
-    return f"{record['p_adjusted']:.2g}" if "p_adjusted" in record else "none"
-
-
-def _quoted(value: object) -> str:
-    """A value as YAML and JSON read it back, whatever it holds."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _cell(value: object) -> str:
-    """A value inside a Markdown table, where no `<` of it begins an element."""
-    return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _category(rows: int) -> str:
-    return next((name for limit, name in ROWS_BY_CATEGORY if rows < limit), "n>10M")

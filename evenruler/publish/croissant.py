@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenruler.publish import citations
-from evenruler.publish.contents import HERE, Benchmark, Config, data_file
+from evenruler.publish.benchmark import AUTHORS, PROJECT, URL, Benchmark
+from evenruler.publish.manifest import HERE, data_file, file_sha256
 from evenruler.text.english import with_capital
 
 PARQUET = "application/x-parquet"
@@ -45,7 +45,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
     released = benchmark.release
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, which it uses
-        authors = mlc.Organization(ctx=ctx, name=citations.AUTHORS, url=citations.URL)
+        authors = mlc.Organization(ctx=ctx, name=AUTHORS, url=URL)
         metadata = mlc.Metadata(
             ctx=ctx,
             conforms_to=CONFORMS_TO,
@@ -55,7 +55,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
             url=HERE,
             version=benchmark.version,
             date_published=str(released.date) if released else None,
-            cite_as="\n".join(citations.citations(benchmark)),
+            cite_as="\n".join(benchmark.bibtex),
             creators=[authors],
             publisher=[authors],
             in_language=[benchmark.language],
@@ -63,7 +63,6 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
             distribution=files,
             record_sets=record_sets,
             data_limitations=list(benchmark.limits),
-            extra_properties=_provenance(benchmark),
             **_of_use(benchmark),
         )
         content: Any = metadata.to_json()
@@ -73,24 +72,36 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
 
 def _described(mlc: Any, ctx: Any, benchmark: Benchmark, folder: Path) -> tuple[list[Any], list[Any]]:
     """Files and tables."""
-    from evenruler.publish.manifest import file_sha256
-
     files, record_sets = [], []
     for config in benchmark.configs:
-        path = data_file(config.name)
-        checksum = file_sha256(folder / path)
-        files.append(
-            mlc.FileObject(ctx=ctx, id=path, name=path, content_url=path, encoding_formats=[PARQUET], sha256=checksum)
-        )
-        fields = [_field(mlc, ctx, config, path, column) for column in config.as_read.schema]
-        record_sets.append(
-            mlc.RecordSet(ctx=ctx, id=config.name, name=config.name, description=config.what, fields=fields)
-        )
+        path, fields = data_file(config.name), []
+        file = {"id": path, "name": path, "content_url": path, "sha256": file_sha256(folder / path)}
+        files.append(mlc.FileObject(ctx=ctx, encoding_formats=[PARQUET], **file))
+        for column in config.as_read.schema:
+            kinds, extract = mlc.DataType, mlc.Extract(ctx=ctx, column=column.name)
+            of_type = (
+                (pa.types.is_integer, kinds.INTEGER),
+                (pa.types.is_floating, kinds.FLOAT),
+                (pa.types.is_boolean, kinds.BOOL),
+            )
+            kind = next((kind for is_so, kind in of_type if is_so(column.type)), kinds.TEXT)
+            fields.append(
+                mlc.Field(
+                    ctx=ctx,
+                    id=f"{config.name}/{column.name}",
+                    name=column.name,
+                    description=config.described.get(column.name),
+                    data_types=[kind],
+                    source=mlc.Source(ctx=ctx, file_object=path, extract=extract),
+                )
+            )
+        table = {"id": config.name, "name": config.name, "description": config.what, "fields": fields}
+        record_sets.append(mlc.RecordSet(ctx=ctx, **table))
     return files, record_sets
 
 
 def _of_use(benchmark: Benchmark) -> dict[str, Any]:
-    """The properties of the RAI vocabulary that mlcroissant knows."""
+    """Of the RAI vocabulary; what it was made from and by; whether a program or a model wrote any of it."""
     said = benchmark.responsible
     if said is None:
         return {}
@@ -100,42 +111,15 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
         "data_social_impact": said.social_impact,
         "data_use_cases": [said.uses],
         "personal_sensitive_information": [said.personal],
-    }
-
-
-def _provenance(benchmark: Benchmark) -> dict[str, Any]:
-    """What it was made from and by; and whether a program or a model wrote any of it."""
-    said = benchmark.responsible
-    if said is None:
-        return {}
-    return {
-        "rai:hasSyntheticData": said.synthetic,
-        "prov:wasDerivedFrom": [
-            {"@type": "prov:Entity", "prov:label": source} for source in benchmark.distinct("source")
-        ],
-        "prov:wasGeneratedBy": {
-            "@type": "prov:Activity",
-            "prov:label": f"{citations.NAME}: {benchmark.command}",
-            "sc:description": said.made,
+        "extra_properties": {
+            "rai:hasSyntheticData": said.synthetic,
+            "prov:wasDerivedFrom": [
+                {"@type": "prov:Entity", "prov:label": source} for source in benchmark.distinct("source")
+            ],
+            "prov:wasGeneratedBy": {
+                "@type": "prov:Activity",
+                "prov:label": f"{PROJECT}: {benchmark.command}",
+                "sc:description": said.made,
+            },
         },
     }
-
-
-def _field(mlc: Any, ctx: Any, config: Config, path: str, column: pa.Field) -> Any:
-    kinds = mlc.DataType
-    if pa.types.is_integer(column.type):
-        kind = kinds.INTEGER
-    elif pa.types.is_floating(column.type):
-        kind = kinds.FLOAT
-    elif pa.types.is_boolean(column.type):
-        kind = kinds.BOOL
-    else:
-        kind = kinds.TEXT
-    return mlc.Field(
-        ctx=ctx,
-        id=f"{config.name}/{column.name}",
-        name=column.name,
-        description=config.described.get(column.name),
-        data_types=[kind],
-        source=mlc.Source(ctx=ctx, file_object=path, extract=mlc.Extract(ctx=ctx, column=column.name)),
-    )

@@ -1,9 +1,9 @@
-"""What changed between two versions of a benchmark, and which version number that asks for."""
+"""What changed between two versions of a benchmark, which version number that asks for, and both in words."""
 
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.publish import places, reading
-from evenruler.publish.contents import PROVENANCE, data_file
-from evenruler.publish.manifest import PLAN, Manifest, identity_of, read_manifest
+from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, read_manifest
+from evenruler.text.numbers import figure_in_words
 from evenruler.versions import BUMPS, Bump, bumped
 
 EXAMPLES = 5
@@ -26,11 +26,20 @@ TOLERANCE = 0.0015
 
 SEE = "see `evenruler verify`"
 
+PROVENANCE = frozenset(
+    ("source", "licence", "title", "url", "page_id", "revision_id", "language", "criterion_label", "wording", "reason")
+)
+"""Columns that say where a row is from and why it is there; all others are what is asked or what answers are held
+against."""
+
 CROISSANT = "croissant.json"
 _CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
 
 NUMBERS = ("value", "low", "high", "n", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
 """Of a figure."""
+
+ITEMS = " / items / "
+"""In the path of statistics of single templates or items, shown only where they differ."""
 
 Leaf = Mapping[str, Any]
 
@@ -58,6 +67,26 @@ class ConfigDifference:
     columns_retyped: list[str] = field(default_factory=list)
     examples: dict[str, list[str]] = field(default_factory=dict)
     """A few ids by kind: added, removed, changed."""
+
+    def reasons(self) -> Iterator[tuple[Bump, str]]:
+        """What asks for a version: major where old scores cannot be compared, minor where there is more, else patch."""
+        name = self.config
+        if self.after is None:
+            yield "major", f"the config {name} is gone"
+        elif self.before is None:
+            yield "minor", f"the config {name} is new"
+        if self.removed:
+            yield "major", f"{self.removed:,} rows of {name} are gone"
+        if self.recontented:
+            yield "major", f"{self.recontented:,} rows of {name} say something else"
+        if columns := [*self.columns_removed, *self.columns_retyped]:
+            yield "major", f"columns of {name} are gone or of another type: {', '.join(columns)}"
+        if self.added:
+            yield "minor", f"{self.added:,} rows of {name} are new"
+        if self.columns_added:
+            yield "minor", f"columns of {name} are new: {', '.join(self.columns_added)}"
+        if self.changed > self.recontented:
+            yield "patch", f"{self.changed - self.recontented:,} rows of {name} have other provenance"
 
 
 @dataclass(frozen=True)
@@ -92,9 +121,8 @@ class Difference:
     @property
     def reasons(self) -> list[tuple[Bump, str]]:
         """Everything that asks for a new version, the weightiest first."""
-        found = [reason for config in self.configs for reason in _reasons(config)]
-        figures = [figure for figure in self.figures if figure.differs]
-        if figures:
+        found = [reason for config in self.configs for reason in config.reasons()]
+        if figures := [figure for figure in self.figures if figure.differs]:
             found.append(("patch", f"{len(figures)} figures of quality differ"))
         found += [("patch", f"the parameter {name} changed") for name in self.parameters]
         found += [
@@ -113,28 +141,6 @@ class Difference:
     def next_version(self) -> str:
         """The least version that the changed benchmark may have."""
         return bumped(self.before, self.needs)
-
-
-def _reasons(config: ConfigDifference) -> Iterator[tuple[Bump, str]]:
-    """What asks for a version: major where old scores cannot be compared, minor where there is more, else patch."""
-    name = config.config
-    if config.after is None:
-        yield "major", f"the config {name} is gone"
-    elif config.before is None:
-        yield "minor", f"the config {name} is new"
-    if config.removed:
-        yield "major", f"{config.removed:,} rows of {name} are gone"
-    if config.recontented:
-        yield "major", f"{config.recontented:,} rows of {name} say something else"
-    if config.columns_removed or config.columns_retyped:
-        columns = ", ".join([*config.columns_removed, *config.columns_retyped])
-        yield "major", f"columns of {name} are gone or of another type: {columns}"
-    if config.added:
-        yield "minor", f"{config.added:,} rows of {name} are new"
-    if config.columns_added:
-        yield "minor", f"columns of {name} are new: {', '.join(config.columns_added)}"
-    if config.changed > config.recontented:
-        yield "patch", f"{config.changed - config.recontented:,} rows of {name} have other provenance"
 
 
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
@@ -156,19 +162,23 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         _compare_config(name, old if name in before.rows else None, new if name in after.rows else None, tolerance)
         for name in [*before.rows, *(name for name in after.rows if name not in before.rows)]
     ]
+    figures, others = _evidence(old), _evidence(new)
+    rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
+    files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
+    was, now = before.parameters, after.parameters
     return Difference(
         name=after.name,
         before=before.version,
         after=after.version,
         configs=configs,
-        figures=_compare_figures(_evidence(old), _evidence(new), tolerance),
-        files=_compare_files(old, before, new, after),
+        figures=[
+            FigureDifference(name, one, other, _apart(one, other, tolerance))
+            for name in sorted(figures.keys() | others.keys())
+            for one, other in [(figures.get(name), others.get(name))]
+        ],
+        files=[name for name in files if _text(old, name) != _text(new, name)],
         parameters=sorted(
-            name
-            for name in before.parameters.keys() | after.parameters.keys()
-            if name not in before.parameters
-            or name not in after.parameters
-            or before.parameters[name] != after.parameters[name]
+            name for name in was.keys() | now.keys() if name not in was or name not in now or was[name] != now[name]
         ),
         altered=[
             str(folder)
@@ -181,9 +191,13 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
 def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: float) -> ConfigDifference:
     """Column by column, so that never more than two columns are in memory."""
     if old is None or new is None:
-        before, after = (_schema_and_rows(folder, name)[1] if folder else None for folder in (old, new))
+        before, after = (
+            reading.schema_of(folder / data_file(name), SEE)[1] if folder else None for folder in (old, new)
+        )
         return ConfigDifference(name, before, after)
-    (old_schema, before), (new_schema, after) = _schema_and_rows(old, name), _schema_and_rows(new, name)
+    (old_schema, before), (new_schema, after) = (
+        reading.schema_of(folder / data_file(name), SEE) for folder in (old, new)
+    )
     old_ids, new_ids = _ids(old, name, old_schema), _ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
     old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
@@ -229,10 +243,6 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
     )
 
 
-def _schema_and_rows(folder: Path, config: str) -> tuple[pa.Schema, int]:
-    return reading.schema_of(folder / data_file(config), SEE)
-
-
 def _column(folder: Path, config: str, column: str) -> pa.Array:
     return reading.table_in(folder / data_file(config), [column], SEE).column(0).combine_chunks()
 
@@ -252,14 +262,14 @@ def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_
     if pa.types.is_nested(old.type):
         pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
         return np.fromiter((not _same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old))
-    nulls = _as_bool(pc.not_equal(old.is_null(), new.is_null()))
+    found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(old.type):
         a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
         with np.errstate(invalid="ignore"):
-            apart = ~((np.abs(a - b) <= tolerance) | (a == b) | (np.isnan(a) & np.isnan(b)))
-        found: NDArray[np.bool_] = nulls | apart
-        return found
-    return nulls | _as_bool(pc.fill_null(pc.not_equal(old, new), False))
+            found = found | ~((np.abs(a - b) <= tolerance) | (a == b) | (np.isnan(a) & np.isnan(b)))
+    else:
+        found = found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _same(old: object, new: object, tolerance: float) -> bool:
@@ -273,11 +283,6 @@ def _same(old: object, new: object, tolerance: float) -> bool:
     return old == new
 
 
-def _as_bool(values: pa.Array) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = values.to_numpy(zero_copy_only=False)
-    return found
-
-
 def _evidence(folder: Path) -> dict[str, Leaf]:
     """Every figure by its path."""
     path = folder / "evidence.json"
@@ -288,7 +293,7 @@ def _evidence(folder: Path) -> dict[str, Leaf]:
     for figure, leaf in leaves.items():
         whole = "n" in leaf
         numeric = [key for key in leaf if (whole and key in NUMBERS) or isinstance(leaf[key], int)]
-        if told := [key for key in numeric if not _is_number(leaf[key])]:
+        if told := [key for key in numeric if not reading.is_number(leaf[key])]:
             what = f"{told[0]} of {figure} is {leaf[told[0]]!r:.60}, expected a number"
         elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
             what = f"{figure} has neither a value nor a reason"
@@ -298,20 +303,6 @@ def _evidence(folder: Path) -> dict[str, Leaf]:
             continue
         raise UserError(what, where=str(path), remedy=SEE)
     return leaves
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is none, or a number that a float holds."""
-    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
-
-
-def _compare_figures(before: dict[str, Leaf], after: dict[str, Leaf], tolerance: float) -> list[FigureDifference]:
-    return [
-        FigureDifference(
-            figure, before.get(figure), after.get(figure), _apart(before.get(figure), after.get(figure), tolerance)
-        )
-        for figure in sorted(before.keys() | after.keys())
-    ]
 
 
 def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Leaf]]:
@@ -340,15 +331,63 @@ def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
     return False
 
 
-def _compare_files(old: Path, before: Manifest, new: Path, after: Manifest) -> list[str]:
-    rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
-    others = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
-    return [name for name in others if _text(old, name) != _text(new, name)]
-
-
 def _text(folder: Path, name: str) -> str | None:
     """A text of a benchmark, wherever that is loaded from; without checksums of rows, which are compared."""
     if not reading.is_file(folder / name):
         return None
     text = places.renamed(name, reading.text_of(folder / name, SEE), "USER/REPO")
     return _CHECKSUM.sub('"sha256": ""', text) if name == CROISSANT else text
+
+
+def as_json(difference: Difference) -> dict[str, Any]:
+    """Everything, with the version that is needed and why."""
+    return asdict(difference) | {
+        "needs": difference.needs,
+        "next_version": difference.next_version,
+        "reasons": [reason for _, reason in difference.reasons],
+    }
+
+
+def as_markdown(difference: Difference) -> str:
+    """For people: what is needed and why, rows, columns, figures side by side."""
+    parts = [f"# {difference.name}: {difference.before} to {difference.after}"]
+    parts += [f"{folder} is not what its manifest says: see `evenruler verify`." for folder in difference.altered]
+    if difference.needs == "none":
+        parts.append("Nothing changed that asks for a new version.")
+    else:
+        reasons = "\n".join(f"- {bump}: {reason}" for bump, reason in difference.reasons)
+        parts.append(f"Needs a **{difference.needs}** version, {difference.next_version}:\n{reasons}")
+    lines = ["| config | rows before | rows after | added | removed | changed |", "| --- " * 6 + "|"]
+    for config in difference.configs:
+        counts = (config.before, config.after, config.added, config.removed, config.changed)
+        lines.append(" | ".join([f"| {config.config}", *("-" if n is None else f"{n:,}" for n in counts)]) + " |")
+    parts += ["## Rows", "\n".join(lines), *filter(None, map(_details, difference.configs))]
+    shown = [figure for figure in difference.figures if figure.differs or ITEMS not in figure.figure]
+    told = ((one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown)
+    lines = ["| figure | before | after | change |", "| --- " * 4 + "|"]
+    lines += [f"| {' | '.join(map(cell, cells))} |" for cells in told]
+    parts += ["## Figures of quality", "\n".join(lines)] if shown else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _details(config: ConfigDifference) -> str:
+    lines = [f"- {column}: {count:,} rows" for column, count in config.by_column.items()]
+    lines = ["Changed, by column:", *lines] if lines else []
+    lines += [f"- {kind}, for example: {', '.join(ids)}" for kind, ids in config.examples.items()]
+    return "\n".join([f"### {config.config}", *lines]) if lines else ""
+
+
+def _words(record: Any) -> str:
+    if record is None:
+        return "-"
+    if "n" in record:
+        return figure_in_words(record, 3)
+    return "none" if record["value"] is None else str(record["value"])
+
+
+def _change(figure: FigureDifference) -> str:
+    values = [record and record.get("value") for record in (figure.before, figure.after)]
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if not figure.differs:
+        return ""
+    return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"

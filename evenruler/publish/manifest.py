@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from pydantic import AfterValidator, NonNegativeInt, model_validator
 
 from evenruler.errors import UserError
-from evenruler.publish.contents import data_file
 from evenruler.publish.reading import AGAIN, batches_in, is_file, json_of, text_of
 from evenruler.strict import Slug, Strict, Text, validate
 from evenruler.versions import Version
@@ -22,12 +21,23 @@ NAME = "manifest.json"
 
 PLAN = "plan.json"
 
+HERE = "."
+"""Where a benchmark lies until it is published: in its own folder, wherever that is."""
+
+NO_TAG = " No tag names this version yet, so that there is no `revision` to give."
+"""What the card of a version that is not released says of loading it."""
+
 KIND = "rows+plan:"
 """Before the digits of an identity: what it is a hash of. Those of another kind, as older evenrulers wrote them, cannot
 be held against it."""
 
 LONGEST_PATH = 255
 """Bytes of the path of a file in a benchmark."""
+
+
+def data_file(config: str) -> str:
+    """Where the rows of a config lie in a benchmark folder."""
+    return f"{config}/test-00000-of-00001.parquet"
 
 
 def _inside(name: str) -> str:
@@ -92,6 +102,11 @@ def as_json(content: object) -> str:
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def cell(value: object) -> str:
+    """A value inside a Markdown table, where no `<` of it begins an element."""
+    return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
+
+
 def columns_of(schema: pa.Schema) -> dict[str, str]:
     """Arrow type by column."""
     return {field.name: str(field.type) for field in schema}
@@ -134,11 +149,7 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
 
 
 def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """A piece of a column: by part, what goes into its hash, so that no piece shows where it began and ended.
-
-    Raises:
-        TypeError: It is of a type that no benchmark has.
-    """
+    """A piece of a column: by part, what goes into its hash, so that no piece shows where it began and ended."""
     kind, types = values.type, pa.types
     if types.is_dictionary(kind):
         yield from _in_bytes(path, values.dictionary_decode())

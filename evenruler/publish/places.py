@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +11,8 @@ from evenruler import shipped
 from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.publish import manifest
-from evenruler.publish.contents import NO_TAG
 from evenruler.publish.verifying import front_matter
+from evenruler.versions import version_key
 
 FORMS = (
     "a folder, a NAME of `evenruler list`, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
@@ -44,7 +44,7 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     revision, _, inside = place.rpartition(":")
     if Path(place).is_dir():
         yield Path(place)
-    elif place in (names := _shipped()):
+    elif place in (names := [own.parent.name for own in shipped.benchmarks().glob(f"*/{manifest.NAME}")]):
         yield shipped.benchmarks() / place
     elif head and "/" in head:
         yield from_hub(head, tag)
@@ -54,11 +54,6 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     else:
         hint = "" if "/" in place else f" ({nearest(place, names)})"
         raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
-
-
-def _shipped() -> list[str]:
-    """The benchmarks that come with the package."""
-    return [path.parent.name for path in shipped.benchmarks().glob(f"*/{manifest.NAME}")]
 
 
 def from_hub(repo: str, tag: str) -> Path:
@@ -71,6 +66,11 @@ def from_hub(repo: str, tag: str) -> Path:
 
     with talking_about(repo, revision=tag, where=f"{repo}@{tag}"):
         return Path(snapshot_download(repo, repo_type="dataset", revision=tag))
+
+
+def newest(tags: Iterable[str]) -> str | None:
+    """The highest version that has a tag; None where no tag names one."""
+    return max((tag[1:] for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)), key=version_key, default=None)
 
 
 def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
@@ -128,25 +128,20 @@ def renamed(name: str, text: str, repo: str) -> str:
     if name not in NAMED:
         return text
     found, form = NAMED[name]
-    located = found.sub(lambda _: form.format(repo), text)
-    return _tagged(located) if name == CARD else located
-
-
-def _tagged(card: str) -> str:
-    """A card with the tag of its version wherever it says that there is none."""
-    untagged = _UNTAGGED.search(card)
+    text = found.sub(lambda _: form.format(repo), text)
+    untagged = _UNTAGGED.search(text) if name == CARD else None
     if untagged is None:
-        return card
+        return text
     version = untagged[1]
     for before, after in (
         (f"Version {version}, not released yet.", f"Version {version}, published with the tag `v{version}`."),
         (f"- **{version}**: not released yet.", f"- **{version}**: published with the tag `v{version}`."),
         ('split="test")', f'split="test", revision="v{version}")'),
         ("--repo-type dataset --local-dir", f"--repo-type dataset --revision v{version} --local-dir"),
-        (NO_TAG, ""),
+        (manifest.NO_TAG, ""),
     ):
-        card = card.replace(before, after, 1)
-    return card
+        text = text.replace(before, after, 1)
+    return text
 
 
 @dataclass(frozen=True)
@@ -166,16 +161,15 @@ def listed(folder: Path) -> list[Listed]:
     Raises:
         UserError: A manifest or a card is damaged.
     """
-    return [_listed_one(path.parent) for path in sorted(folder.glob(f"*/{manifest.NAME}"))]
-
-
-def _listed_one(folder: Path) -> Listed:
-    declared, front = manifest.read_manifest(folder), front_matter(folder)
-    if not front or not front.get("pretty_name"):
-        where = str(folder / "README.md")
-        raise UserError("no `pretty_name` in its front matter", where=where, remedy="get the file again")
-    title = str(front["pretty_name"])
-    return Listed(declared.name, declared.version, sum(declared.rows.values()), title)
+    found = []
+    for path in sorted(folder.glob(f"*/{manifest.NAME}")):
+        declared, front = manifest.read_manifest(path.parent), front_matter(path.parent)
+        if not front or not front.get("pretty_name"):
+            where = str(path.with_name(CARD))
+            raise UserError("no `pretty_name` in its front matter", where=where, remedy="get the file again")
+        rows = sum(declared.rows.values())
+        found.append(Listed(declared.name, declared.version, rows, str(front["pretty_name"])))
+    return found
 
 
 def as_table(benchmarks: Sequence[Listed]) -> str:

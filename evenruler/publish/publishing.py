@@ -11,12 +11,12 @@ from evenruler.errors import UserError
 from evenruler.hub import LOG_IN, talking_about
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare
-from evenruler.publish.places import from_hub, relocated
+from evenruler.publish.places import from_hub, newest, relocated
 from evenruler.publish.verifying import NOT_OURS, problems
 from evenruler.versions import bumped, version_key
 
 if TYPE_CHECKING:  # which takes a second to import
-    from huggingface_hub import HfApi, RepoFile
+    from huggingface_hub import HfApi
 
 KIND = "dataset"
 
@@ -32,12 +32,6 @@ class Remote:
     private: bool
     files: list[str]
     """At the head."""
-
-    @property
-    def newest(self) -> str | None:
-        """The highest version that has a tag."""
-        versions = [tag[1:] for tag in self.tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
-        return max(versions, key=version_key, default=None)
 
 
 def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
@@ -66,11 +60,18 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
     remote = _look(repo)
     tag = f"v{declared.version}"
     if remote and tag in remote.tags:
-        _refuse_other_content(folder, repo, tag, declared.version)
+        difference = compare(from_hub(repo, tag), folder)
+        if difference.needs != "none":
+            should = bumped(declared.version, difference.needs)
+            raise UserError(
+                f"{tag} is published with other content ({difference.reasons[0][1]})",
+                where=repo,
+                remedy=f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`",
+            )
         yield f"{repo} has {tag} already, with this content: nothing to do"
         return
-    if remote and remote.newest:
-        _refuse_small_step(folder, repo, remote.newest, declared.version)
+    if remote and (highest := newest(remote.tags)):
+        _refuse_small_step(folder, repo, highest, declared.version)
     gone = [name for name in (remote.files if remote else []) if name not in files and name not in NOT_OURS]
     if dry_run:
         yield from _preview(files, gone, repo, tag, new=remote is None, private=private)
@@ -98,19 +99,6 @@ def _look(repo: str) -> Remote | None:
             private=bool(info.private),
             files=[sibling.rfilename for sibling in info.siblings or []],
         )
-
-
-def _refuse_other_content(folder: Path, repo: str, tag: str, version: str) -> None:
-    published = from_hub(repo, tag)
-    difference = compare(published, folder)
-    if difference.needs == "none":
-        return
-    should = bumped(version, difference.needs)
-    raise UserError(
-        f"{tag} is published with other content ({difference.reasons[0][1]})",
-        where=repo,
-        remedy=f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`",
-    )
 
 
 def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
@@ -186,12 +174,11 @@ def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path
 
     found = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)
     there = {one.path: one for one in found if isinstance(one, RepoFile) and one.path not in NOT_OURS - files.keys()}
-    return there.keys() == files.keys() and all(_is_same(there[name], content) for name, content in files.items())
-
-
-def _is_same(there: "RepoFile", content: bytes | Path) -> bool:
-    """Whether a file of a commit has this content, by the checksum that its kind of storage has."""
-    data = content if isinstance(content, bytes) else content.read_bytes()
-    if there.lfs is not None:
-        return there.lfs.sha256 == manifest.bytes_sha256(data)
-    return there.blob_id == hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    if there.keys() != files.keys():
+        return False
+    for name, content in files.items():  # by the checksum that its kind of storage has
+        data, lfs = content if isinstance(content, bytes) else content.read_bytes(), there[name].lfs
+        blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+        if not (lfs.sha256 == manifest.bytes_sha256(data) if lfs is not None else there[name].blob_id == blob):
+            return False
+    return True

@@ -78,12 +78,32 @@ def json_of(path: Path, remedy: str = AGAIN) -> Any:
         raise UserError(f"not JSON ({error})", where=str(path), remedy=remedy) from None
 
 
+def is_number(value: object) -> bool:
+    """Whether it is none, or a number that a float holds."""
+    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
+
+
 def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
     """Columns and number of rows of a Parquet file whose rows fit into memory; errors as of `table_in`."""
     with _reading(path, remedy), pq.ParquetFile(path) as file:
-        _require_sound(file.metadata, file.schema_arrow)
-    _weigh(path, remedy)
-    return file.schema_arrow, file.metadata.num_rows
+        said = file.metadata
+        _require_sound(said, file.schema_arrow)
+        texts = [
+            leaf.path for leaf in map(said.schema.column, range(said.num_columns)) if leaf.physical_type == "BYTE_ARRAY"
+        ]
+        total = 0
+        # What the rows take in memory, each text that is written once read only once.
+        with pq.ParquetFile(path, read_dictionary=texts) as packed:
+            for name in packed.schema_arrow.names:  # one by one, since each brings the texts that it repeats
+                n_rows = 0
+                for batch in packed.iter_batches(batch_size=131_072, columns=[name]):
+                    n_rows += batch.num_rows
+                    total += sum(map(_bytes_of, batch.columns))
+                    if total > MOST_UNPACKED or n_rows > said.num_rows:
+                        raise ValueError(f"more than {MOST_UNPACKED:,} bytes, or more rows than its footer says")
+                if n_rows < said.num_rows:
+                    raise ValueError(f"{n_rows:,} rows, its footer says {said.num_rows:,}")
+        return file.schema_arrow, said.num_rows
 
 
 def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGAIN) -> pa.Table:
@@ -123,25 +143,6 @@ def _require_sound(metadata: pq.FileMetaData, schema: pa.Schema) -> None:
     for column in map(metadata.schema.column, range(metadata.num_columns)):
         if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > LONGEST_FIXED:
             raise ValueError(f"values of {column.length:,} bytes each")
-
-
-def _weigh(path: Path, remedy: str) -> None:
-    """Add up what the rows take in memory, reading each text that is written once only once."""
-    with _reading(path, remedy):
-        said = pq.read_metadata(path)
-        leaves = map(said.schema.column, range(said.num_columns))
-        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        total = 0
-        with pq.ParquetFile(path, read_dictionary=texts) as packed:
-            for name in packed.schema_arrow.names:  # one by one, since each brings the texts that it repeats
-                n_rows = 0
-                for batch in packed.iter_batches(batch_size=131_072, columns=[name]):
-                    n_rows += batch.num_rows
-                    total += sum(map(_bytes_of, batch.columns))
-                    if total > MOST_UNPACKED or n_rows > said.num_rows:
-                        raise ValueError(f"more than {MOST_UNPACKED:,} bytes, or more rows than its footer says")
-                if n_rows < said.num_rows:
-                    raise ValueError(f"{n_rows:,} rows, its footer says {said.num_rows:,}")
 
 
 def _bytes_of(array: pa.Array) -> int:

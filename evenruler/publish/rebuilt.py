@@ -27,8 +27,12 @@ def beside_head(root: Path) -> Iterator[Rebuilt]:
     Raises:
         UserError: There is no git, or one of them is no benchmark.
     """
+    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", FOLDER.as_posix()]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where=str(FOLDER), remedy="commit first")
     here = {path.name for path in (root / FOLDER).iterdir() if path.is_dir() and not path.name.startswith(".")}
-    held = {Path(name).parts[1] for name in _held(root) if len(Path(name).parts) > 2}
+    held = {parts[1] for name in done.stdout.split("\0") if len(parts := Path(name).parts) > 2}
     for name in sorted(here | held):
         if name not in held:
             yield Rebuilt(name, "skipped: not in git's HEAD", False)
@@ -39,11 +43,3 @@ def beside_head(root: Path) -> Iterator[Rebuilt]:
                 found = compare(before, root / FOLDER / name)
             why = "; ".join(reason for _, reason in found.reasons)
             yield Rebuilt(name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none")
-
-
-def _held(root: Path) -> list[str]:
-    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", FOLDER.as_posix()]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
-    if done.returncode:
-        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where=str(FOLDER), remedy="commit first")
-    return [name for name in done.stdout.split("\0") if name]

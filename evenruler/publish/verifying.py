@@ -13,8 +13,7 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.publish import manifest, reading
-from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import PLAN, Manifest
+from evenruler.publish.manifest import PLAN, Manifest, data_file
 
 NOT_OURS = {".gitattributes", manifest.NAME}
 """Files that a manifest does not list."""
@@ -127,12 +126,8 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
                 yield f"{name}: an id stands twice"
         except UserError as error:
             yield f"{name}: {error.what}"
-    if sound == declared.columns.keys():
-        yield from _identity_problems(folder, declared)
-
-
-def _identity_problems(folder: Path, declared: Manifest) -> Iterator[str]:
-    """Of a folder whose tables are sound."""
+    if sound != declared.columns.keys():
+        return
     if not declared.content_sha256.startswith(manifest.KIND):
         yield f"{manifest.NAME}: its content_sha256 is of another kind, which this evenruler cannot check"
         return
@@ -162,14 +157,10 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
     for pattern in (pattern for config in configs for pattern in _patterns(config.get("data_files"))):
-        if not any(_matches(name, pattern) for name in there):
+        # Folder by folder; nothing on the disk is searched, since a pattern may lead anywhere.
+        wanted, parts = pattern.split("/"), [name.split("/") for name in there]
+        if not any(len(own) == len(wanted) and all(map(fnmatch.fnmatchcase, own, wanted)) for own in parts):
             yield f"README.md: no file matches {pattern}"
-
-
-def _matches(name: str, pattern: str) -> bool:
-    """Folder by folder; nothing on the disk is searched, since a pattern may lead anywhere."""
-    parts, wanted = name.split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
 
 
 def _patterns(data_files: Any) -> list[str]:

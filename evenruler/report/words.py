@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.models.entry import named
+from evenruler.models.declared import named
 from evenruler.text.numbers import figure_in_words
 
 SCORE_DECIMALS = 3

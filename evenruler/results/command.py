@@ -25,8 +25,7 @@ def compare(
 ) -> None:
     """Compare models by their results: figures, controls and verdicts side by side, and what each two differ in."""
     from evenruler.files import replace
-    from evenruler.results import comparing, showing
-    from evenruler.results.page import render
+    from evenruler.results import comparing, view
     from evenruler.results.store import load_results, read_all
 
     found = read_all(*places)
@@ -37,14 +36,14 @@ def compare(
         if name not in compared:
             say(f"{name}: only {one.result.model.name} has a result, nothing to compare it with", err=True)
     if page is not None:
-        replace(page, render(found, comparisons))
+        replace(page, view.render(found, comparisons))
         say(f"page: {page}", err=True)
     if output == "markdown":
-        say(showing.as_markdown(found, comparisons), end="")
+        say(view.as_markdown(found, comparisons), end="")
     elif output == "json":
-        say(showing.as_json(load_results(*places), comparisons), end="")
+        say(view.as_json(load_results(*places), comparisons), end="")
     else:
-        say(showing.as_csv(comparisons), end="")
+        say(view.as_csv(comparisons), end="")
 
 
 @results.command()

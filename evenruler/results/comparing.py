@@ -142,11 +142,7 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
 
 
 def _require_identity(one: Stored) -> None:
-    """Stop where a result does not say what it is of, or says other content than its version has that lies here.
-
-    Raises:
-        UserError: So it is.
-    """
+    """Stop where a result does not say what it is of, or says other content than its version has that lies here."""
     benchmark, where = one.result.benchmark, str(one.folder)
     called = f"{benchmark.name} {benchmark.version}"
     if not benchmark.content_sha256.startswith(KIND):
@@ -202,13 +198,17 @@ class _Side(NamedTuple):
         labels |= {label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record}
         return {label.removeprefix(self.stored.result.model.name): label for label in sorted(labels)}
 
-    def unmeasured(self, manner: str) -> bool:
-        """Whether nothing was measured on the model, asked in this manner."""
-        label, records = self.labels().get(manner), figures_of(self.stored.result)
-        return unmeasured(record for _, other, _, record in records if other == label) is not None
-
     def called(self, manner: str) -> str:
         return f"{self.labels().get(manner, self.stored.result.model.name + manner)}{self.suffix}"
+
+    def verdict(self, part: str, manner: str, figure: str) -> str | None:
+        """That of a figure in its own result; of one without, unfit where nothing was measured on the model."""
+        label = self.labels().get(manner)
+        record = self.stored.result.figures.get(part, {}).get(label or "", {}).get(figure)
+        if isinstance(record, dict) and record.get("verdict") is not None:
+            return str(record["verdict"])
+        own = (record for _, other, _, record in figures_of(self.stored.result) if other == label)
+        return Verdict.UNFIT if unmeasured(own) is not None else None
 
 
 _Units = dict[tuple[str, str, str], pd.DataFrame]
@@ -222,11 +222,9 @@ def _pair(first: _Side, second: _Side, level: float) -> list[Comparison]:
         for manner in sorted(first.labels().keys() | second.labels().keys())
         for one in _of_manner(first, second, manner, level)
     ]
-    reasons = {one.reason for one in found}
-    if NONE_SHARED in reasons and not any(one.n for one in found):
-        benchmark = second.stored.result.benchmark.name
+    if any(one.reason == NONE_SHARED for one in found) and not any(one.n for one in found):
         raise UserError(
-            f"shares no unit of {benchmark} with {first.stored.folder}",
+            f"shares no unit of {second.stored.result.benchmark.name} with {first.stored.folder}",
             where=str(second.stored.folder),
             remedy="measure both models on one version of it",
         )
@@ -242,31 +240,18 @@ def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterat
         part, figure, statistic = key
         one = Comparison(benchmark, part, figure, statistic or None, *called)
         one = _filled(one, units[0].get(key), units[1].get(key), level)
-        verdicts = [_verdict(side, part, manner, figure) for side in (first, second)]
-        unfit = [
-            name
-            for name, verdict, side in zip(called, verdicts, (first, second), strict=True)
-            if verdict == Verdict.UNFIT or (verdict is None and side.unmeasured(manner))
-        ]
-        if one.p is not None and unfit:
-            one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
-        elif one.p is not None and (told := _larger(one, verdicts)):
-            one = replace(one, verdict=told)
+        verdicts = [side.verdict(part, manner, figure) for side in (first, second)]
+        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.UNFIT]
+        if one.p is not None:
+            assert one.first_value is not None
+            assert one.second_value is not None
+            larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
+            if unfit:
+                one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
+            elif verdicts[larger] not in (None, Verdict.BEYOND):
+                # What words and tokens alone make as large in an untrained model is no more of the construct.
+                one = replace(one, verdict=f"{verdicts[larger]} on {called[larger]}: no finding")
         yield one
-
-
-def _larger(one: Comparison, verdicts: Sequence[str | None]) -> str | None:
-    """Why a difference is no finding: the larger of the two figures is not beyond its own control.
-
-    What words and tokens alone make as large in an untrained model is no more of the construct.
-    """
-    assert one.first_value is not None
-    assert one.second_value is not None
-    larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
-    verdict = verdicts[larger]
-    if verdict is None or verdict == Verdict.BEYOND:
-        return None
-    return f"{verdict} on {(one.first, one.second)[larger]}: no finding"
 
 
 def _units(stored: Stored, label: str | None) -> _Units:
@@ -281,13 +266,6 @@ def _units(stored: Stored, label: str | None) -> _Units:
         if other == label and "verdict" in record and (part, figure) not in there:
             found[part, figure, ""] = own.iloc[:0]
     return found
-
-
-def _verdict(side: _Side, part: str, manner: str, figure: str) -> str | None:
-    """That of a figure in its own result."""
-    label = side.labels().get(manner, "")
-    record = side.stored.result.figures.get(part, {}).get(label, {}).get(figure)
-    return record.get("verdict") if isinstance(record, dict) else None
 
 
 def _filled(one: Comparison, first: pd.DataFrame | None, second: pd.DataFrame | None, level: float) -> Comparison:
@@ -355,11 +333,10 @@ def _finite(value: float) -> float | None:
 def _judged(found: Sequence[Comparison]) -> list[Comparison]:
     """Comparisons of one benchmark with adjusted p and, where none stands there, a verdict."""
     adjusted = iter(holm([one.p for one in found if one.p is not None]))
-    return [one if one.p is None else _told(replace(one, p_adjusted=next(adjusted))) for one in found]
-
-
-def _told(one: Comparison) -> Comparison:
-    """With a verdict, where none stands there."""
-    if one.verdict is not None or one.p_adjusted is None:
-        return one
-    return replace(one, verdict=DIFFER if one.p_adjusted < ALPHA else NOT_TOLD_APART)
+    judged = []
+    for one in found:
+        if one.p is not None:
+            p = next(adjusted)
+            one = replace(one, p_adjusted=p, verdict=one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART))
+        judged.append(one)
+    return judged

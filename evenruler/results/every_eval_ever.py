@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.publish.manifest import as_json
-from evenruler.results.record import RESULT, Heading, Result
+from evenruler.results.record import RESULT, Result
 from evenruler.results.statistics import STATISTICS
 from evenruler.results.store import Stored, figures_of
 
@@ -76,16 +76,12 @@ def export(
     records = [_record(one, given, date, relationship) for one in results]  # all of them before any is written
     found = []
     for one, (content, left_out) in zip(results, records, strict=True):
-        parts = [one.result.benchmark.name, *content["model_info"]["id"].split("/")]
-        path = to.joinpath("data", *parts, f"{_uuid(one.result)}.json")
+        said = json.dumps(one.result.model_dump(mode="json"), sort_keys=True).encode()
+        number = uuid.UUID(bytes=hashlib.sha256(said).digest()[:16], version=4)
+        path = to.joinpath("data", one.result.benchmark.name, *content["model_info"]["id"].split("/"), f"{number}.json")
         replace(path, as_json(content))
         found.append(Exported(path, len(content["evaluation_results"]), left_out))
     return found
-
-
-def _uuid(result: Result) -> uuid.UUID:
-    content = json.dumps(result.model_dump(mode="json"), sort_keys=True).encode()
-    return uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)
 
 
 def _record(
@@ -93,9 +89,12 @@ def _record(
 ) -> tuple[dict[str, Any], list[str]]:
     """The content of a file, and the figures that are not in it."""
     result = one.result
-    identity, written = _id(one, ids), _timestamp(one.folder / RESULT, date)
+    identity, written = _id(one, ids), str(int((one.folder / RESULT).stat().st_mtime))
+    if date is not None:
+        written = str(int(datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC).timestamp()))
     evaluation = f"{result.benchmark.name}/{identity}/{written}"
-    chosen = _chosen(result)
+    amounts = {heading.figure for heading in result.headings if heading.role == "amount"}
+    chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
     left_out = [
         f"{part}, {label}, {figure}: {record.get('reason', 'no value')}"
         for part, label, figure, record in chosen
@@ -118,12 +117,6 @@ def _record(
     return content, left_out
 
 
-def _chosen(result: Result) -> list[tuple[str, str, str, dict[str, Any]]]:
-    """Confirmatory figures and headline amounts."""
-    amounts = {heading.figure for heading in result.headings if heading.role == "amount"}
-    return [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
-
-
 def _id(one: Stored, ids: Mapping[str, str]) -> str:
     """`ORG/MODEL`, by which the store files a model."""
     model = one.result.model
@@ -136,14 +129,6 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
             remedy=f"say --id {model.name}=ORG/MODEL",
         )
     return found
-
-
-def _timestamp(path: Path, date: datetime.date | None) -> str:
-    """Seconds since 1970, as text."""
-    if date is None:
-        return str(int(path.stat().st_mtime))
-    midnight = datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC)
-    return str(int(midnight.timestamp()))
 
 
 def _source(result: Result, relationship: Relationship, left_out: Sequence[str]) -> dict[str, Any]:
@@ -175,7 +160,11 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
         **({"revision": model.revision} if model.revision else {}),
         **{f"engine.{key}": _text(value) for key, value in sorted(model.engine.items())},
     }
-    engine = {} if served else {"inference_engine": _engine(model.engine)}
+    engine = {}
+    if not served:
+        name, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
+        version = libraries.get(name) if isinstance(libraries, Mapping) else None
+        engine = {"inference_engine": {"name": name, **({"version": str(version)} if version else {})}}
     return {
         "name": model.name,
         "id": identity,
@@ -185,25 +174,19 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
     }
 
 
-def _engine(engine: Mapping[str, Any]) -> dict[str, str]:
-    name = str(engine.get("backend", "unknown"))
-    libraries = engine.get("libraries")
-    version = libraries.get(name) if isinstance(libraries, Mapping) else None
-    return {"name": name, **({"version": str(version)} if version else {})}
-
-
 def _figure(
     one: Stored, evaluation: str, part: str, label: str, figure: str, record: Mapping[str, Any]
 ) -> dict[str, Any]:
     """One entry of `evaluation_results`."""
     result = one.result
+    settings = {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
     return {
         "evaluation_result_id": f"{evaluation}#{_NOT_IN_PATHS.sub('-', f'{part}.{label}.{figure}')}",
         "evaluation_name": f"{result.benchmark.name}/{part}",
         "source_data": _data(result),
         "metric_config": _metric(one, part, label, figure),
         "score_details": _score(record, result.settings.level),
-        "generation_config": {"additional_details": _settings(result, label)},
+        "generation_config": {"additional_details": settings},
     }
 
 
@@ -228,7 +211,7 @@ def _metric(one: Stored, part: str, label: str, figure: str) -> dict[str, Any]:
     own = units[(units["part"] == part) & (units["model"] == label) & (units["figure"] == figure)]
     names = own["statistic"].unique()
     statistic = STATISTICS[names[0]] if len(names) == 1 else None
-    heading = _heading(one.result, figure)
+    heading = next((own for own in one.result.headings if own.figure == figure), None)
     return {
         "evaluation_description": heading.meaning if heading else figure,
         "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
@@ -240,10 +223,6 @@ def _metric(one: Stored, part: str, label: str, figure: str) -> dict[str, Any]:
         "max_score": _bound(statistic.most) if statistic else "Infinity",
         "additional_details": {"direction": DIRECTION},
     }
-
-
-def _heading(result: Result, figure: str) -> Heading | None:
-    return next((heading for heading in result.headings if heading.figure == figure), None)
 
 
 def _bound(value: float) -> float | str:
@@ -259,10 +238,6 @@ def _score(record: Mapping[str, Any], level: float) -> dict[str, Any]:
         uncertainty = {"confidence_interval": ends, **uncertainty}
     told = {key: _text(value) for key, value in record.items() if key not in ("value", "low", "high", "n")}
     return {"score": float(record["value"]), "uncertainty": uncertainty, "details": told}
-
-
-def _settings(result: Result, label: str) -> dict[str, str]:
-    return {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
 
 
 def _text(value: Any) -> str:

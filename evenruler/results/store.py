@@ -12,7 +12,7 @@ import pyarrow as pa
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.publish.reading import json_of, schema_of, table_in
+from evenruler.publish.reading import is_number, json_of, schema_of, table_in
 from evenruler.results.record import FORMAT, RESULT, UNITS_FILE, Result
 from evenruler.results.statistics import STATISTICS
 from evenruler.strict import validate
@@ -59,31 +59,20 @@ def write(
     if (tables or {}).keys() & {"units"}:
         raise ValueError("a further table may not be called units")
     folder = root / result.folder
-    rows = _units_table(units)
-    refuse_another(result, root)
-    with swapped(folder) as working:
-        write_whole(rows, working / UNITS_FILE)
-        for name, table in (tables or {}).items():
-            write_whole(_plain(table), working / f"{name}.parquet")
-        (working / RESULT).write_text(as_json(result.model_dump(mode="json")), encoding="utf-8")
-    return folder
-
-
-def _units_table(units: pd.DataFrame) -> pa.Table:
-    table = table_of(without_last_bits(units), UNITS)
-    unknown = set(table.column("statistic").to_pylist()) - set(STATISTICS)
-    if unknown:
+    rows = table_of(without_last_bits(units), UNITS)
+    if unknown := set(rows.column("statistic").to_pylist()) - set(STATISTICS):
         raise ValueError(f"no statistic {sorted(unknown)}, expected {sorted(STATISTICS)}")
     if units.duplicated(IDENTITY).any():
         raise ValueError(f"a {', '.join(IDENTITY)} stands twice")
-    return table.sort_by([(name, "ascending") for name in IDENTITY])
-
-
-def _plain(table: pd.DataFrame | pa.Table) -> pa.Table:
-    """Without an index and what pandas writes about itself."""
-    if isinstance(table, pd.DataFrame):
-        table = pa.Table.from_pandas(without_last_bits(table), preserve_index=False)
-    return table.replace_schema_metadata(None)
+    refuse_another(result, root)
+    with swapped(folder) as working:
+        write_whole(rows.sort_by([(name, "ascending") for name in IDENTITY]), working / UNITS_FILE)
+        for name, table in (tables or {}).items():
+            if isinstance(table, pd.DataFrame):
+                table = pa.Table.from_pandas(without_last_bits(table), preserve_index=False)
+            write_whole(table.replace_schema_metadata(None), working / f"{name}.parquet")  # none of pandas' own
+        (working / RESULT).write_text(as_json(result.model_dump(mode="json")), encoding="utf-8")
+    return folder
 
 
 def refuse_another(result: Result, root: Path) -> None:
@@ -112,16 +101,14 @@ def refuse_another(result: Result, root: Path) -> None:
     if not before.benchmark.content_sha256.startswith(KIND):
         what = f"an older evenruler says there in another way what {result.benchmark.name} held (content_sha256)"
         raise UserError(what, where=str(folder), remedy="move that folder away")
-    if _content(before) != _content(result):
+    if any(
+        getattr(before.benchmark, key) != getattr(result.benchmark, key) for key in ("content_sha256", "plan_sha256")
+    ):
         raise UserError(
             f"{result.benchmark.name} {result.benchmark.version} has other content there",
             where=str(folder),
             remedy="move that folder away, or give the benchmark another version",
         )
-
-
-def _content(result: Result) -> tuple[str, str]:
-    return result.benchmark.content_sha256, result.benchmark.plan_sha256
 
 
 def find(*places: str | Path) -> list[Path]:
@@ -138,18 +125,21 @@ def find(*places: str | Path) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     for place in map(Path, places):
-        of_place = [place] if place.is_file() else sorted(filter(_is_shown, place.rglob(RESULT)))
+        of_place = (
+            [place]
+            if place.is_file()
+            else [
+                path
+                for path in sorted(place.rglob(RESULT))
+                if not path.parent.name.startswith(".")  # left by a write that was killed
+            ]
+        )
         if not of_place:
             what = "no result in this folder" if place.is_dir() else "no such file or folder"
             raise UserError(what, where=str(place), remedy="name what `evenruler measure` wrote, or a folder above it")
         for path in of_place:
             found.setdefault(path.resolve(), path)
     return list(found.values())
-
-
-def _is_shown(path: Path) -> bool:
-    """Whether a result is no leftover of a write that was killed."""
-    return not path.parent.name.startswith(".")
 
 
 def read(path: Path) -> Stored:
@@ -186,7 +176,7 @@ def read_result(path: Path) -> Result:
         )
     result = validate(Result, content, path)
     for part, label, figure, record in figures_of(result):
-        if wrong := [key for key in NUMERIC & record.keys() if not _is_number(record[key])]:
+        if wrong := [key for key in NUMERIC & record.keys() if not is_number(record[key])]:
             found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected a number"
         elif wrong := [key for key in _SAID & record.keys() if not isinstance(record[key], str)]:
             found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected words"
@@ -196,11 +186,6 @@ def read_result(path: Path) -> Result:
             continue
         raise UserError(found, where=str(path), remedy="measure again")
     return result
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is none, or a number that a float holds."""
-    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
 
 
 def _read_units(path: Path) -> pd.DataFrame:
@@ -236,8 +221,6 @@ COLUMNS: Final = {
 }
 """Of `load_results`, with their types."""
 
-_OF_FIGURE = (*NUMBERS, "n", "unit", *CONTROLS, "verdict", "why", "reason")
-
 
 def load_results(*places: str | Path) -> pd.DataFrame:
     """All figures of results, a row each.
@@ -254,26 +237,26 @@ def load_results(*places: str | Path) -> pd.DataFrame:
     Raises:
         UserError: A place holds no result, or a file is damaged.
     """
-    rows = [row for path in find(*places) for row in _rows(read_result(path))]
+    rows = []
+    for result in map(read_result, find(*places)):
+        roles = {heading.figure: heading.role for heading in result.headings}
+        rows += [
+            {
+                **{name: record[name] for name in COLUMNS.keys() & record.keys()},
+                "benchmark": result.benchmark.name,
+                "version": result.benchmark.version,
+                "model": result.model.name,
+                "revision": result.model.revision,
+                "part": part,
+                "label": label,
+                "figure": figure,
+                "role": roles.get(figure),
+                "prefixes": result.settings.prefixes,
+                "limit": result.settings.limit,
+            }
+            for part, label, figure, record in figures_of(result)
+        ]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-
-
-def _rows(result: Result) -> Iterator[dict[str, Any]]:
-    roles = {heading.figure: heading.role for heading in result.headings}
-    for part, label, figure, record in figures_of(result):
-        yield {
-            "benchmark": result.benchmark.name,
-            "version": result.benchmark.version,
-            "model": result.model.name,
-            "revision": result.model.revision,
-            "part": part,
-            "label": label,
-            "figure": figure,
-            "role": roles.get(figure),
-            **{name: record.get(name) for name in _OF_FIGURE},
-            "prefixes": result.settings.prefixes,
-            "limit": result.settings.limit,
-        }
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:

@@ -9,7 +9,10 @@ import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from evenruler.errors import UserError
 from evenruler.models import catalogue
@@ -40,22 +43,6 @@ IGNORED: Final = -100
 """The label of a token that nothing is asked about."""
 
 
-class Objective(Protocol):
-    """What a model learns, and how well it knows it."""
-
-    trained: Any
-    """The module whose weights learn."""
-
-    def begin(self, sentences: Sequence[str]) -> None:
-        """Get ready to learn sentences; the weights of `trained` stay as they are."""
-
-    def drawn(self, sentences: Sequence[str]) -> Any | None:
-        """A loss to learn from, a tensor; None where nothing of the sentences is asked about."""
-
-    def known(self, sentences: Sequence[str]) -> tuple[float, int]:
-        """The sum of losses over all that can be asked of sentences, without chance; and how many tokens these are."""
-
-
 class NextWords:
     """A causal model learns every next word."""
 
@@ -64,20 +51,23 @@ class NextWords:
         self.trained, self._tokenizer = model, tokenizer
 
     def begin(self, sentences: Sequence[str]) -> None:
-        """Nothing is to be made ready."""
+        """Get ready to learn sentences: nothing is to be done."""
 
     def drawn(self, sentences: Sequence[str]) -> Any | None:
-        """Mean over all next words."""
+        """A loss to learn from, a tensor: mean over all next words; None where there are none."""
         total, n = self._losses(sentences)
         return total / n if n else None
 
     def known(self, sentences: Sequence[str]) -> tuple[float, int]:
-        """Over all next words."""
-        return _summed(self._losses, sentences)
+        """The sum of losses over all next words, without chance; and how many tokens these are."""
+        total, told = 0.0, 0
+        with torch.inference_mode():
+            for first in range(0, len(sentences), BATCH):
+                loss, n = self._losses(sentences[first : first + BATCH])
+                total, told = total + float(loss), told + n
+        return total, told
 
     def _losses(self, sentences: Sequence[str]) -> tuple[Any, int]:
-        import torch
-
         ids, there = _batch(self._tokenizer, sentences, self.trained.device)
         logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
         labels = ids[:, 1:].masked_fill(there[:, 1:] == 0, IGNORED)  # nothing says what the first word is
@@ -94,8 +84,6 @@ class MaskedWords:
 
     def __init__(self, model: Any, tokenizer: Any, corpora: Sequence[str]) -> None:
         """Take a classifier in memory, whose encoder learns."""
-        import torch
-
         self.trained, self._tokenizer = model.base_model, tokenizer
         ids, there = _batch(tokenizer, corpora, model.device)
         self._words = torch.unique(ids[there == 1])
@@ -104,8 +92,6 @@ class MaskedWords:
 
     def begin(self, sentences: Sequence[str]) -> None:
         """Fit a fresh head on what the encoder makes of every word of the sentences when it is masked."""
-        import torch
-
         states, labels = self._every_word(sentences)
         width = self.trained.config.hidden_size
         self._transform = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.LayerNorm(width)).to(states)
@@ -128,15 +114,11 @@ class MaskedWords:
 
     def drawn(self, sentences: Sequence[str]) -> Any | None:
         """Mean over the words of one round, which is drawn for every sentence."""
-        import torch
-
         states, labels = self._masked(sentences, torch.randint(ROUNDS, (len(sentences), 1)))
         return torch.nn.functional.cross_entropy(self._logits(states), labels) if len(labels) else None
 
     def known(self, sentences: Sequence[str]) -> tuple[float, int]:
         """Over every word, each masked once."""
-        import torch
-
         states, labels = self._every_word(sentences)
         with torch.inference_mode():
             loss = torch.nn.functional.cross_entropy(self._logits(states), labels, reduction="sum")
@@ -148,8 +130,6 @@ class MaskedWords:
 
     def _every_word(self, sentences: Sequence[str]) -> tuple[Any, Any]:
         """[tokens, hidden] states of the encoder where each word is masked, and [tokens] which word it is."""
-        import torch
-
         found = []
         with torch.inference_mode():
             for first in range(0, len(sentences), BATCH):
@@ -160,8 +140,6 @@ class MaskedWords:
 
     def _masked(self, sentences: Sequence[str], numbers: Any) -> tuple[Any, Any]:
         """The same of the words of one round a sentence; [sentences, 1] says which."""
-        import torch
-
         ids, there = _batch(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
         places = torch.arange(ids.shape[1], device=ids.device)
@@ -173,25 +151,11 @@ class MaskedWords:
 
 def _batch(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
     """[sentences, tokens] ids, and where there are any."""
-    import torch
-    from torch.nn.utils.rnn import pad_sequence
-
     read = [torch.tensor(ids) for ids in tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]]
     filler = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     ids = pad_sequence(read, batch_first=True, padding_value=filler)
     there = pad_sequence([torch.ones_like(own) for own in read], batch_first=True)
     return ids.to(device), there.to(device)
-
-
-def _summed(losses: Callable[[Sequence[str]], tuple[Any, int]], sentences: Sequence[str]) -> tuple[float, int]:
-    import torch
-
-    total, told = 0.0, 0
-    with torch.inference_mode():
-        for first in range(0, len(sentences), BATCH):
-            loss, n = losses(sentences[first : first + BATCH])
-            total, told = total + float(loss), told + n
-    return total, told
 
 
 VERSION: Final = 2
@@ -263,7 +227,6 @@ class Adapted:
         # Its weights are changed in this process.
         self._untouched = untouched or catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
-        self._backend: Backend | None = None
         self._training: _Training | None = None
 
     def at(self, corpus: str, fit: int, epoch: int) -> Model:
@@ -306,18 +269,14 @@ class Adapted:
 
     def _brought_to(self, stage: Stage) -> Any:
         """The model in memory, trained up to an epoch of a fit to a corpus."""
-        if self._backend is None:
-            self._backend = self._untouched.backend
         if self._training is not None or stage.epoch:
             self._losses_to(stage)
-        return self._backend
+        return self._untouched.backend
 
     def _losses_to(self, stage: Stage) -> Sequence[float]:
         """Losses from epoch 0 to this one, and the model in memory there."""
-        if self._backend is None:
-            self._backend = self._untouched.backend
         if self._training is None:
-            self._training = _Training(self.name, self._backend, self._all_texts)
+            self._training = _Training(self.name, self._untouched.backend, self._all_texts)
         training = self._training
         if (training.corpus, training.fit) != (stage.corpus, stage.fit) or len(training.losses) > stage.epoch + 1:
             sentences, recipe = self._corpora[stage.corpus], self._recipes[stage.corpus]
@@ -342,28 +301,24 @@ class _Training:
 
     def __init__(self, name: str, backend: Backend, all_texts: Sequence[str]) -> None:
         self._name = name
-        self._objective = self._objective_of(backend, all_texts)
+        if isinstance(backend, Causal):
+            self._objective: NextWords | MaskedWords = NextWords(backend.model, backend.tokenizer)
+        elif backend.tokenizer.mask_token is None:
+            raise UserError(
+                f"{name} has no token to mask words with, so that it cannot be adapted",
+                where=f"params.yaml: models.{name}",
+                remedy="take its `intervention` out",
+            )
+        else:
+            self._objective = MaskedWords(backend.model, backend.tokenizer, all_texts)
         self._trained: Any = self._objective.trained
         self._trained.requires_grad_(True)
         self._before = {key: value.clone() for key, value in self._trained.state_dict().items()}
         self.corpus, self.fit = "", 0
         self.losses: list[float] = []
 
-    def _objective_of(self, backend: Backend, all_texts: Sequence[str]) -> Objective:
-        if isinstance(backend, Causal):
-            return NextWords(backend.model, backend.tokenizer)
-        if backend.tokenizer.mask_token is None:
-            raise UserError(
-                f"{self._name} has no token to mask words with, so that it cannot be adapted",
-                where=f"params.yaml: models.{self._name}",
-                remedy="take its `intervention` out",
-            )
-        return MaskedWords(backend.model, backend.tokenizer, all_texts)
-
     def start(self, corpus: str, fit: int, sentences: Sequence[str], recipe: Recipe) -> None:
         """Put the model back to what it was, and take up a corpus."""
-        import torch
-
         self._trained.load_state_dict(self._before)
         self.corpus, self.fit, self._recipe = corpus, fit, recipe
         self._learnt, self._held_out = split(sentences, fit)
@@ -377,8 +332,6 @@ class _Training:
 
     def epoch(self) -> None:
         """Learn every sentence once; the order and what is asked of them depend on the fit and the epoch."""
-        import torch
-
         number = len(self.losses)
         what = f"{self._name}: {self.corpus}, fit {self.fit}, epoch {number} of {self._recipe.epochs}"
         self._trained.train()
@@ -387,22 +340,16 @@ class _Training:
             order = torch.randperm(len(self._learnt)).tolist()
             for first in range(0, len(order), self._recipe.batch):
                 places = order[first : first + self._recipe.batch]
-                self._learn([self._learnt[place] for place in places])
+                loss = self._objective.drawn([self._learnt[place] for place in places])
+                if loss is not None:
+                    self._optimizer.zero_grad()
+                    loss.backward()
+                    torch.nn.utils.clip_grad_norm_(self._trained.parameters(), 1.0)
+                    self._optimizer.step()
+                    self._schedule.step()
                 bar.update(len(places))
         self._trained.eval()
         self.losses.append(self._loss())
-
-    def _learn(self, sentences: Sequence[str]) -> None:
-        import torch
-
-        loss = self._objective.drawn(sentences)
-        if loss is None:
-            return
-        self._optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self._trained.parameters(), 1.0)
-        self._optimizer.step()
-        self._schedule.step()
 
     def _loss(self) -> float:
         total, tokens = self._objective.known(self._held_out)

@@ -12,7 +12,7 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.files import require_regular
 from evenruler.hub import talking_about
-from evenruler.models.recipe import Finetune, TrainingData
+from evenruler.models.declared import Finetune, TrainingData
 
 Texts = tuple[str, ...]
 """One text, or two."""
@@ -51,11 +51,14 @@ def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
     )
     if not len(rows):
         raise UserError("holds no labelled row", where=where, remedy="see its `source`")
+    digest = hashlib.sha256()
+    for own, label in zip(rows.texts, rows.labels, strict=True):
+        digest.update("\x1f".join([*own, label]).encode() + b"\x1e")
     described = {
         "rows": len(rows),
         "left_out": int(len(frame) - len(rows)),
         "labels": dict(sorted(Counter(rows.labels).items())),
-        "sha256": _sha256(rows),
+        "sha256": digest.hexdigest(),
         "licence": declared.licence,
         "origin": declared.origin,
     }
@@ -122,13 +125,6 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
     return found
 
 
-def _sha256(rows: Labelled) -> str:
-    digest = hashlib.sha256()
-    for texts, label in zip(rows.texts, rows.labels, strict=True):
-        digest.update("\x1f".join([*texts, label]).encode() + b"\x1e")
-    return digest.hexdigest()
-
-
 def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labelled]:
     """Rows to fit on, and rows to measure accuracy on.
 
@@ -154,8 +150,12 @@ def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labell
         rows += count[text]
     held_out = _where(validation, [texts[0] in kept for texts in validation.texts])
     parts = [data[name] for name in recipe.data]
+
+    def in_half(text: str) -> bool:
+        return recipe.half is None or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == recipe.half - 1
+
     together = Labelled([t for part in parts for t in part.texts], [x for part in parts for x in part.labels])
-    chosen = [texts[0] not in kept and _in_half(texts[0], recipe.half) for texts in together.texts]
+    chosen = [texts[0] not in kept and in_half(texts[0]) for texts in together.texts]
     fitted_on = _where(together, chosen)
     if not len(fitted_on):
         raise UserError(
@@ -168,10 +168,6 @@ def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labell
 
 def _place(text: str) -> str:
     return hashlib.sha256(f"held out {text}".encode()).hexdigest()
-
-
-def _in_half(text: str, half: int | None) -> bool:
-    return half is None or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == half - 1
 
 
 def _where(rows: Labelled, chosen: Sequence[bool]) -> Labelled:

@@ -8,22 +8,21 @@ from typing import Any, TypeVar
 
 import jinja2
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
 from evenruler.models import sources
-from evenruler.models.adapter_record import ADAPTERS, RECORD, AdapterRecord, read_adapter
-from evenruler.models.backends.adapters import WEIGHTS, Adapter, head_of, load_with_head, require_all
-from evenruler.models.backends.classifier import Classifier
+from evenruler.models.backends.classifier import WEIGHTS, Adapter, Classifier, head_of, load_with_head, require_all
 from evenruler.models.backends.nli import Nli, labelled_sample
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
-from evenruler.models.declared import Catalogue
+from evenruler.models.declared import NLI_LABELS, Catalogue, Finetune, ModelEntry
 from evenruler.models.engines import described
-from evenruler.models.entry import ModelEntry
+from evenruler.models.heads import ADAPTERS, RECORD, AdapterRecord, read_adapter
 from evenruler.models.loading import loading, quiet
-from evenruler.models.recipe import NLI_LABELS, Finetune
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
@@ -108,14 +107,7 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
 
 
 def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
-    """Fit, or go on fitting; the result lies in `run / "done"`.
-
-    Returns:
-        By epoch: loss, and accuracy on the held-out rows.
-    """
-    import torch
-    from transformers import AutoTokenizer
-
+    """Fit, or go on fitting; the result lies in `run / "done"`. By epoch: loss, and accuracy on the held-out rows."""
     recipe = fitting.recipe
     torch.manual_seed(recipe.seed)
     with loading(fitting.name, str(fitting.base)):
@@ -124,15 +116,8 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     require_all(fitting.name, str(fitting.base), made_up, head_of(model), "see its `source`")
     model = _to_fit(model, recipe)
     encode = trainer.encoder(tokenizer, model.config, fitting.labels)
-    return trainer.train(
-        fitting.name,
-        model,
-        tokenizer,
-        encode(fitting.fitted_on),
-        encode(fitting.held_out),
-        recipe,
-        run,
-    )
+    rows = encode(fitting.fitted_on), encode(fitting.held_out)
+    return trainer.train(fitting.name, model, tokenizer, *rows, recipe, run)
 
 
 def _to_fit(model: Any, recipe: Finetune) -> Any:
@@ -160,12 +145,9 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
 
 def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
     """Copy what was fitted; an adapter in half precision, without the path of this machine's encoder."""
-    import torch
-    from safetensors.torch import load_file, save_file
-
     folder.mkdir(parents=True)
     for path in sorted(done.iterdir()):
-        if fitting.recipe.fit == "whole" or path.name == "adapter_config.json":
+        if fitting.recipe.fit == "whole":
             (folder / path.name).write_bytes(path.read_bytes())
     if fitting.recipe.fit == "whole":
         return
@@ -173,9 +155,8 @@ def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
     save_file({name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS)
     config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "+".join(rest for _, rest in _places(fitting.entry))
-    config["target_modules"] = (
-        sorted(config["target_modules"]) if fitting.recipe.fit == "adapter" else config["target_modules"]
-    )
+    if fitting.recipe.fit == "adapter":
+        config["target_modules"] = sorted(config["target_modules"])
     (folder / "adapter_config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
@@ -187,7 +168,12 @@ def _places(entry: ModelEntry) -> list[tuple[str, str]]:
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """Accuracy of what lies in the folder, loaded as users load it; and of an entailment model, the sense checks."""
     model = _loaded(Classifier, fitting, folder)
-    said = _predicted(model, fitting)
+    said, batches = np.zeros(len(fitting.held_out), dtype=np.int64), model.batches(fitting.held_out.texts)
+    for batch in batches.indices:
+        for i, logits in batches.answer(batch):
+            if not np.isfinite(logits).all():
+                raise not_a_number(fitting.name, fitting.held_out.texts[i])
+            said[i] = logits.argmax()
     right = said == np.array([fitting.labels.index(label) for label in fitting.held_out.labels])
     by_label = {
         label: round(float(right[[own == label for own in fitting.held_out.labels]].mean()), 4)
@@ -206,18 +192,6 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
 
 def _loaded(kind: type[Backend], fitting: _Fitting, folder: Path) -> Backend:
     return kind(fitting.name, fitting.base, described.device(), "float32", adapter=Adapter(folder, fitting.labels))
-
-
-def _predicted(model: Classifier, fitting: _Fitting) -> NDArray[np.int64]:
-    texts = fitting.held_out.texts
-    said = np.zeros(len(texts), dtype=np.int64)
-    batches = model.batches(texts)
-    for batch in batches.indices:
-        for i, logits in batches.answer(batch):
-            if not np.isfinite(logits).all():
-                raise not_a_number(fitting.name, texts[i])
-            said[i] = logits.argmax()
-    return said
 
 
 def sense_checks(model: Nli) -> list[dict[str, Any]]:

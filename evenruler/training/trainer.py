@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenruler.models.backends.classifier import longest
-from evenruler.models.recipe import Finetune
+from evenruler.models.declared import Finetune
 from evenruler.progress import note, progress
 from evenruler.training.data import Labelled
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.told import lines_of
+from evenruler.evaluate.measure import lines_of
 from evenruler.instruments.registry import room
 from evenruler.results.record import Heading
 from evenruler.text.numbers import figure_in_words

@@ -179,3 +179,19 @@ def test_two_at_once_both_finish(user: User, tiny: Path) -> None:
     assert results[0] == results[1]
     asked = results[0]["asked"]["likelihoods"]
     assert RowStore(user.cache).count() == asked
+
+
+MODULES = 98
+"""Of ours that measuring with one benchmark may cross, at most: whoever follows a question goes through all of them."""
+
+
+def test_measuring_with_one_benchmark_crosses_few_modules(tiny_folder: Path, tmp_path: Path) -> None:
+    words = ["measure", f"local:{tiny_folder}", "--with", "probes-occupation-gender", "--limit", "2", "--quick"]
+    code = (
+        "import sys; from evenruler.cli import app; "
+        f"app({[*words, '--out', str(tmp_path)]!r}, standalone_mode=False); "
+        "print(sum(name.partition('.')[0] == 'evenruler' for name in sys.modules), file=sys.stderr)"
+    )
+    env = {**os.environ, "EVENRULER_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert int(done.stderr.splitlines()[-1]) <= MODULES

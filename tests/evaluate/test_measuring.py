@@ -15,10 +15,9 @@ import pytest
 
 from evenruler import shipped
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measure import measure
+from evenruler.evaluate.measure import lines_of, measure
 from evenruler.evaluate.measuring import Measuring, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
-from evenruler.evaluate.told import lines_of
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.registry import room

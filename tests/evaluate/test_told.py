@@ -1,6 +1,6 @@
 from typing import Any
 
-from evenruler.evaluate.told import UNKNOWN_WITHOUT_PREFIXES, lines_of
+from evenruler.evaluate.measure import UNKNOWN_WITHOUT_PREFIXES, lines_of
 from evenruler.results.record import Heading, Result
 from tests.results.synthetic import synthetic
 

@@ -1,7 +1,6 @@
 """How much questions are, roughly."""
 
-from evenruler.models.amounts import Amount, amount_of
-from evenruler.models.records import Placed, Prompt, Request, Sampling
+from evenruler.models.records import Amount, Placed, Prompt, Request, Sampling, amount_of
 
 
 def test_letters_are_counted_whatever_holds_them() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.models import archive, sources
-from evenruler.models.entry import ModelEntry
+from evenruler.models import conversion, sources
+from evenruler.models.declared import ModelEntry
 
 PARTS = 3
 
@@ -76,13 +76,13 @@ class TestParts:
 
         folder = sources.locate("tiny-a", entry(content), store)
 
-        name = f"tiny-{hashlib.sha256(content).hexdigest()[:16]}-v{archive.VERSION}"
+        name = f"tiny-{hashlib.sha256(content).hexdigest()[:16]}-v{conversion.ARCHIVE_VERSION}"
         assert folder == store.root / "models" / name
         # What was in it and the checksums, without the joined file.
         unpacked = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
         del unpacked[sources.SUMS]
         assert unpacked == model_in(llama_folder)
-        monkeypatch.setattr(archive, "unpack", lambda *_: pytest.fail("unpacked again"))
+        monkeypatch.setattr(conversion, "unpack", lambda *_: pytest.fail("unpacked again"))
         assert sources.locate("tiny-b", entry(content), store) == folder
         assert lying_in(store) == [name]
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from evenruler.errors import UserError
 from evenruler.models import Model, load
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.models.operations import BY_BACKEND, OPERATIONS
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT

@@ -5,8 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler import shipped
-from evenruler.models.adapter_record import adapter_folder, read_adapter
-from evenruler.models.recipe import Finetune, TrainingData
+from evenruler.models.declared import Finetune, TrainingData
+from evenruler.models.heads import adapter_folder, read_adapter
 from evenruler.project.params import load_params
 from tests.project.test_params import PARAMS, REVISION
 from tests.training.tiny import MOODS, PAIRS, declaration

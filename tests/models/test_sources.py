@@ -11,8 +11,8 @@ import torch
 from huggingface_hub import errors
 from safetensors.torch import load_file, save_file
 
-from evenruler.models import gguf, load, sources
-from evenruler.models.entry import ModelEntry
+from evenruler.models import conversion, load, sources
+from evenruler.models.declared import ModelEntry
 from tests.tiny import save_tiny, tiny_params
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -50,7 +50,7 @@ def converter(llama_folder, monkeypatch) -> list[bytes]:
         given.append(path.read_bytes())
         shutil.copytree(llama_folder, folder, dirs_exist_ok=True)
 
-    monkeypatch.setattr(gguf, "convert", convert)
+    monkeypatch.setattr(conversion, "convert", convert)
     return given
 
 
@@ -66,7 +66,9 @@ class TestPackages:
 
         folders = [sources.locate("tiny", tiny, store) for _ in range(2)]
 
-        assert folders == [store.root / "models" / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{gguf.VERSION}"] * 2
+        assert (
+            folders == [store.root / "models" / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{conversion.GGUF_VERSION}"] * 2
+        )
         assert converter == [b"GGUF tiny"]
         assert models_in(store) == [folders[0].name]
         assert not list(folders[0].glob("*.gguf"))  # the copy is gone
@@ -146,7 +148,7 @@ class TestPackages:
         with whole.open("rb") as file:
             (tmp_path / "model.gguf").write_bytes(file.read(8 << 20))
 
-        line = error_of(gguf.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny")
+        line = error_of(conversion.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny")
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
 
@@ -159,13 +161,13 @@ class TestPackages:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(gguf, "convert", interrupted)
+            patch.setattr(conversion, "convert", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 sources.locate("tiny", tiny, store)
         assert models_in(store) == []
 
         # One that was killed outright could not clean up.
-        left = store.root / "models" / f"tiny-{tiny.sha256[:16]}-v{gguf.VERSION}.partial"
+        left = store.root / "models" / f"tiny-{tiny.sha256[:16]}-v{conversion.GGUF_VERSION}.partial"
         left.mkdir()
         (left / "half").touch()
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from transformers import AutoConfig
 
-from evenruler.models import LABELS, Model, load, sources, untrained
-from evenruler.models.declared import Catalogue
-from evenruler.models.entry import ModelEntry
+from evenruler.models import LABELS, Model, conversion, load, sources
+from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import KINDS, catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
 
@@ -53,7 +52,7 @@ class TestMade:
 
     def test_it_is_made_once(self, wide, store, monkeypatch) -> None:
         engine = load("random", declared(wide), store=store).engine
-        monkeypatch.setattr(untrained, "make", lambda *_: pytest.fail("made again"))
+        monkeypatch.setattr(conversion, "make", lambda *_: pytest.fail("made again"))
 
         assert load("random", declared(wide), store=store).engine == engine
 

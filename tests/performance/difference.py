@@ -33,8 +33,7 @@ def make(folder: Path, n: int) -> None:
     import pyarrow as pa
 
     from evenruler.instruments.probes.schemas import PROBES
-    from evenruler.publish.contents import data_file
-    from evenruler.publish.manifest import NAME, Manifest, as_json, columns_of
+    from evenruler.publish.manifest import NAME, Manifest, as_json, columns_of, data_file
     from evenruler.tables import content_sha256, row_id, write_table
 
     each = n // 100
@@ -103,7 +102,7 @@ def ours(old: Path, new: Path) -> tuple[dict[str, int], float]:
 def outer_merge(old: Path, new: Path) -> tuple[dict[str, int], float]:
     import pandas as pd
 
-    from evenruler.publish.contents import data_file
+    from evenruler.publish.manifest import data_file
 
     start = time.perf_counter()
     before, after = (pd.read_parquet(folder / data_file(CONFIG)) for folder in (old, new))

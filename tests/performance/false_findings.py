@@ -3,7 +3,7 @@
 Run by hand in the repository: `python -m tests.performance.false_findings`. Prints a Markdown table. **Groups at
 random**: the sentences of the probes that ship as the models in packages score them (through the row store), the
 targets parted anew into two groups of the same size, and the whole diagnosis run each time. **Untrained**: models made
-as `evenruler.models.untrained` makes them, each from a seed of its own, asked some templates of the seed set of one
+as `evenruler.models.conversion` makes them, each from a seed of its own, asked some templates of the seed set of one
 instrument (`--untrained`); once with the groups as they are, once with groups at random. An instrument counts where one
 of its figures at least is beyond its control; the bars of fitness come before, so it also says how often an adjusted p
 is below .05 whatever these say.
@@ -106,7 +106,7 @@ def untrained(base: str, probes: pd.DataFrame, seeds: int) -> Iterator[pd.DataFr
     import torch
     from transformers import AutoModelForCausalLM
 
-    from evenruler.models import untrained as making
+    from evenruler.models import conversion as making
     from evenruler.models.backends.causal import Causal
     from evenruler.models.records import Request
 

@@ -34,7 +34,7 @@ from evenruler.evaluate.measuring import Measuring
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.operations import OPERATIONS
-from evenruler.publish import showing
+from evenruler.publish import difference as showing
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import columns_of, identity_of
 from evenruler.publish.reading import is_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.project.token_lengths import KEPT, lengths, tokenizer_of
 
 HERE = {"kind": "causal", "licence": "none", "origin": "ours"}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish import Config, write_benchmark
+from evenruler.publish.benchmark import Config, write_benchmark
 from evenruler.publish.manifest import identity_of
 
 FILES = {
@@ -172,13 +172,19 @@ def fail(*args, **kwargs):
 class TestFailure:
     @pytest.mark.parametrize(
         "step",
-        ["render_card", "render_croissant", "_manifest", "_write", "pq.write_table"],
+        [
+            "card.render_card",
+            "croissant.render_croissant",
+            "benchmark._manifest",
+            "benchmark._write",
+            "benchmark.pq.write_table",
+        ],
         ids=["card", "croissant", "manifest", "texts", "rows"],
     )
     def test_the_old_folder_stays(self, benchmark, folder, contents, monkeypatch, step):
         write_benchmark(benchmark, folder)
         before = contents(folder)
-        monkeypatch.setattr(f"evenruler.publish.benchmark.{step}", fail)
+        monkeypatch.setattr(f"evenruler.publish.{step}", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(replace(benchmark, title="Other", n_rejected=9), folder)
         assert contents(folder) == before
@@ -206,7 +212,7 @@ class TestFailure:
         assert contents(folder) == before
 
     def test_the_first_time_there_is_no_folder(self, benchmark, folder, monkeypatch):
-        monkeypatch.setattr("evenruler.publish.benchmark.render_card", fail)
+        monkeypatch.setattr("evenruler.publish.card.render_card", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(benchmark, folder)
         assert not folder.exists()
@@ -214,7 +220,7 @@ class TestFailure:
     def test_the_next_run_is_as_if_nothing_had_been(self, benchmark, folder, tmp_path, contents, monkeypatch):
         write_benchmark(benchmark, tmp_path / "clean")
         with monkeypatch.context() as patch:
-            patch.setattr("evenruler.publish.benchmark.render_card", fail)
+            patch.setattr("evenruler.publish.card.render_card", fail)
             with pytest.raises(RuntimeError, match="on purpose"):
                 write_benchmark(benchmark, folder)
         write_benchmark(benchmark, folder)
@@ -225,7 +231,7 @@ class TestFailure:
         write_benchmark(benchmark, folder)
         before = contents(folder)
         folder.rename(folder.with_name(".probes-jobs.old"))
-        monkeypatch.setattr("evenruler.publish.benchmark.render_card", fail)
+        monkeypatch.setattr("evenruler.publish.card.render_card", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(replace(benchmark, title="Other"), folder)
         assert contents(folder) == before

@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.card import Example
 from evenruler.publish.card import render_card
-from evenruler.publish.contents import NO_TAG
+from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
 
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish import Config, write_benchmark
-from evenruler.publish.citations import citations, own
+from evenruler.publish.benchmark import Config, write_benchmark
 from evenruler.publish.croissant import render_croissant
 from evenruler.versions import Changelog, Release
 from tests.later import Later
@@ -158,7 +157,7 @@ class TestWhatItSays:
             "url": ".",
             "inLanguage": "en",
             "keywords": ["bias", "probes"],
-            "citeAs": "\n".join(citations(benchmark)),
+            "citeAs": "\n".join(benchmark.bibtex),
             "creator": {"@type": "sc:Organization", "name": "The Even Ruler developers"},
             "publisher": {"@type": "sc:Organization", "name": "The Even Ruler developers"},
             "rai:dataBiases": "Two groups.",
@@ -207,8 +206,8 @@ class TestWhatItSays:
 
     def test_without_citations(self, benchmark, folder):
         alone = replace(benchmark, citations=[])
-        assert json.loads(render_croissant(alone, folder))["citeAs"] == own(alone)
+        assert json.loads(render_croissant(alone, folder))["citeAs"] == alone.bibtex[0]
 
     def test_two_citations(self, benchmark, folder):
         found = json.loads(render_croissant(replace(benchmark, citations=["@misc{a}", "@misc{é}"]), folder))
-        assert found["citeAs"] == f"{own(benchmark)}\n@misc{{a}}\n@misc{{é}}"
+        assert found["citeAs"] == f"{benchmark.bibtex[0]}\n@misc{{a}}\n@misc{{é}}"

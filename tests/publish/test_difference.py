@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenruler.publish.difference import ConfigDifference, FigureDifference, compare
+from evenruler.publish.difference import ConfigDifference, FigureDifference, as_markdown, compare
+from evenruler.publish.difference import as_json as shown_as_json
 from evenruler.publish.manifest import Manifest, as_json
-from evenruler.publish.showing import as_json as shown_as_json
-from evenruler.publish.showing import as_markdown
 
 NAN, INF = math.nan, math.inf
 HERE, THERE = ".", "you/jobs"

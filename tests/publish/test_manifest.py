@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.contents import data_file
-from evenruler.publish.manifest import Manifest, as_json, columns_of, identity_of, read_manifest
+from evenruler.publish.manifest import Manifest, as_json, columns_of, data_file, identity_of, read_manifest
 from evenruler.tables.schemas import columns
 
 SPAN = pa.struct([pa.field("begin", pa.int32()), pa.field("word", pa.string())])

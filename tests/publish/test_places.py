@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.publish import Benchmark, write_benchmark
+from evenruler.publish.benchmark import Benchmark, write_benchmark
 from evenruler.publish.card import render_card
-from evenruler.publish.contents import NO_TAG
+from evenruler.publish.manifest import NO_TAG
 from evenruler.publish.places import Listed, as_table, listed, renamed
 from evenruler.versions import Changelog, Release
 

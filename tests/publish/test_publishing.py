@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.publish import Benchmark, Config, write_benchmark
+from evenruler.publish.benchmark import Benchmark, Config, write_benchmark
 from evenruler.publish.publishing import publish
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running

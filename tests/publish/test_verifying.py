@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish import write_benchmark
+from evenruler.publish.benchmark import write_benchmark
 from evenruler.publish.verifying import problems
 
 ROWS = "probes/test-00000-of-00001.parquet"

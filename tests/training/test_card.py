@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub import ModelCard
 from ruamel.yaml import YAML
 
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.training.finetuning import card_of
 
 RECIPE: dict[str, Any] = {

@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
-from evenruler.models.adapter_record import AdapterRecord, read_adapter
-from evenruler.models.backends.adapters import load_with_head
+from evenruler.models.backends.classifier import load_with_head
+from evenruler.models.heads import AdapterRecord, read_adapter
 from evenruler.models.store import RowStore
 from evenruler.training import trainer
 from evenruler.training.finetuning import finetune

@@ -3,8 +3,8 @@
 import pytest
 
 from evenruler.models import load
-from evenruler.models.adapter_record import read_adapter
 from evenruler.models.declared import Catalogue
+from evenruler.models.heads import read_adapter
 from evenruler.training.finetuning import card_of
 from tests.conftest import ROOT
 

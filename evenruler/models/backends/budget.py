@@ -77,7 +77,8 @@ class Budget:
             usage: What the answer says under that name; servers need not say anything.
         """
         said: dict[str, Any] = usage if isinstance(usage, dict) else {}
-        read, written = (_counted(said.get(key)) for key in ("prompt_tokens", "completion_tokens"))
+        counts = [said.get(key) for key in ("prompt_tokens", "completion_tokens")]
+        read, written = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
         with self._lock:
             used = self.used
             self.used = Used(used.requests, used.answers + 1, used.read + read, used.written + written)
@@ -139,7 +140,3 @@ def _of_environment(said: str) -> Budget:
     if said and not (said.isascii() and said.isdigit()):
         raise UserError(f"{said!r} is no number of requests", where=f"environment: {MOST}", remedy="say 0 or more")
     return Budget(int(said) if said else None)
-
-
-def _counted(said: object) -> int:
-    return said if isinstance(said, int) and not isinstance(said, bool) and said > 0 else 0

@@ -1,28 +1,37 @@
 """Causal models by transformers: a loaded model, asked pack by pack."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models.backends.capacity import capacity_on
-from evenruler.models.backends.chat import rendered
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.refilling import Writer
-from evenruler.models.backends.sampling import end_tokens
+from evenruler.models.backends.sampling import replies_of
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
-from evenruler.models.backends.words import stands_alone, token_texts, tokens_of, word_ends, word_tokens
-from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
+from evenruler.models.backends.words import endings, tokens_of, word_tokens
+from evenruler.models.loading import Dtype, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
 
 POSITIONS = 32
 """Next-token distributions that are held in float64 at a time."""
+
+
+MOST_STEPS = 1_000_000
+"""That a chat template may take. Those of models take some hundred; one may hold loops in loops."""
+
+MOST_ADDED = 1_000_000
+"""Characters that it may add."""
 
 
 class Causal:
@@ -34,26 +43,20 @@ class Causal:
         Raises:
             UserError: The folder holds no model that transformers can load.
         """
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
-
-        with quiet(), loading(name, str(folder)):
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
-            )
-        model = complete(loaded, name, str(folder))
-        require_embeddings(model, self.tokenizer, name)
-        self.model: Any = model.to(device).eval()
+        self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
-        ends = model.generation_config.eos_token_id
+        ends = self.model.generation_config.eos_token_id
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._name = name
         self._capacity = capacity_on(device, self.model)
-        self._start = self._start_token(name)
-        self._longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        starts = [token for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if token is not None]
+        if not starts:
+            what = f"the tokenizer of {name} has no start and no end token"
+            raise UserError(what, remedy="set bos_token in its config")
+        self._start = int(starts[0])
+        self._longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
         if self._scorer.plain_because:
             note(f"{name}: likelihoods in plain batches, prefixes not shared: {self._scorer.plain_because}")
@@ -107,11 +110,7 @@ class Causal:
     @cached_property
     def _endings(self) -> Any:
         """[2, vocabulary] Which tokens end a word, and which leave it alone."""
-        import torch
-
-        size, texts = self.model.config.get_text_config().vocab_size, token_texts(self.tokenizer)
-        endings = np.stack([word_ends(texts, size), stands_alone(texts, size)])
-        return torch.from_numpy(endings).to(self.model.device)
+        return endings(self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device)
 
     @in_packs
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
@@ -130,18 +129,10 @@ class Causal:
 
         def answer(wave: Sequence[int]) -> list[tuple[int, Reply]]:
             written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling)
-            ended = [reply for replies in written for reply in replies]
-            texts = self.tokenizer.batch_decode([tokens for _, tokens in ended], skip_special_tokens=True)
-            return [
-                (wave[place], Reply(text, None, "stop" if tokens[-1] in self._ends else "length"))
-                for (place, tokens), text in zip(ended, texts, strict=True)
-            ]
+            places, tokens = zip(*(reply for replies in written for reply in replies), strict=True)
+            return list(zip((wave[i] for i in places), replies_of(self.tokenizer, self.model, tokens), strict=True))
 
         return Packs(self._writer.waves(sequences, seeds, sampling.max_new_tokens), answer)
-
-    @cached_property
-    def _ends(self) -> frozenset[int]:
-        return end_tokens(self.model)
 
     def _prompted(self, prompts: Sequence[Prompt]) -> list[Tokens]:
         """Tokens of each prompt as the model reads it, start token first."""
@@ -168,20 +159,15 @@ class Causal:
 
         A token's frequency would be counted in what the model was trained on, which is not at hand; what the model
         expects over the sentences at hand takes its place. Hence it is relative to them. Every position that a token
-        of a text is read off counts once, and a text as often as it is given.
-
-        Args:
-            texts: In any order; at least one has a token.
+        of a text is read off counts once, and a text as often as it is given; in any order.
 
         Returns:
-            [vocabulary] log-probabilities; nothing in them depends on the order of the texts.
+            [vocabulary] log-probabilities.
 
         Raises:
             ValueError: No text has a token.
             UserError: A text is longer than the model's context.
         """
-        import torch
-
         # Nothing is read off the last token.
         contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
@@ -191,17 +177,21 @@ class Causal:
 
         def add(batch: Sequence[int]) -> list[tuple[int, None]]:
             nonlocal total
-            added, logits = total, self._logits([contexts[i] for i in batch])
+            ids, mask = padded([contexts[i] for i in batch], self.model.device)
+            added, logits = total, self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
             for row, index in enumerate(batch):
                 for part in logits[row, : len(contexts[index])].split(POSITIONS):
                     added = added + part.double().softmax(-1).sum(0)
             total = added
             return []
 
-        in_halves = Halving(add)
+        in_halves, first = Halving(add), 0
+        contexts = [tokens for tokens in contexts if tokens]
         with torch.inference_mode():
-            for batch in self._of_like_length([tokens for tokens in contexts if tokens]):
-                in_halves(batch)
+            while first < len(contexts):  # longest first, so that a batch with its padding is no more than `nodes`
+                room = max(1, self._capacity.nodes // len(contexts[first]))
+                in_halves(range(first, min(first + room, len(contexts))))
+                first += room
         found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
         return found
 
@@ -210,19 +200,6 @@ class Causal:
         by_token = self.marginal(texts)
         sequences = self._encoded([Request(text) for text in texts])
         return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
-
-    def _of_like_length(self, sequences: Sequence[Tokens]) -> Iterator[Sequence[int]]:
-        """Batches of sequences, given longest first, that with their padding are no more than `Capacity.nodes`."""
-        first = 0
-        while first < len(sequences):
-            room = max(1, self._capacity.nodes // len(sequences[first]))
-            yield range(first, min(first + room, len(sequences)))
-            first += room
-
-    def _logits(self, batch: Sequence[Tokens]) -> Any:
-        """[sequences, longest, vocabulary] of one batch, padded on the right."""
-        ids, mask = padded(batch, self.model.device)
-        return self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
 
     def _encode(self, request: Request) -> TokenSequence:
         """Of one request."""
@@ -252,9 +229,55 @@ class Causal:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
-    def _start_token(self, name: str) -> int:
-        """The beginning-of-sequence token, or, for a tokenizer without one, the end-of-sequence token."""
-        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id):
-            if token is not None:
-                return int(token)
-        raise UserError(f"the tokenizer of {name} has no start and no end token", remedy="set bos_token in its config")
+
+def rendered(tokenizer: Any, name: str, prompt: str, system: str | None, chat: bool) -> str:
+    """The text that the model reads, without its start token.
+
+    Args:
+        tokenizer: With a chat template, for a chat.
+        name: Of the model, for errors.
+        prompt: What the user says.
+        system: What stands before: a paragraph, or the system message of the chat.
+        chat: Whether the template is used.
+
+    Raises:
+        UserError: There is no template, or it does not take the prompt, or does not come to an end.
+    """
+    if not chat:
+        return f"{system}\n\n{prompt}" if system else prompt
+    if not tokenizer.chat_template:
+        what = "a chat is asked of a model without a chat template"
+        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
+    first = [{"role": "system", "content": system}] if system else []
+    messages = [*first, {"role": "user", "content": prompt}]
+    try:
+        with _Bounded():
+            text: str = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
+            raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
+    except Exception as error:  # a template is a program, and may fail as one
+        reason = (str(error) or type(error).__name__).split("\n")[0]
+        what = f"the chat template of {name} does not take a prompt ({reason})"
+        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
+    bos = tokenizer.bos_token
+    return text.removeprefix(bos) if bos else text  # every sequence gets its start token once
+
+
+class _Bounded:
+    """Ends a template that takes too many steps: lines of it, and calls that it makes; in this thread alone."""
+
+    def __enter__(self) -> None:
+        self._before, self._began, self._steps = sys.gettrace(), False, 0
+        sys.settrace(self._trace)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+
+    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
+        self._began = self._began or frame.f_code.co_filename == "<template>"  # what jinja2 calls compiled ones
+        if not self._began:
+            return None
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
+        return self._trace

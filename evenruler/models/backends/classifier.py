@@ -1,16 +1,18 @@
-"""Classifiers of one text or of two, by transformers."""
+"""Classifiers of one text or of two, by transformers; also an encoder with an adapter and a head of ours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from transformers import AutoTokenizer
 
 from evenruler.errors import UserError
-from evenruler.models.backends.adapters import Adapter, load_adapted
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
+from evenruler.models.loading import Dtype, loading, pretrained, quiet, require_embeddings
 from evenruler.progress import note
 
 Texts = tuple[str, ...]
@@ -24,6 +26,126 @@ CAPACITY = {"cpu": 1024, "cuda": 8192}
 
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
 """Models whose first position comes after that of padding."""
+
+
+SEQUENCES = "AutoModelForSequenceClassification"
+"""The class of transformers."""
+
+WEIGHTS = "adapter_model.safetensors"
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """What makes a classifier of an encoder."""
+
+    folder: Path
+    labels: list[str]
+    """Of the head's outputs, in order."""
+
+    @property
+    def shown(self) -> str:
+        """The folder in messages: from the working directory, where it lies below that."""
+        here = Path.cwd()
+        return str(self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the folder holds a whole model, encoder and all."""
+        return not (self.folder / WEIGHTS).exists()
+
+    def require_weights(self, name: str) -> None:
+        """Stop where there are none: those of a whole model stay out of git, its record does not.
+
+        Raises:
+            UserError: The folder holds no weights.
+        """
+        if not any(self.folder.glob("*.safetensors")):
+            raise UserError(f"no weights of {name}", where=self.shown, remedy=f"run `evenruler finetune {name}`")
+
+
+def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
+    """A sequence classifier: the encoder with its adapter merged in, and the head.
+
+    Args:
+        name: In the catalogue.
+        base: Folder of the encoder.
+        adapter: What was fitted on it.
+        dtype: What it computes in.
+
+    Raises:
+        UserError: The files do not go together.
+    """
+    from peft import PeftModel, get_peft_model_state_dict
+    from safetensors import safe_open
+
+    where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
+    with quiet(), loading(name, where, remedy), torch.random.fork_rng():
+        torch.manual_seed(0)
+        model, made_up = load_with_head(name, base, adapter.labels, dtype)
+        adapted: Any = PeftModel.from_pretrained(model, adapter.folder)
+        require_all(name, where, made_up, adapted.peft_config["default"].modules_to_save or [], remedy)
+        with safe_open(adapter.folder / WEIGHTS, "pt") as file:
+            require_all(name, where, set(get_peft_model_state_dict(adapted)) - set(file.keys()), [], remedy)
+    return adapted.merge_and_unload()
+
+
+def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> tuple[Any, list[str]]:
+    """An encoder as a sequence classifier of some labels.
+
+    Args:
+        name: In the catalogue.
+        base: Folder of the encoder.
+        labels: Of the head's outputs, in order.
+        dtype: What it computes in.
+
+    Returns:
+        The model, and the tensors of it that are random because the encoder lacks them.
+
+    Raises:
+        UserError: The encoder does not load.
+    """
+    from transformers import AutoModelForSequenceClassification
+
+    with quiet(), loading(name, str(base)):
+        model, found = AutoModelForSequenceClassification.from_pretrained(
+            base,
+            dtype=dtype,
+            num_labels=len(labels),
+            id2label=dict(enumerate(labels)),
+            label2id={label: i for i, label in enumerate(labels)},
+            ignore_mismatched_sizes=True,  # the head of another task
+            output_loading_info=True,
+            trust_remote_code=False,
+        )
+    mismatched = [key if isinstance(key, str) else key[0] for key in found["mismatched_keys"]]
+    return model, [*found["missing_keys"], *mismatched]
+
+
+def head_of(model: Any) -> list[str]:
+    """Names of the modules after the encoder: its pooler, where it has one, and what comes on top."""
+    encoder = model.base_model_prefix
+    top = [
+        name for name, module in model.named_children() if name != encoder and any(True for _ in module.parameters())
+    ]
+    pooler = ["pooler"] if getattr(getattr(model, encoder), "pooler", None) is not None else []
+    return [*pooler, *top]
+
+
+def require_all(name: str, where: str, lacking: Iterable[str], brought: Iterable[str], remedy: str) -> None:
+    """Stop where tensors are random that nobody brings.
+
+    Args:
+        name: In the catalogue.
+        where: The folder that is to blame.
+        lacking: Tensors that are not in its files.
+        brought: Modules that come from elsewhere.
+        remedy: What to do about it.
+
+    Raises:
+        UserError: A tensor is missing.
+    """
+    if missing := sorted(key for key in lacking if not set(key.split(".")) & set(brought)):
+        raise UserError(f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy)
 
 
 class Classifier:
@@ -42,25 +164,18 @@ class Classifier:
         Raises:
             UserError: It does not load.
         """
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
         where = str(folder)
         if adapter is not None and adapter.is_whole:
             adapter.require_weights(name)
             where, folder, adapter = adapter.shown, adapter.folder, None
-        with quiet(), loading(name, where):
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         if adapter is None:
-            with quiet(), loading(name, where):
-                loaded: Any = AutoModelForSequenceClassification.from_pretrained(
-                    folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
-                )
-            model = complete(loaded, name, where)
+            self.tokenizer, self.model = pretrained(SEQUENCES, name, folder, device, dtype, where)
         else:
+            with quiet(), loading(name, where):
+                self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
-        require_embeddings(model, self.tokenizer, name)
-        self.model: Any = model.to(device).eval()
+            require_embeddings(model, self.tokenizer, name)
+            self.model = model.to(device).eval()
         self._name, self._where, self._device = name, str(folder), device
         self._longest = longest(self.tokenizer, self.model.config)
         names = self.model.config.id2label
@@ -106,8 +221,6 @@ class Classifier:
         return self._classify(self._encode(texts), range(len(texts)))
 
     def _classify(self, encoded: Encoded, batch: Sequence[int]) -> NDArray[np.float64]:
-        import torch
-
         rows = {name: [values[i] for i in batch] for name, values in encoded.items()}
         padded = self.tokenizer.pad(rows, return_tensors="pt").to(self._device)
         with torch.inference_mode():
@@ -122,22 +235,16 @@ class Classifier:
         if not too_long:
             return encoded
         if len(sides) == 2:
-            self._require_room([sides[1][i] for i in too_long])
+            hypotheses = [sides[1][i] for i in too_long]  # which are never cut
+            alone = self.tokenizer([""] * len(hypotheses), hypotheses)["input_ids"]
+            for hypothesis, ids in zip(hypotheses, alone, strict=True):
+                if len(ids) >= self._longest:
+                    what = f"a hypothesis of {len(ids)} tokens, {self._name} takes {self._longest}"
+                    raise UserError(what, where=repr(hypothesis[:40]), remedy="shorten it")
         what = "premises" if len(sides) == 2 else "texts"
         note(f"{self._name}: {len(too_long)} {what} cut to fit into {self._longest} tokens")
         cut: Encoded = self.tokenizer(*sides, truncation="only_first", max_length=self._longest)
         return cut
-
-    def _require_room(self, hypotheses: list[str]) -> None:
-        """A hypothesis is never cut."""
-        alone = [len(ids) for ids in self.tokenizer([""] * len(hypotheses), hypotheses)["input_ids"]]
-        for hypothesis, length in zip(hypotheses, alone, strict=True):
-            if length >= self._longest:
-                raise UserError(
-                    f"a hypothesis of {length} tokens, {self._name} takes {self._longest}",
-                    where=repr(hypothesis[:40]),
-                    remedy="shorten it",
-                )
 
 
 def packs(tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int) -> list[list[int]]:

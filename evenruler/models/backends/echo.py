@@ -91,12 +91,8 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
     Raises:
         UserError: They are not there, or are none.
     """
-    said, logprobs = choice.get("text"), choice.get("logprobs")
-    table = logprobs if isinstance(logprobs, dict) else {}
-    tokens, nats = table.get("tokens"), table.get("token_logprobs")
-    if not (isinstance(said, str) and isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats)):
-        raise none_given(name)
-    if not (text in said if new else said.endswith(text)):
+    said, (tokens, nats) = choice.get("text"), _table(choice)
+    if not isinstance(said, str) or not (text in said if new else said.endswith(text)) or not tokens:
         raise none_given(name)
     if not all(isinstance(token, str) for token in tokens):
         raise none_given(name)
@@ -110,12 +106,18 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
     return Echo(tuple(tokens[:end]), tuple(nats[:end]))
 
 
-def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
-    """How many of the tokens the server wrote itself: an end token that stops it is listed by some, not by others.
+def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Tokens and log-probabilities of a choice; none where it holds no such two lists of one length."""
+    logprobs = choice.get("logprobs")
+    table = logprobs if isinstance(logprobs, dict) else {}
+    tokens, nats = table.get("tokens"), table.get("token_logprobs")
+    return (
+        (tokens, nats) if isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats) else ([], [])
+    )
 
-    Raises:
-        UserError: It cannot be told, because the last token is written as "".
-    """
+
+def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
+    """How many of the tokens the server wrote itself: an end token that stops it is listed by some, not by others."""
     if not new or choice.get("finish_reason") != "stop" or not tokens:
         return new
     last = tokens[-1]
@@ -166,11 +168,7 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
         The largest difference in nats; None where nothing can be compared, as the text is cut otherwise now or the
         server gives no log-probabilities of what it writes.
     """
-    logprobs = choice.get("logprobs")
-    table = logprobs if isinstance(logprobs, dict) else {}
-    tokens, nats = table.get("tokens"), table.get("token_logprobs")
-    if not (isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats)):
-        return None
+    tokens, nats = _table(choice)
     n = len(before.tokens)
     if after.tokens[:n] != before.tokens:
         return None

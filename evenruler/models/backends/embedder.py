@@ -23,16 +23,24 @@ class SentenceEmbedder:
         Raises:
             UserError: The folder holds no model that sentence-transformers can load.
         """
+        from safetensors import safe_open
         from sentence_transformers import SentenceTransformer
 
         with quiet(), loading(name, str(folder)):
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
             )
-        if lacking := _lacking(self._model[0].auto_model, folder):
-            raise UserError(
-                f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=str(folder), remedy="see its `source`"
-            )
+        files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
+        held: set[str] = set()
+        for path in files:
+            with safe_open(path, "pt") as file:
+                held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
+        named = [name for name, _ in self._model[0].auto_model.named_parameters()]
+        # What no file holds, transformers has made up.
+        lacking = [own for own in named if files and not any(key.endswith(f".{own}") for key in held)]
+        if lacking:
+            what = f"{name} lacks {len(lacking)} tensors, as {lacking[0]}"
+            raise UserError(what, where=str(folder), remedy="see its `source`")
         require_embeddings(self._model[0].auto_model, self._model.tokenizer, name)
 
     @in_packs
@@ -50,16 +58,3 @@ class SentenceEmbedder:
             return list(zip(batch, vectors, strict=True))
 
         return Packs([order[first : first + BATCH] for first in range(0, len(order), BATCH)], answer)
-
-
-def _lacking(model: Any, folder: Path) -> list[str]:
-    """Parameters that no safetensors file holds, and that transformers therefore made up."""
-    from safetensors import safe_open
-
-    files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
-    held: set[str] = set()
-    for path in files:
-        with safe_open(path, "pt") as file:
-            held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
-    named = [name for name, _ in model.named_parameters()]
-    return [name for name in named if files and not any(key.endswith(f".{name}") for key in held)]

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.backends.classifier import Encoded, longest, packs
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
+from evenruler.models.loading import Dtype, pretrained
 from evenruler.models.records import Placed
 
 CAPACITY = {"cpu": 512, "cuda": 4096}
@@ -26,17 +26,7 @@ class Masked:
         Raises:
             UserError: It does not load, or its tokenizer has no mask, or does not say where its tokens stand.
         """
-        import torch
-        from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-        with quiet(), loading(name, str(folder)):
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            loaded: Any = AutoModelForMaskedLM.from_pretrained(
-                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
-            )
-        model = complete(loaded, name, str(folder))
-        require_embeddings(model, self.tokenizer, name)
-        self.model: Any = model.to(device).eval()
+        self.tokenizer, self.model = pretrained("AutoModelForMaskedLM", name, folder, device, dtype)
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
             lacking = "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"
             raise UserError(f"the tokenizer of {name} has {lacking}", where=str(folder), remedy="see its `source`")
@@ -59,7 +49,10 @@ class Masked:
         encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
         offsets = encoded.pop("offset_mapping")
         places = [_tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)]
-        self._require_room(asked, encoded["input_ids"])
+        for placed, ids in zip(asked, encoded["input_ids"], strict=True):
+            if len(ids) > self._longest:
+                what = f"a text of {len(ids)} tokens, {self._name} takes {self._longest}"
+                raise UserError(what, where=repr(placed.text[:40]), remedy="shorten it")
         # A text goes in once for every token of its word.
         capacity = CAPACITY[self._device] // max(map(len, places))
 
@@ -72,8 +65,6 @@ class Masked:
 
     def _score(self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]) -> NDArray[np.float64]:
         """[texts] nats of the words of one batch; `places`: their tokens in the texts."""
-        import torch
-
         rows = [(row, position) for row, places_of in enumerate(places) for position in places_of]
         columns = {name: [list(values[batch[row]]) for row, _ in rows] for name, values in encoded.items()}
         chosen = [columns["input_ids"][n][position] for n, (_, position) in enumerate(rows)]
@@ -90,22 +81,9 @@ class Masked:
         np.add.at(found, [row for row, _ in rows], by_token)
         return found
 
-    def _require_room(self, asked: Sequence[Placed], tokens: Sequence[Sequence[int]]) -> None:
-        for placed, ids in zip(asked, tokens, strict=True):
-            if len(ids) > self._longest:
-                raise UserError(
-                    f"a text of {len(ids)} tokens, {self._name} takes {self._longest}",
-                    where=repr(placed.text[:40]),
-                    remedy="shorten it",
-                )
-
 
 def _tokens_of(placed: Placed, offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """Which tokens of a text hold a letter of the word; one that spans its border is the word's.
-
-    Raises:
-        ValueError: None does.
-    """
+    """Which tokens of a text hold a letter of the word; one that spans its border is the word's."""
     begin, end = len(placed.before), len(placed.before) + len(placed.word)
     tokens = [i for i, (first, last) in enumerate(offsets) if first < end and last > begin and first < last]
     if not tokens:

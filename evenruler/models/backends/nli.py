@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.models.backends.adapters import Adapter
-from evenruler.models.backends.classifier import Classifier
+from evenruler.models.backends.classifier import Adapter, Classifier
 from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.loading import Dtype
 from evenruler.models.records import LABELS, Pair
@@ -29,24 +28,15 @@ class Nli(Classifier):
         labels: Sequence[str] | None = None,
         adapter: Adapter | None = None,
     ) -> None:
-        """Load it.
-
-        Args:
-            name: In the catalogue.
-            folder: Its files, or those of its encoder.
-            device: Where to.
-            dtype: What it computes in.
-            labels: What its outputs mean, if params say so.
-            adapter: What was fitted on it, for an encoder.
+        """Load it, as a `Classifier` is; `labels` say what its outputs mean, if params do.
 
         Raises:
             UserError: It does not load, has not three labels, or they cannot be told apart.
         """
         super().__init__(name, folder, device, dtype, adapter)
         if len(self.labels) != len(LABELS):
-            raise UserError(
-                f"{name} has {len(self.labels)} labels, expected 3", where=str(folder), remedy="see its `source`"
-            )
+            what = f"{name} has {len(self.labels)} labels, expected 3"
+            raise UserError(what, where=str(folder), remedy="see its `source`")
         self._order = order_of(labels or self.labels) or self._detected()
 
     @in_packs

@@ -93,7 +93,8 @@ class OpenAI:
                 raise ValueError(f"{self._name} is asked by {self._mode}, so `chat` is {self._mode == 'chat'}")
             if prompt.sampling.top_k:
                 raise ValueError("a server knows no top_k")
-        with self._server.budget.told(self._name, len(wanted), sum(_letters(prompts[i]) for i in wanted)):
+        letters = sum(len(prompts[i].text) + len(prompts[i].system or "") for i in wanted)
+        with self._server.budget.told(self._name, len(wanted), letters):
             yield from self._replies(prompts, wanted)
 
     def _replies(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
@@ -108,8 +109,12 @@ class OpenAI:
                     yield [*refused.pop(sampling, []), (i, reply)]
                 else:
                     refused.setdefault(sampling, []).append((i, reply))
-        for held in refused.values():
-            self._greet(prompts[held[0][0]])
+        for sampling, held in refused.items():
+            # Whether the server takes anything with these settings.
+            greeted = self._reply(replace(prompts[held[0][0]], text=_HARMLESS, system=None))
+            if not _taken(greeted):
+                raise self._server.fault(f"the server does not answer ({greeted.reason})")
+            self._answered.add(sampling)
             yield held
 
     def loglikelihood(
@@ -280,13 +285,6 @@ class OpenAI:
     def _outcome(self, index: int, prompt: Prompt) -> Outcome[tuple[int, Reply]]:
         return Outcome([(index, self._reply(prompt))])
 
-    def _greet(self, prompt: Prompt) -> None:
-        """See that the server takes something with the settings of a prompt that it refused."""
-        refused = self._reply(replace(prompt, text=_HARMLESS, system=None))
-        if not _taken(refused):
-            raise self._server.fault(f"the server does not answer ({refused.reason})")
-        self._answered.add(prompt.sampling)
-
     def _reply(self, prompt: Prompt) -> Reply:
         sampling = prompt.sampling
         question: dict[str, Any] = {
@@ -306,11 +304,7 @@ class OpenAI:
             return Reply(None, str(error))
 
     def _read(self, choice: dict[str, Any]) -> Reply:
-        """The reply that a choice holds.
-
-        Raises:
-            UserError: It holds none.
-        """
+        """The reply that a choice holds."""
         finish, message = choice.get("finish_reason"), choice.get("message") if self._mode == "chat" else choice
         said = message if isinstance(message, dict) else {}
         text, refusal = said.get("content" if self._mode == "chat" else "text"), said.get("refusal")
@@ -345,10 +339,6 @@ def _found(given: Echo | UserError) -> Echo:
 def _taken(reply: Reply) -> bool:
     """Whether the server took the prompt, whatever it then said of it."""
     return reply.text is not None or reply.finish is not None
-
-
-def _letters(prompt: Prompt) -> int:
-    return len(prompt.text) + len(prompt.system or "")
 
 
 def _texts(batch: Sequence[int], requests: Sequence[Request]) -> list[str]:

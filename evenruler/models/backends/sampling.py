@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from evenruler.models.backends.trie import Tokens
-from evenruler.models.records import Sampling
+from evenruler.models.records import Reply, Sampling
 
 
 LIKELIEST = 512
@@ -126,9 +126,18 @@ def generate_batch(
             generation_config=config,
             logits_processor=LogitsProcessorList([RowSampler(seeds, sampling)]),
         )
-    return [_ended(row, ends) for row in output[:, 1 if decodes else length :].tolist()]
+    found = []
+    for row in output[:, 1 if decodes else length :].tolist():
+        end = next((i + 1 for i, token in enumerate(row) if token in ends), len(row))
+        found.append(row[:end])
+    return found
 
 
-def _ended(tokens: list[int], ends: frozenset[int]) -> list[int]:
-    """Tokens up to the first that ends a reply."""
-    return tokens[: next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))]
+def replies_of(tokenizer: Any, model: Any, written: Sequence[list[int]]) -> list[Reply]:
+    """New tokens as replies, without special tokens; each says whether the model ended it."""
+    ends = end_tokens(model)
+    texts = tokenizer.batch_decode(list(written), skip_special_tokens=True)
+    return [
+        Reply(text, None, "stop" if tokens[-1] in ends else "length")
+        for text, tokens in zip(texts, written, strict=True)
+    ]

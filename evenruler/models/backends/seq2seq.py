@@ -7,15 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import torch
+from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import RARE, padded
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.backends.sampling import end_tokens, generate_batch
+from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
-from evenruler.models.backends.words import stands_alone, token_texts, word_ends
-from evenruler.models.loading import Dtype, complete, loading, quiet, require_embeddings
+from evenruler.models.backends.words import endings
+from evenruler.models.loading import Dtype, pretrained
 from evenruler.models.records import Prompt, Reply, WordRequest
 
 
@@ -71,18 +72,8 @@ class Seq2Seq:
             UserError: The folder holds no encoder-decoder that transformers can load, or one whose decoder does not
                 begin with its start token alone.
         """
-        import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
-
-        with quiet(), loading(name, str(folder)):
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            loaded: Any = AutoModelForSeq2SeqLM.from_pretrained(
-                folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
-            )
-        model = complete(loaded, name, str(folder))
-        require_embeddings(model, self.tokenizer, name)
-        self.model: Any = model.to(device).eval()
-        own = model.generation_config
+        self.tokenizer, self.model = pretrained("AutoModelForSeq2SeqLM", name, folder, device, dtype)
+        own = self.model.generation_config
         self._start = own.decoder_start_token_id
         if self._start is None or own.forced_bos_token_id is not None:
             what = f"the decoder of {name} does not begin with its start token alone"
@@ -93,7 +84,7 @@ class Seq2Seq:
             decoder_start_token_id=self._start,
         )
         self._capacity = CAPACITY[device]
-        self._longest = getattr(model.config, "max_position_embeddings", None)
+        self._longest = getattr(self.model.config, "max_position_embeddings", None)
 
     @in_packs
     def words(self, requests: Sequence[WordRequest]) -> Packs[Numbers]:
@@ -107,12 +98,24 @@ class Seq2Seq:
             UserError: A prompt is longer than the model's context, or a chat is asked.
         """
         read = {key: self._read(*key) for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)}
-        written = {text: self._word(text) for text in dict.fromkeys(own.text for own in requests)}
+        written = {own.text: tuple(self.tokenizer(own.text, add_special_tokens=False)["input_ids"]) for own in requests}
+        for text, word in written.items():
+            if text[:1].isspace():
+                raise ValueError(f"the word {text!r} has a space before it, and begins a text")
+            if not word:
+                raise ValueError(f"the word {text!r} has no token")
         asked = [Asked(read[own.prompt, None, own.chat], written[own.text]) for own in requests]
-        return Packs(
-            list(self._packs(asked)),
-            lambda pack: list(zip(pack, self._scored([asked[i] for i in pack]), strict=True)),
-        )
+
+        def answer(pack: Sequence[int]) -> list[tuple[int, Numbers]]:
+            order = sorted(pack, key=lambda i: (len(asked[i].word), asked[i].word, asked[i].prompt))
+            found: dict[int, Numbers] = {}
+            with torch.inference_mode():
+                begun = self._begun(list(dict.fromkeys(asked[i].prompt for i in pack)))
+                for part in _parts(order, self._capacity.words):
+                    found.update(zip(part, self._continued(begun, [asked[i] for i in part]), strict=True))
+            return [(i, found[i]) for i in pack]
+
+        return Packs(list(self._packs(asked)), answer)
 
     @in_packs
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
@@ -130,26 +133,14 @@ class Seq2Seq:
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
             own = [sequences[i] for i in batch], [seeds[i] for i in batch]
             written = generate_batch(self.model, *own, prompts[0].sampling)
-            texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
-            return [
-                (i, Reply(text, None, "stop" if tokens[-1] in self._ends else "length"))
-                for i, tokens, text in zip(batch, written, texts, strict=True)
-            ]
+            return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
         return Packs(list(_parts(order, self._capacity.replies)), answer)
 
     @cached_property
-    def _ends(self) -> frozenset[int]:
-        return end_tokens(self.model)
-
-    @cached_property
     def _endings(self) -> Any:
         """[2, vocabulary] Which tokens end a word, and which leave it alone."""
-        import torch
-
-        size, texts = self.model.config.vocab_size, token_texts(self.tokenizer)
-        endings = np.stack([word_ends(texts, size), stands_alone(texts, size)])
-        return torch.from_numpy(endings).to(self.model.device)
+        return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
         """Questions that are answered together: all about some prompts of like length, so that each is read once.
@@ -169,22 +160,8 @@ class Seq2Seq:
         if pack:
             yield pack
 
-    def _scored(self, pack: Sequence[Asked]) -> list[Numbers]:
-        """What `words` says of each word of a pack."""
-        import torch
-
-        order = sorted(range(len(pack)), key=lambda i: (len(pack[i].word), pack[i].word, pack[i].prompt))
-        found: dict[int, Numbers] = {}
-        with torch.inference_mode():
-            begun = self._begun(list(dict.fromkeys(own.prompt for own in pack)))
-            for part in _parts(order, self._capacity.words):
-                found.update(zip(part, self._continued(begun, [pack[i] for i in part]), strict=True))
-        return [found[i] for i in range(len(pack))]
-
     def _begun(self, prompts: Sequence[Tokens]) -> Begun:
         """Have the encoder read each prompt, and the decoder its start token."""
-        import torch
-
         ids, mask = padded(prompts, self.model.device)
         states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
         starts = torch.full((len(prompts), 1), self._start, device=self.model.device)
@@ -194,8 +171,6 @@ class Seq2Seq:
 
     def _continued(self, begun: Begun, words: Sequence[Asked]) -> list[Numbers]:
         """Have the decoder go on with words of like length after their prompts, each whole."""
-        import torch
-
         rows = torch.tensor([begun.rows[own.prompt] for own in words], device=self.model.device)
         ids, _ = padded([own.word for own in words], self.model.device)  # on the right, where nobody looks
         cache = copy.deepcopy(begun.cache)
@@ -218,15 +193,6 @@ class Seq2Seq:
         kinds[nats < RARE] = 0
         numbers = torch.cat([nats[:, None], kinds, first[:, None]], 1).tolist()
         return [(*own, token) for own, token in zip(numbers, ids[:, 0].tolist(), strict=True)]
-
-    def _word(self, text: str) -> Tokens:
-        """The tokens of a word at the beginning of a text."""
-        if text[:1].isspace():
-            raise ValueError(f"the word {text!r} has a space before it, and begins a text")
-        word = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-        if not word:
-            raise ValueError(f"the word {text!r} has no token")
-        return word
 
     def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
         """The tokens of a prompt as the encoder reads it."""

@@ -45,7 +45,10 @@ def read(model: Any, sequences: Sequence[Tokens], max_nodes: int) -> Iterator[Be
         tree = trie.build([TokenSequence(tokens, len(tokens), open=True) for tokens in pack])
         cache: Any = DynamicCache()
         if before is not None:
-            _take_over(cache, before, known)
+            with torch.inference_mode():
+                for number, layer in enumerate(before.cache.layers):
+                    columns = before.path[:known]
+                    cache.update(layer.keys[:, :, columns], layer.values[:, :, columns], number)
         logits = _read_pack(model, tree, cache, known)
         for row, tokens in enumerate(pack):
             path = torch.from_numpy(tree.path_to(tree.last[row])).to(logits.device)
@@ -71,13 +74,6 @@ def _packs(sequences: Sequence[Tokens], max_nodes: int) -> list[tuple[int, list[
         nodes += len(tokens) - shared
         before = tokens
     return packs
-
-
-@torch.inference_mode()
-def _take_over(cache: Any, before: Begun, known: int) -> None:
-    for number, layer in enumerate(before.cache.layers):
-        columns = before.path[:known]
-        cache.update(layer.keys[:, :, columns], layer.values[:, :, columns], number)
 
 
 @torch.inference_mode()

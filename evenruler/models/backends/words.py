@@ -34,18 +34,13 @@ def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) ->
     Returns:
         n of tokens of the prompt, tokens of the word; no start token.
     """
-    given, alone = tokens_of(tokenizer, prompts), _alone(tokenizer, words)
+    given, first, line = tokens_of(tokenizer, prompts), tokens_of(tokenizer, words), tokens_of(tokenizer, [LINE])[LINE]
+    alone = tokens_of(tokenizer, [LINE + word for word in words])
     whole = tokens_of(tokenizer, [prompt + word for prompt, word in zip(prompts, words, strict=True)])
     return [
-        (given[prompt], _after(given[prompt], whole[prompt + word]) or alone[word])
+        (given[prompt], _after(given[prompt], whole[prompt + word]) or _after(line, alone[LINE + word]) or first[word])
         for prompt, word in zip(prompts, words, strict=True)
     ]
-
-
-def _alone(tokenizer: Any, words: Sequence[str]) -> dict[str, Tokens]:
-    line = tokens_of(tokenizer, [LINE])[LINE]
-    after, first = tokens_of(tokenizer, [LINE + word for word in words]), tokens_of(tokenizer, words)
-    return {word: _after(line, after[LINE + word]) or first[word] for word in words}
 
 
 def _after(beginning: Tokens, whole: Tokens) -> Tokens:
@@ -105,7 +100,13 @@ def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     Returns:
         [size] True where the token leaves it alone.
     """
-    return _all_but(texts, size, _begins_word)
+
+    def begins_word(text: str) -> bool:
+        rest = text.lstrip()
+        blanks = text[: len(text) - len(rest)]
+        return LINE_BREAKS.isdisjoint(blanks) and (_is_letter(rest[:1]) or rest[:1].isalnum())
+
+    return _all_but(texts, size, begins_word)
 
 
 def _all_but(texts: Mapping[int, str], size: int, goes_on: Callable[[str], bool]) -> NDArray[np.bool_]:
@@ -115,12 +116,13 @@ def _all_but(texts: Mapping[int, str], size: int, goes_on: Callable[[str], bool]
     return found[:size]
 
 
-def _begins_word(text: str) -> bool:
-    """Whether a text begins with a letter or digit, or does so after blanks on the same line."""
-    rest = text.lstrip()
-    blanks = text[: len(text) - len(rest)]
-    return LINE_BREAKS.isdisjoint(blanks) and (_is_letter(rest[:1]) or rest[:1].isalnum())
-
-
 def _is_letter(character: str) -> bool:
     return character.isalpha() or character == BROKEN
+
+
+def endings(tokenizer: Any, size: int, device: Any) -> Any:
+    """[2, vocabulary] which tokens end a word (`word_ends`), and which leave it alone (`stands_alone`), on a device."""
+    import torch
+
+    texts = token_texts(tokenizer)
+    return torch.from_numpy(np.stack([word_ends(texts, size), stands_alone(texts, size)])).to(device)

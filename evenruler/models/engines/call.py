@@ -66,14 +66,7 @@ class Call:
     """Questions to a model, on their way through the workers."""
 
     def __init__(self, cluster: Cluster, model: RemoteModel, operation: str, questions: Sequence[Any]) -> None:
-        """Ask nothing yet.
-
-        Args:
-            cluster: Whose workers.
-            model: That is asked.
-            operation: Of its backend.
-            questions: All of them.
-        """
+        """All questions to an operation of the backend; nothing is asked yet."""
         self._ray, self._cluster, self._model = cluster.ray, cluster, model
         self._number = next(_calls)
         self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
@@ -104,7 +97,9 @@ class Call:
                         yield found
                 self._hand_out()
         finally:
-            self._withdraw()
+            # No worker takes up what is over; one that comes late would go through all calls that it missed.
+            for reference in [*self._beginning, *self._out]:
+                self._ray.cancel(reference)
 
     def _join(self) -> None:
         """Have every worker that is new take up the call."""
@@ -166,17 +161,8 @@ class Call:
                     self._out[member.actor.answer.remote(self._number, pack)] = (member, pack)
                     busy[id(member)] += 1
 
-    def _withdraw(self) -> None:
-        """Have no worker take up what is over; one that comes late would go through all calls that it missed."""
-        for reference in [*self._beginning, *self._out]:
-            self._ray.cancel(reference)
-
     def _lose(self, member: Member) -> None:
-        """Take back what a worker was at that is gone.
-
-        Raises:
-            UserError: Workers were lost with the same again and again.
-        """
+        """Take back what a worker was at that is gone."""
         self._cluster.lose(member)
         self._members.remove(member)
         packs = [pack for own, pack in self._out.values() if own is member]
@@ -197,15 +183,7 @@ class Pool:
     """A model on the workers of a cluster; it has the operations of a backend."""
 
     def __init__(self, cluster: Cluster, gpus: float, name: str, told_apart: str, load: Callable[[], Any]) -> None:
-        """Name the model; workers load it when they are first asked.
-
-        Args:
-            cluster: Whose workers.
-            gpus: That a copy takes.
-            name: Of the model, for errors.
-            told_apart: All that tells it apart.
-            load: Makes its backend; sent to the workers.
-        """
+        """Name the model, whose copies take `gpus` each (`RemoteModel`); workers load it when they are first asked."""
         self._cluster, self._model = cluster, RemoteModel(gpus, name, told_apart, load)
 
     def __getattr__(self, operation: str) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:

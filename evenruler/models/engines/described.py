@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.models.entry import ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
@@ -167,11 +167,7 @@ def _read(path: Path, expected: type) -> Any:
 
 
 def _require_own_weights(folder: Path) -> None:
-    """Refuse weights that a configuration or an index names and that are not among those of the key.
-
-    Raises:
-        UserError: There are such.
-    """
+    """Refuse weights that a configuration or an index names and that are not among those of the key."""
     known = _found(folder, *_WEIGHTS)
     named = [(folder / "config.json", [_read(folder / "config.json", dict).get("transformers_weights")])]
     for index in sorted(path for path in known if path.name.endswith(".index.json")):
@@ -186,11 +182,7 @@ def _require_own_weights(folder: Path) -> None:
 
 
 def _of_modules(folder: Path) -> set[Path]:
-    """The files in the folders of an embedder's modules.
-
-    Raises:
-        UserError: A module is no part of sentence-transformers, whose code would be run, or lies elsewhere.
-    """
+    """The files in the folders of an embedder's modules."""
     modules, root = folder / "modules.json", folder.resolve()
     found: set[Path] = set()
     for module in _read(modules, list):

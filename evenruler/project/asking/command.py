@@ -14,9 +14,9 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.machine import Machine
-from evenruler.models.amounts import Amount
+from evenruler.models.declared import ModelEntry
 from evenruler.models.engines.choice import RAY, chosen
-from evenruler.models.entry import ModelEntry
+from evenruler.models.records import Amount
 from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
 from evenruler.project.active import asking_of

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from evenruler import rates
 from evenruler.machine import Machine
-from evenruler.models.amounts import Amount
+from evenruler.models.records import Amount
 
 
 @dataclass(frozen=True)

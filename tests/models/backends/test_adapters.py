@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.adapters import Adapter, head_of, load_adapted, load_with_head, require_all
+from evenruler.models.backends.classifier import Adapter, head_of, load_adapted, load_with_head, require_all
 from evenruler.models.declared import Catalogue
 from evenruler.models.loading import quiet
 from evenruler.models.model import Model

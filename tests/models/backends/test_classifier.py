@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from evenruler.models import load
-from evenruler.models.backends.adapters import load_with_head
-from evenruler.models.backends.classifier import longest, packs
+from evenruler.models.backends.classifier import load_with_head, longest, packs
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.training.finetuning import finetune

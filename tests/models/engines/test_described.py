@@ -6,8 +6,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import load
+from evenruler.models.declared import ModelEntry
 from evenruler.models.engines import described
-from evenruler.models.entry import ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 

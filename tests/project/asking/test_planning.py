@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evenruler.machine import Machine
-from evenruler.models.amounts import Amount
+from evenruler.models.records import Amount
 from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_bytes, in_time, lines
 from evenruler.rates import Rate
 

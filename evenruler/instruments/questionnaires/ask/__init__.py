@@ -21,7 +21,7 @@ from evenruler.instruments.questionnaires.ask.questions import (
     require_order,
     states,
 )
-from evenruler.models.entry import LIKELIHOODS, VERBALISER
+from evenruler.models.declared import LIKELIHOODS, VERBALISER
 from evenruler.tables import evenly_spread
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]

@@ -16,7 +16,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.content import content
 from evenruler.instruments.questionnaires.ask.questions import LOGITS, STAGE, apart, course, prefixed_rows
 from evenruler.measurement.checks import constant_columns
-from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
+from evenruler.models.declared import LIKELIHOODS, VERBALISER, named
 from evenruler.tables import stacked
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 

@@ -10,7 +10,7 @@ from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
-from evenruler.models.entry import LIKELIHOODS
+from evenruler.models.declared import LIKELIHOODS
 from evenruler.tables import evenly_spread
 from evenruler.text import place
 

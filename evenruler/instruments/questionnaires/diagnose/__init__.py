@@ -32,7 +32,7 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, over_fits, refuse_poor
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.verdicts import Fitness, judge
-from evenruler.models.entry import named
+from evenruler.models.declared import named
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS, WHOLE
 

@@ -21,7 +21,7 @@ from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
 from evenruler.measurement.verdicts import Fitness, marked
-from evenruler.models.entry import LIKELIHOODS, VERBALISER, named
+from evenruler.models.declared import LIKELIHOODS, VERBALISER, named
 from evenruler.tables.schemas import WHOLE
 
 

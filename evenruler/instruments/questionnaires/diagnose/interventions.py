@@ -18,7 +18,7 @@ from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.verdicts import Fitness
-from evenruler.models.entry import LIKELIHOODS
+from evenruler.models.declared import LIKELIHOODS
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE
 

@@ -18,7 +18,7 @@ from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.verdicts import Fitness
-from evenruler.models.entry import LIKELIHOODS, named
+from evenruler.models.declared import LIKELIHOODS, named
 from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"

@@ -1,4 +1,7 @@
-"""What an adapter of ours says about itself: `data/adapters/{model}/training.json`, written by `evenruler finetune`."""
+"""What the outputs of a classifier mean, by its configuration or the record of what was fitted; nothing is loaded.
+
+An adapter of ours says it in `data/adapters/{model}/training.json`, which `evenruler finetune` writes.
+"""
 
 import json
 from dataclasses import dataclass
@@ -7,6 +10,8 @@ from typing import Any
 
 from evenruler import shipped
 from evenruler.errors import UserError
+from evenruler.models.declared import ModelEntry
+from evenruler.models.loading import loading, quiet
 
 ADAPTERS = Path("data/adapters")
 """Where adapters lie, by the name of their model."""
@@ -42,25 +47,13 @@ class AdapterRecord:
 
 
 def adapter_folder(name: str, folder: Path = ADAPTERS) -> Path:
-    """Where a model's adapter lies: below a folder, or else among those that come with the package.
-
-    Args:
-        name: Of the model.
-        folder: That holds the adapters.
-
-    Returns:
-        The adapter's folder; the one below `folder` where there is none.
-    """
+    """Where a model's adapter lies: below a folder, or else among those that come with the package."""
     ours = shipped.adapters() / name
     return ours if ours.is_dir() and not (folder / name).is_dir() else folder / name
 
 
 def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
-    """The record of a model's adapter.
-
-    Args:
-        name: Of the model.
-        folder: That holds the adapters.
+    """The record of a model's adapter, in the `folder` that holds the adapters.
 
     Raises:
         UserError: It has not been fitted, or its record is damaged.
@@ -78,3 +71,33 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
         raise UserError(
             f"no record of how {name} was fitted", where=str(path), remedy=f"run `evenruler finetune {name} --again`"
         ) from None
+
+
+SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classification"
+"""What transformers calls the problems of heads that give probabilities."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a classifier."""
+
+    labels: list[str]
+    """Of its outputs, in order."""
+    problem: str
+    """What it was trained on, as transformers calls it."""
+
+
+def read_head(name: str, entry: ModelEntry, folder: Path) -> Head:
+    """The head of a classifier, from its configuration or from the record of what was fitted.
+
+    Raises:
+        UserError: The configuration does not load, or nothing has been fitted.
+    """
+    if entry.kind == "encoder":
+        return Head(list(read_adapter(name).labels), SINGLE_LABEL)
+    from transformers import AutoConfig
+
+    with quiet(), loading(name, str(folder)):
+        config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    labels = [str(config.id2label[i]) for i in range(int(config.num_labels))]
+    return Head(labels, config.problem_type or (SINGLE_LABEL if len(labels) > 1 else MULTI_LABEL))

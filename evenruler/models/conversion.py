@@ -1,0 +1,243 @@
+"""Folders of models that are made here, once: of a GGUF file, of an archive, of another model's architecture.
+
+Untrained models stand beside the controls: what a measure finds in a model that has learned nothing is no property of
+language. They are the architecture of another made small, with random weights and its tokenizer.
+"""
+
+import hashlib
+import shutil
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from evenruler.errors import UserError, nearest
+from evenruler.models.declared import NLI_LABELS, ModelEntry
+from evenruler.models.loading import complete, loading, quiet
+from evenruler.progress import note
+
+ARCHIVE_VERSION = 1
+"""Of the unpacking; part of the folder's name."""
+
+_BLOCK = 1 << 20
+
+
+def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
+    """Write the parts, in order, as one file and check it.
+
+    Raises:
+        UserError: The checksum is not the declared one.
+    """
+    digest = hashlib.sha256()
+    with joined.open("wb") as out:
+        for part in parts:
+            with part.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+                    out.write(block)
+    if sha256 is not None and digest.hexdigest() != sha256:
+        raise UserError(
+            f"corrupt: sha256 is {digest.hexdigest()[:12]}..., declared is {sha256[:12]}...",
+            where=f"{where}: {parts[0]}",
+            remedy="install the package again (`pip install --force-reinstall --no-deps`) or mend `sha256`",
+        )
+
+
+def unpack(archive: Path, folder: Path, where: str) -> None:
+    """Unpack a zip file into a folder; a folder that holds all of its files is taken off.
+
+    Args:
+        archive: The zip file.
+        folder: Exists; nothing is written outside it.
+        where: The file is declared, for errors.
+
+    Raises:
+        UserError: It is no readable zip file, or a file in it does not belong into a folder.
+    """
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            members = [member for member in packed.infolist() if not member.is_dir()]
+            paths = [PurePosixPath(member.filename) for member in members]
+            for member, path in zip(members, paths, strict=True):
+                strange = path.is_absolute() or ".." in path.parts or "\\" in member.filename or ":" in member.filename
+                if strange or stat.S_ISLNK(member.external_attr >> 16):
+                    what = f"the archive holds {member.filename!r}, which does not belong into a folder"
+                    raise UserError(what, where=where, remedy="do not use it")
+            if len({path.parts[0] for path in paths}) == 1 and all(len(path.parts) > 1 for path in paths):
+                paths = [path.relative_to(path.parts[0]) for path in paths]
+            for member, path in zip(members, paths, strict=True):
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with packed.open(member) as file, target.open("xb") as out:
+                    shutil.copyfileobj(file, out, _BLOCK)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, FileExistsError) as error:
+        raise UserError(f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again") from None
+
+
+GGUF_VERSION = 1
+"""Of the conversion; part of the folder's name."""
+
+
+def convert(path: Path, folder: Path, where: str) -> None:
+    """Save the dequantised model (float32 safetensors) and its tokenizer into a folder.
+
+    Raises:
+        UserError: The file is no readable GGUF model, or lacks tensors.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
+    try:
+        with quiet(), _read_once():
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                path.parent,
+                gguf_file=path.name,
+                dtype=torch.float32,
+                output_loading_info=True,
+                trust_remote_code=False,
+            )
+    except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
+        raise UserError(
+            f"corrupt: no readable GGUF model ({error})", where=where, remedy="get the file again"
+        ) from None
+    model = complete(loaded, where.rpartition(".")[2], where)
+    # The weights are plain float32 now; the config must not go on saying that they are quantised.
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.hf_quantizer = None
+    model.is_quantized = False
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _read_once() -> Iterator[None]:
+    """Have transformers read a file, and make the table of names of tensors, once: it does both anew each time.
+
+    It reads the file three times, for configuration, tokenizer and weights, and makes the table for every submodule.
+    """
+    import gguf
+
+    class Reader(gguf.GGUFReader):
+        """Cuts the same file as plain arrays: each of a million cuts of `np.memmap` makes a whole one."""
+
+        @property
+        def data(self) -> Any:
+            return self._data
+
+        @data.setter
+        def data(self, value: Any) -> None:
+            self._data = np.asarray(value)
+
+    with patch.multiple(gguf, GGUFReader=cache(Reader), get_tensor_name_map=cache(gguf.get_tensor_name_map)):
+        yield
+
+
+UNTRAINED_VERSION = 1
+"""Of how they are made; part of the folder's name."""
+
+SEED = 0
+
+READ = {".json", ".jinja", ".txt", ".model"}
+"""Endings of the files of the other model that are read: all but weights."""
+
+LAYERS, HEADS, KEYS, WIDTH, HEAD_WIDTH, INNER = 2, 4, 2, 64, 16, 128
+
+SIZES: dict[str, int] = {
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": KEYS,
+    "hidden_size": WIDTH,
+    "head_dim": HEAD_WIDTH,
+    "query_pre_attn_scalar": HEAD_WIDTH,
+    "word_embed_proj_dim": WIDTH,
+    "embedding_size": WIDTH,
+    "intermediate_size": INNER,
+    "ffn_dim": INNER,
+    "hidden_dim": INNER,
+    "n_inner": INNER,
+    "d_ff": INNER,
+}
+"""What configurations call the sizes of a model, and how large they become; architectures have some of them."""
+
+
+def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
+    """The name of the model that an untrained one takes architecture and tokenizer from; nothing is looked for.
+
+    Args:
+        entry: Of the untrained model.
+        catalogue: All entries by name.
+        where: The untrained model is declared.
+
+    Raises:
+        UserError: There is no such model, or it has no files of its own.
+    """
+    other = entry.locations[0][1]
+    if other not in catalogue:
+        raise UserError(f"no model {other!r}", where=where, remedy=f"mend the name ({nearest(other, catalogue)})")
+    if catalogue[other].scheme in ("endpoint", "untrained"):
+        raise UserError(f"{other!r} has no files of its own", where=where, remedy="name a model that has")
+    return other
+
+
+def make(name: str, kind: str, base: Path, folder: Path) -> None:
+    """Save a small model with random weights and the tokenizer of another into a folder.
+
+    Weights are those that transformers initialises the architecture with (most of them normal, with the standard
+    deviation that the configuration names `initializer_range`; biases 0, norms 1), in float32, from the seed 0: the
+    same configuration and libraries save the same weights.
+
+    Args:
+        name: In the catalogue.
+        kind: `causal`, `masked` or `nli`, whose head gets the labels `NLI_LABELS`.
+        base: The folder of the other model.
+        folder: Where to.
+
+    Raises:
+        UserError: The other model's configuration or tokenizer does not load, or makes no model of this kind.
+    """
+    import torch
+    import transformers
+
+    classes = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
+    class_name = classes.get(kind, "AutoModelForSequenceClassification")
+    note(f"{name}: making an untrained model (once)")
+    remedy = "name another model after `untrained:`"
+    with quiet(), loading(name, str(base), remedy), torch.random.fork_rng():
+        torch.manual_seed(SEED)
+        config = small(transformers.AutoConfig.from_pretrained(base, trust_remote_code=False))
+        if kind == "nli":
+            config.id2label = dict(enumerate(NLI_LABELS))
+            config.label2id = {label: i for i, label in enumerate(NLI_LABELS)}
+        model: Any = getattr(transformers, class_name).from_config(config, trust_remote_code=False)
+        model.float().save_pretrained(folder)
+        transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False).save_pretrained(folder)
+
+
+def small(config: Any) -> Any:
+    """The configuration with few and narrow layers; whatever else it says stays."""
+    config = config.get_text_config()
+    layers: list[str] | None = vars(config).get("layer_types")  # of some it follows from their other settings
+    for size, value in SIZES.items():
+        if getattr(config, size, None) is not None:
+            setattr(config, size, value)
+    if layers:
+        config.layer_types = _few(layers)
+    return config
+
+
+def _few(layers: list[str]) -> list[str]:
+    """As many kinds of layer as there is room for, in the order in which they first come."""
+    kinds = list(dict.fromkeys(layers))
+    return [kinds[i % len(kinds)] for i in range(LAYERS)]

@@ -1,0 +1,204 @@
+"""Results side by side and what they differ in: as Markdown, JSON and CSV, and as the report's page."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from evenruler.measurement.answered import unmeasured
+from evenruler.publish.manifest import cell
+from evenruler.report.grid import Instrument, Told
+from evenruler.report.page import Cell, Mark, Section, Table, render_page
+from evenruler.results.comparing import DIFFER, comparable, names
+from evenruler.results.record import Heading
+from evenruler.results.store import Stored, figures_of
+
+ABSENT: Final = "-"
+"""Where a result lacks what another has."""
+
+NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said of a model by itself."
+
+HEAD: Final = ("part", "figure", "A", "B", "A - B", "interval", "p adjusted", "verdict")
+
+LEAD = (
+    "What benchmarks of Even Ruler say of models. Models are compared over the units that both have: what each two "
+    "differ in stands behind the grid."
+)
+
+DIFFERENCES = (
+    "Over shared units; p by the paired jackknife, adjusted by Holm over this table. Standard deviations are compared "
+    "as a ratio, correlations by Fisher's z."
+)
+
+DECIMALS = 3
+"""Of numbers in results, which were rounded to them before."""
+
+
+def _measured(record: dict[str, Any]) -> str:
+    """Value and interval, control and verdict; or why there is no value."""
+    if record["value"] is None:
+        return f"none ({record.get('reason', 'no reason given')}); {record['verdict']}"
+    low, high, control = (record.get(key) for key in ("low", "high", "control"))
+    ends = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
+    beside = "" if control is None else f"; control {number(control)}"
+    return f"{number(record['value'])}{ends}{beside}; {record['verdict']}"
+
+
+def number(value: float) -> str:
+    """To three decimals, as `result.json` has figures; 0 is never negative."""
+    return f"{round(value, 3) + 0.0:.3f}"
+
+
+def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
+    """For people: per benchmark the confirmatory figures of every result, then the differences of each two.
+
+    Args:
+        results: What was compared.
+        comparisons: As `compare` gives them.
+    """
+    parts = [
+        block
+        for group in comparable(results)
+        for block in _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[str]:
+    yield f"# {cell(title(group))}"
+    if lacking := unmeasured_of(group):
+        yield "\n".join(f"- {cell(line)}" for line in lacking)
+    shown: dict[tuple[str, str], dict[str, str]] = {}
+    for one, suffix in zip(group, names(group), strict=True):
+        for part, label, figure, record in figures_of(one.result):
+            if "verdict" in record:
+                shown.setdefault((part, figure), {})[f"{label}{suffix}"] = _measured(record)
+    if shown:
+        models = list(dict.fromkeys(model for _, said in sorted(shown.items()) for model in said))
+        rows = [[*key, *(said.get(model, ABSENT) for model in models)] for key, said in sorted(shown.items())]
+        yield "## Figures, controls, verdicts"
+        yield _table(["part", "figure", *models], rows)
+    else:
+        yield NO_VERDICT
+    if warned := warnings_of(group):
+        yield "\n".join(f"- {cell(line)}" for line in warned)
+    yield "## Differences"
+    yield _table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
+    if notes := sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]}):
+        yield "\n".join(notes)
+
+
+def unmeasured_of(group: Sequence[Stored]) -> list[str]:
+    """On which models nothing was measured, and why, a line each."""
+    found = []
+    for one, suffix in zip(group, names(group), strict=True):
+        records: dict[str, list[dict[str, Any]]] = {}
+        for _, label, _, record in figures_of(one.result):
+            records.setdefault(label, []).append(record)
+        found += [f"{label}{suffix}: {said}" for label, own in records.items() if (said := unmeasured(own))]
+    return found
+
+
+def warnings_of(group: Sequence[Stored]) -> list[str]:
+    """What speaks against the benchmark on each model, a line each."""
+    return [
+        f"{one.result.model.name}{suffix}: {line}"
+        for one, suffix in zip(group, names(group), strict=True)
+        for line in one.result.warnings
+    ]
+
+
+def title(group: Sequence[Stored]) -> str:
+    """Name and versions of the benchmark of results, with `+quick` and `+limit-N` where less was asked."""
+    versions = sorted({one.result.folder.rpartition("@")[2] for one in group})
+    return f"{group[0].result.benchmark.name} {', '.join(versions)}"
+
+
+def difference_row(row: dict[str, Any]) -> list[str]:
+    """A comparison in words, a text for each column of `HEAD`."""
+    interval = ABSENT
+    if row["low"] is not None:  # where it is not of the plain difference, with what it is of
+        ends = f"[{number(row['low'])}, {number(row['high'])}]"
+        interval = ends if row["scale"] == "difference" else f"{row['scale']} {number(row['contrast'])} {ends}"
+    values = [(row[side], row[f"{side}_value"]) for side in ("first", "second")]
+    return [
+        row["part"],
+        row["figure"] if row["statistic"] in (None, row["figure"]) else f"{row['figure']} ({row['statistic']})",
+        *(name if value is None else f"{name}: {number(value)}" for name, value in values),
+        ABSENT if row["difference"] is None else number(row["difference"]),
+        interval,
+        ABSENT if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}",
+        row["verdict"] or f"none: {row['reason']}",
+    ]
+
+
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows with None for every null, as JSON has it."""
+    plain = frame.astype(object).where(frame.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
+
+
+def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
+    """Everything: `figures` as `load_results` gives them, `comparisons` as `compare` does."""
+    content = {"figures": rows_of(figures), "comparisons": rows_of(comparisons)}
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(comparisons: pd.DataFrame) -> str:
+    """The comparisons, a line each."""
+    text: str = comparisons.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
+    """One self-contained page as HTML that opens from disk; arguments as of `as_markdown`."""
+    instruments = []
+    for group in comparable(results):
+        benchmark = group[0].result.benchmark
+        headings: dict[str, Heading] = {
+            heading.figure: heading for one in group for heading in reversed(one.result.headings)
+        }
+        figures = [
+            Told(part, f"{label}{suffix}", figure, record)
+            for one, suffix in zip(group, names(group), strict=True)
+            for part, label, figure, record in figures_of(one.result)
+        ]
+        said = "" if any("verdict" in told.record for told in figures) else f" {NO_VERDICT}"
+        instruments.append(
+            Instrument(
+                name=benchmark.name,
+                family=benchmark.family,
+                title=benchmark.title,
+                sentence=f"{title(group)}.{said}",
+                columns=list(reversed(headings.values())),
+                figures=figures,
+                warnings=warnings_of(group),
+                sections=[_differences(rows_of(comparisons[comparisons["benchmark"] == benchmark.name]))],
+                decimals=DECIMALS,
+            )
+        )
+    models = dict.fromkeys(one.result.model.name for group in comparable(results) for one in group)
+    return render_page("Even Ruler: results side by side", LEAD, instruments, models=list(models))
+
+
+def _differences(rows: Sequence[dict[str, Any]]) -> Section:
+    told: list[list[str | Cell]] = []
+    for row in rows:
+        *cells, verdict = difference_row(row)
+        told.append([*cells, Cell(verdict, _light_of(row))])
+    notes = sorted({row["note"] for row in rows if row["note"]})
+    return Section("Differences", " ".join([DIFFERENCES, *(f"{note}." for note in notes)]), [Table(HEAD, told)])
+
+
+def _light_of(row: dict[str, Any]) -> Mark:
+    if row["verdict"] is None:
+        return "told"
+    if row["verdict"] == DIFFER:
+        return "good"
+    return "poor" if row["verdict"].startswith("unfit") else "weak"
