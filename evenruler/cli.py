@@ -117,7 +117,7 @@ def ask(
     A model that cannot be had is left out: `left_out` in params.yaml says why. Status 1 if any was.
     """
     from evenruler.models.engines.choice import choose
-    from evenruler.project.asking.command import ask as fill
+    from evenruler.project.ask import ask as fill
 
     choose(engine)
     repository.enter()

@@ -284,6 +284,5 @@ def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] 
         return []
     gone = [name for name in locked.stages if stages is not None and name not in stages]
     lock.write(root, locked.without(gone) if gone else locked)
-    how = f"put back from {lock.KEPT}" if locked.is_whole else "what it lacks is built again"
-    lines = [f"dvc.lock was {locked.wrong}: {how}"] if locked.wrong else []
+    lines = [f"dvc.lock was {locked.wrong}"] if locked.wrong else []
     return lines + [f"removed {name} from dvc.lock" for name in gone]
