@@ -257,16 +257,17 @@ def release(
     ] = None,
 ) -> None:
     """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""
-    from evenruler.project import releasing
+    from evenruler.project.release import plan
+    from evenruler.project.release import release as make
 
     repository.enter()
     if dry_run:
-        made = releasing.plan(Path(), name, message or ())
+        made = plan(Path(), name, message or ())
         say(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")
         for change in made.changes:
             say(f"  - {change}")
         return
-    for line in releasing.release(Path(), name, datetime.date.today(), message or ()):
+    for line in make(Path(), name, datetime.date.today(), message or ()):
         say(line)
 
 
