@@ -117,7 +117,7 @@ def ask(
     A model that cannot be had is left out: `left_out` in params.yaml says why. Status 1 if any was.
     """
     from evenruler.models.engines.choice import choose
-    from evenruler.project.asking.command import ask as fill
+    from evenruler.project.ask import ask as fill
 
     choose(engine)
     repository.enter()
@@ -256,16 +256,17 @@ def release(
     ] = None,
 ) -> None:
     """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""
-    from evenruler.project import releasing
+    from evenruler.project.release import plan
+    from evenruler.project.release import release as make
 
     repository.enter()
     if dry_run:
-        made = releasing.plan(Path(), name, message or ())
+        made = plan(Path(), name, message or ())
         say(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")
         for change in made.changes:
             say(f"  - {change}")
         return
-    for line in releasing.release(Path(), name, datetime.date.today(), message or ()):
+    for line in make(Path(), name, datetime.date.today(), message or ()):
         say(line)
 
 

@@ -20,35 +20,31 @@ OF_PARAMS = ("family", "scale")
 Part = TypeVar("Part", bound=Strict)
 
 
-class InUse(Strict):
-    """An instrument in use, as its stages need to know it."""
+class Built(Strict):
+    """An instrument that is built."""
 
     family: Slug
     source: str
     """What it is built from: the file that users write, or the folder that a stage makes of it."""
     settings: str
     """A checksum of its settings: its own entry, over that of its family, numbers by scale resolved."""
+
+
+class InUse(Built):
+    """An instrument in use, as its stages need to know it."""
+
     models: str
     """A checksum of the entries of all models that it names."""
 
 
-class Carded(Strict):
+class Carded(Built):
     """An instrument whose benchmark is put together."""
 
-    family: Slug
-    source: str
-    settings: str
     version: str
 
 
-class Making(Strict):
-    """An instrument whose source a stage makes."""
-
-    family: Slug
-    source: str
-    """The file that users write."""
-    settings: str
-    models: str
+class Making(InUse):
+    """An instrument whose source a stage makes; its `source` is the file that users write."""
 
 
 class Scraping(Making):

@@ -86,9 +86,11 @@ def extra_of(module: str) -> str | None:
 
 
 def as_program(main: Callable[[], object]) -> None:
-    """Run something as a program: what a user can mend is one line on standard error, and status 2."""
+    """Run something as a program: what a user can mend is one line on standard error, and status 2; 130 for Ctrl-C."""
     try:
         main()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except UserError as error:
         line = str(error)
     except OSError as error:

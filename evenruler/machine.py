@@ -1,6 +1,9 @@
-"""What computes, whatever the model: devices of this machine, or of a cluster."""
+"""What computes, whatever the model, and how fast it answered: so that a plan can say how long it takes."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from evenruler.models.engines import choice
 
@@ -38,3 +41,81 @@ def machine() -> Machine:
     from evenruler.models.engines.described import device_class, gpus
 
     return Machine(device_class(), gpus(), 0)
+
+
+KEPT = "rates.jsonl"
+"""Below the folder of the answers: a line for each operation of each process that asked a model."""
+
+ASSUMED: Mapping[str, float] = {"cpu": 2e10, "cuda": 1e13}
+"""Parameters times tokens in a second, where nothing was measured: a likelihood on two cores, a large GPU."""
+
+WRITES = "generation"
+"""The operation whose tokens come one after the other."""
+
+ASSUMED_WRITING = 0.1
+"""Of that speed, for tokens that are written."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What one process took for one operation of one model."""
+
+    family: str
+    model: str
+    operation: str
+    device: str
+    parameters: int | None
+    tokens: int
+    """Written where it writes, else read (`models.records`)."""
+    questions: int
+    seconds: float
+    """Of one device: on two that compute together, twice as many."""
+
+
+def keep_rates(rates: Iterable[Rate], root: Path) -> None:
+    """Add what was measured, a line each, to the file in the folder of the answers."""
+    with (root / KEPT).open("a", encoding="utf-8") as file:
+        file.write("".join(json.dumps(asdict(rate)) + "\n" for rate in rates))
+
+
+def kept_rates(root: Path) -> list[Rate]:
+    """All that was measured; a line that a kill cut is left out."""
+    found = []
+    for line in (root / KEPT).read_text(encoding="utf-8").splitlines() if (root / KEPT).exists() else ():
+        try:
+            found.append(Rate(**json.loads(line)))
+        except (ValueError, TypeError):
+            continue
+    return found
+
+
+def seconds(
+    known: Sequence[Rate], *, family: str, model: str, operation: str, device: str, parameters: int | None, tokens: int
+) -> float | None:
+    """How long a model will take, roughly.
+
+    Its own rate in that family is taken; else that of all models on that device, by parameters; else the assumption.
+
+    Args:
+        known: What was measured.
+        family: Whose instruments ask.
+        model: That answers.
+        operation: What it is asked for.
+        device: On which.
+        parameters: Of the model; None where nobody knows.
+        tokens: Written where it writes, else read.
+
+    Returns:
+        Seconds; None where they cannot be told.
+    """
+    alike = [one for one in known if (one.operation, one.device) == (operation, device) and one.tokens and one.seconds]
+    own = [one for one in alike if (one.family, one.model) == (family, model)]
+    if own:
+        return tokens * sum(one.seconds for one in own) / sum(one.tokens for one in own)
+    if parameters is None:
+        return None
+    sized = [(one.tokens * one.parameters, one.seconds) for one in alike if one.parameters]
+    if sized:
+        return tokens * parameters * sum(took for _, took in sized) / sum(work for work, _ in sized)
+    speed = ASSUMED["cpu" if device == "cpu" else "cuda"]
+    return tokens * parameters / (speed * (ASSUMED_WRITING if operation.startswith(WRITES) else 1))

@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenruler import rates
 from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
@@ -59,7 +58,7 @@ def fill(name: str, *families: str, before_tools: bool) -> None:
 
 def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
     """What each operation of each model took."""
-    from evenruler.machine import machine
+    from evenruler.machine import Rate, keep_rates, machine
     from evenruler.models.store import cache_root
 
     taken: dict[tuple[str, str], list[Any]] = defaultdict(lambda: [0, 0, 0.0])
@@ -69,7 +68,7 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
             sums[place] += value
     on = machine()
     found = [
-        rates.Rate(
+        Rate(
             *(family, model, operation, on.device, parameters_of(model, params.catalogue)),
             tokens=tokens,
             questions=questions,
@@ -78,7 +77,7 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
         for (model, operation), (tokens, questions, took) in taken.items()
         if tokens
     ]
-    rates.keep(found, cache_root())
+    keep_rates(found, cache_root())
 
 
 def count(pairs: list[tuple[str, str]]) -> None:

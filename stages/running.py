@@ -55,12 +55,12 @@ def end_with_dvc() -> None:
 
 
 def _is_dvc(process: psutil.Process) -> bool:
-    """Whether it is `dvc`, or Python running it."""
+    """Whether it is `dvc`, or Python running it; `evenruler` runs it in its own process."""
     try:
         words = [process.name(), *process.cmdline()]
     except psutil.Error:
         return False
-    return any(Path(word).name in ("dvc", "dvc.exe") for word in words)
+    return any(Path(word).name in ("dvc", "dvc.exe", "evenruler") for word in words)
 
 
 def _alive(process: psutil.Process) -> bool:

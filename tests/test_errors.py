@@ -63,3 +63,12 @@ def test_any_other_is_a_traceback(module) -> None:
 def test_a_package_is_called_as_its_modules_say() -> None:
     known = metadata.packages_distributions()
     assert {module: known[module][0].lower() for module in errors.DISTRIBUTIONS} == errors.DISTRIBUTIONS
+
+
+def test_ctrl_c_is_130_and_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        as_program(interrupted)
+    assert (ended.value.code, *capsys.readouterr()) == (130, "", "")

@@ -1,8 +1,10 @@
 """What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,25 @@ from evenruler.files import replace
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.registry import room
 from evenruler.instruments.scaled import SCALES
+from evenruler.models.declared import ModelEntry
 from evenruler.models.heads import ADAPTERS, read_adapter
-from evenruler.project import artifacts, lock, prune
+from evenruler.models.store import cache_root
+from evenruler.project import lock, prune
 from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
 from evenruler.project.code import write_digests
-from evenruler.project.files import edited, write_as_it_was
+from evenruler.project.files import block, edited, params_yaml, write_as_it_was
 from evenruler.project.params import Params, load_params
 from evenruler.project.pipeline import stage_names
-from evenruler.project.token_lengths import lengths, tokenizer_of
 from evenruler.strict import read_yaml
+from evenruler.tables.ids import content_sha256
 from evenruler.versions import load_changelog
 
 ONE_LINE = 10_000
 """Width of `active`: an entry a line, so that a difference shows what came and went."""
+
+WRITTEN = "# Written by `evenruler check`."
+TOKENIZER, COUNTED = "tokenizer.json", "token-lengths.json"
+"""The file of a model; and of the cache, with what was counted, since a tokenizer takes a second to load."""
 
 IGNORED = "# Written by `evenruler check`: benchmarks that hold text of others are in DVC's cache."
 
@@ -71,7 +79,7 @@ def _check(root: Path) -> list[str]:
     stages = _stages(root, text)
 
     lines = _write_in_step(path, active, text) + write_digests(root)
-    lines += artifacts.bring_in_step(root, active)
+    lines += write_artifacts(root, active)
     lines += _keep_out_of_git(root, active, instruments)
     prune.remove(root, stale)
     lines += [f"removed {path}" for path in stale]
@@ -231,6 +239,34 @@ def _laid_out(value: Any, depth: int = 0) -> Any:
     return mapped
 
 
+def artifacts_of(active: Active) -> dict[str, dict[str, Any]]:
+    """`artifacts` of dvc.yaml: every benchmark in use under its name, for `dvc artifacts get`."""
+    families = {f"{entry.family}-{name}": entry.family for name, entry in active.instruments.items()}
+    return {
+        name: {
+            "path": f"benchmarks/{name}",
+            "type": "dataset",
+            "desc": f"Rows, card, manifest and evidence of {name}",
+            "labels": [families[name], "bias", "language-models"],
+        }
+        for name in sorted(families)
+    }
+
+
+def write_artifacts(root: Path, active: Active) -> list[str]:
+    """Write `artifacts_of` into dvc.yaml, as DVC cannot template it; lines that say so, if they were not there."""
+    path = root / "dvc.yaml"
+    text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(active)
+    if isinstance(declared, dict) and (declared.get("artifacts") or {}) == entries:
+        return []
+    lines, rendered = text.splitlines(keepends=True), StringIO()
+    first, last = block(lines, "artifacts")
+    params_yaml().dump({"artifacts": entries}, rendered)
+    heading = "" if first < len(lines) else f"\n{WRITTEN}\n"
+    replace(path, "".join([*lines[:first], heading, rendered.getvalue(), *lines[last:]]))
+    return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
+
+
 def _keep_folder(folder: Path) -> None:
     """Make a folder that stages depend on, with a file: DVC and git want to see it, and do not see an empty one."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -284,6 +320,53 @@ def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] 
         return []
     gone = [name for name in locked.stages if stages is not None and name not in stages]
     lock.write(root, locked.without(gone) if gone else locked)
-    how = f"put back from {lock.KEPT}" if locked.is_whole else "what it lacks is built again"
-    lines = [f"dvc.lock was {locked.wrong}: {how}"] if locked.wrong else []
+    lines = [f"dvc.lock was {locked.wrong}"] if locked.wrong else []
     return lines + [f"removed {name} from dvc.lock" for name in gone]
+
+
+def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
+    """The tokenizer of a model, if it is here: nothing is fetched or converted.
+
+    Args:
+        root: The repository.
+        name: Of the model.
+        entry: In the catalogue.
+    """
+    place = entry.locations[0][1]
+    if entry.scheme == "local":
+        found = [root / place / TOKENIZER]
+    elif entry.scheme == "package":
+        found = sorted((cache_root() / "models").glob(f"{name}-*/{TOKENIZER}"))
+    elif entry.scheme == "hub":
+        from huggingface_hub import try_to_load_from_cache
+
+        known = try_to_load_from_cache(place, TOKENIZER, revision=entry.revision)
+        found = [Path(known)] if isinstance(known, str) else []
+    else:
+        found = []
+    return next((path for path in found if path.is_file()), None)
+
+
+def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
+    """Tokens of each word as it stands within a sentence, after a space.
+
+    Args:
+        tokenizer: `tokenizer.json` of a model.
+        words: n words.
+    """
+    state = tokenizer.stat()
+    key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
+    path = cache_root() / COUNTED
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = {}
+    if key not in known:
+        from tokenizers import Tokenizer
+
+        encoded = Tokenizer.from_file(str(tokenizer)).encode_batch([f" {word}" for word in words], False)
+        known[key] = [len(one.ids) for one in encoded]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace(path, json.dumps(known))
+    found: list[int] = known[key]
+    return found

@@ -1,12 +1,35 @@
-"""The stages of dvc.yaml, by the names that DVC gives them."""
+"""DVC: the stages of dvc.yaml, those that are out of date, and a build with a line for every stage.
 
+DVC runs in this process, so that nothing stands between stages and the terminal. What it does is read from what it logs
+(DVC 3.67).
+"""
+
+import logging
+import os
 import re
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.project import lock
+from evenruler.project.processes import environment, passing_on
 from evenruler.strict import content_of
+from evenruler.terminal import say
+
+BEGINS = ("Running stage '%s':", "Stage '%s' is cached - skipping run, checking out outputs")
+UNCHANGED = ("Stage '%s' didn't change, skipping", "'%s' didn't change, skipping")
+
+OF_USERS = 2
+"""The status of a stage that has said in one line what a user can mend."""
+
+INTERRUPTED = (-2, 130)
+OF_CTRL_C = 252
+"""The statuses of a stage, and of DVC, that Ctrl-C ended."""
 
 
 def stage_names(pipeline: str, params: str) -> list[str]:
@@ -41,3 +64,137 @@ def _names(name: str, entry: dict[str, Any], declared: Any) -> Iterator[str]:
         where = f"dvc.yaml: stages.{name}.foreach"
         raise UserError(f"nothing to go through ({entry['foreach']})", where=where, remedy="mend it")
     yield from (f"{name}@{each}" for each in found)
+
+
+def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) -> set[str]:
+    """The stages that `dvc repro` would run first; those that hang on them are not in it.
+
+    Args:
+        root: The repository.
+        names: Look at these; at all by default.
+        with_deps: Look also at the stages that these hang on.
+
+    Raises:
+        UserError: DVC refuses what it finds.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    try:
+        with Repo(str(root)) as repo:
+            return set(repo.status(targets=list(names), with_deps=with_deps))
+    except DvcException as error:
+        said = _in_one_line(error)
+        where = next((name for name in ("dvc.lock", "params.yaml", "dvc.yaml") if name in said), "dvc.yaml")
+        raise UserError(f"DVC cannot tell what is out of date ({said})", where=where, remedy="mend it") from None
+
+
+def _in_one_line(error: BaseException | None) -> str:
+    """What an error of DVC says, and what it says of its causes."""
+    parts = []
+    while error:
+        parts.append(" ".join(str(error).split("\n\n")[0].split()))
+        error = error.__cause__
+    return ": ".join(filter(None, parts))
+
+
+class Progress(logging.Handler):
+    """Takes what DVC logs; says what runs, and how long it took."""
+
+    def __init__(self, root: Path) -> None:
+        """Begin; nothing has been seen."""
+        super().__init__(logging.INFO)
+        self._root, self._out = root, sys.stdout
+        self.total: int | None = None
+        """Stages in all; None where only some were asked for."""
+        self.seconds: dict[str, float] = {}
+        """Of every stage that ran, by its name."""
+        self.unchanged = 0
+        self.started = time.monotonic()
+        self.failed: list[str] = []
+        """What DVC says of what it could not do."""
+        self.running, self._began = "", 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one record."""
+        if record.msg in BEGINS + UNCHANGED and isinstance(record.args, tuple):
+            self.end()
+            name = str(record.args[0])
+            if record.msg in BEGINS:
+                self.running, self._began = name, time.monotonic()
+            else:
+                self.unchanged += 1
+            self._say(name, "..." if record.msg in BEGINS else "unchanged")
+        elif record.levelno >= logging.ERROR:
+            error = record.exc_info[1] if record.exc_info else None
+            self.failed += filter(None, [record.getMessage(), _in_one_line(error)])
+        elif record.levelno == logging.WARNING:
+            say(f"warning: dvc: {record.getMessage()}", err=True)
+
+    def end(self, how: str = "") -> None:
+        """The stage that ran has ended, and dvc.lock is written."""
+        if self.running:
+            took = time.monotonic() - self._began
+            self._say(self.running, f"{how}{took:.1f} s")
+            self.seconds[self.running], self.running = round(took, 1), ""
+            lock.keep(self._root)
+
+    def _say(self, name: str, how: str) -> None:
+        seen = self.unchanged + len(self.seconds) + bool(self.running)
+        place = f"[{seen}/{self.total}]" if self.total else f"[{seen}]"
+        print(place, name, how, file=self._out, flush=True)
+
+
+def build(root: Path, words: Sequence[str], progress: Progress) -> int:
+    """Build what is out of date, of a declaration that is in step.
+
+    Args:
+        root: The repository.
+        words: Further arguments of `dvc repro`, such as names of stages.
+        progress: Of an earlier part of the same build, or a new one.
+
+    Returns:
+        The exit status of DVC. What went wrong has been said in one line.
+
+    Raises:
+        KeyboardInterrupt: A signal broke it off; with its number.
+    """
+    from dvc.cli import main
+
+    some = any(not word.startswith("-") for word in words)
+    progress.total = None if some else len(all_stages(root))
+    progress.unchanged, progress.failed = -len(progress.seconds), []
+    os.environ.update(environment())
+    with passing_on() as came, _logged(progress):
+        status: int = main(["--cd", str(root), "repro", *words])
+        stage, ended = progress.running, re.search(r"exited with (-?\d+)$", " ".join(progress.failed))
+        how = int(ended[1]) if ended else None
+        if came or how in INTERRUPTED or status == OF_CTRL_C:
+            progress.end("broken off after ")
+            raise KeyboardInterrupt
+        progress.end("failed after " if status else "")
+    if status == 0:
+        lock.keep(root, sure=True)
+    elif stage and how != OF_USERS:
+        say(f"error: {stage} failed; what it said stands above", err=True)
+    elif not stage:
+        say(f"error: dvc: {' '.join(progress.failed) or 'failed'}", err=True)
+    return status
+
+
+def all_stages(root: Path) -> list[str]:
+    """The names of all stages."""
+    return stage_names(*((root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml")))
+
+
+@contextmanager
+def _logged(progress: Progress) -> Iterator[None]:
+    """DVC speaks to the handler alone; stages have the streams of the process, which stay as they are."""
+    dvc = logging.getLogger("dvc")
+    before, dvc.handlers = dvc.handlers, [progress]
+    propagates, dvc.propagate = dvc.propagate, False
+    try:
+        with redirect_stdout(StringIO()):
+            yield
+    finally:
+        dvc.handlers, dvc.propagate = before, propagates

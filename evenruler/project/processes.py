@@ -8,230 +8,247 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO, Generic, Protocol, TypeVar
+from typing import BinaryIO
+
+import psutil
 
 from evenruler.machine import Machine
+from evenruler.models.store import cache_root
+from evenruler.terminal import say
 
 PATIENCE = 15.0
 """Seconds that a process has to end after it was interrupted."""
+
+LOGS = "ask"
+"""Below the folder of the answers: what each process said."""
 
 LINE = re.compile(rb"[\r\n]+")
 """Ends a line, or what a bar showed."""
 
 
-class Job(Protocol):
-    """What one process does."""
+@dataclass(frozen=True)
+class Job:
+    """A model, and the families whose instruments one process asks it."""
+
+    model: str
+    families: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """What stands before its lines."""
-
-    @property
-    def model(self) -> str:
-        """Whom it asks."""
-
-
-AnyJob = TypeVar("AnyJob", bound=Job)
-
-
-def next_of(waiting: Sequence[AnyJob], running: Collection[str]) -> AnyJob | None:
-    """The first whose model nobody asks now: a second process would wait for the first one's lease.
-
-    Args:
-        waiting: Jobs in their order.
-        running: Models that are being asked.
-    """
-    return next((pair for pair in waiting if pair.model not in running), None)
-
-
-def gpus_of(machine: Machine, visible: str | None) -> list[str]:
-    """The GPUs that processes share out, by the names that `CUDA_VISIBLE_DEVICES` takes; those of a cluster it shares.
-
-    Args:
-        machine: With as many as torch sees.
-        visible: `CUDA_VISIBLE_DEVICES`, None where it is not set.
-    """
-    if machine.nodes:
-        return []
-    named = [word.strip() for word in (visible or "").split(",") if word.strip()]
-    return named[: machine.gpus] if named else [str(number) for number in range(machine.gpus)]
+        """As under `active.ask` where there is one family; it stands before what the process says."""
+        return f"{self.families[0]}-{self.model}" if len(self.families) == 1 else self.model
 
 
 @dataclass
-class Run(Generic[AnyJob]):
-    """One process."""
+class Run:
+    """One process, and how it ended."""
 
-    job: AnyJob
-    slot: int
-    process: "subprocess.Popen[bytes]"
-    log: BinaryIO
-    began: float = field(default_factory=time.monotonic)
+    job: Job
+    slot: int = 0
+    status: int = 0
+    said: str = ""
+    """Its last line; of one that failed, its error."""
+    seconds: float = field(default_factory=time.monotonic)
+    """That it took; as long as it runs, when it began."""
     rest: bytes = b""
     """Of a line that has no end yet."""
-    last: str = ""
-    """What it said last, or its error."""
 
     def take(self, chunk: bytes) -> Iterator[str]:
         """Keep what it said; the lines that are whole now."""
-        self.log.write(chunk)
         *lines, self.rest = LINE.split(self.rest + chunk)
-        for line in lines:
-            said = line.decode(errors="replace").strip()
-            if said:
-                if not self.last.startswith("error: "):
-                    self.last = said
-                yield said
+        for line in filter(None, (line.decode(errors="replace").strip() for line in lines)):
+            if not self.said.startswith("error: "):
+                self.said = line
+            yield line
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in one line."""
+        if self.status < 0 and not self.said.startswith("error: "):
+            why = ", as where memory is used up" if self.status == -signal.SIGKILL else ""
+            return f"its process was ended by {signal.Signals(-self.status).name}{why}"
+        return self.said.removeprefix("error: ") or f"its process ended with status {self.status}"
 
 
-@dataclass(frozen=True)
-class Ended(Generic[AnyJob]):
-    """How a process ended."""
+def ask_all(
+    jobs: Mapping[Job, float | None],
+    what: str,
+    on: Machine,
+    at_once: int,
+    *,
+    threads: int | None = None,
+    failing: str = "could not be asked",
+) -> list[Run]:
+    """Ask models side by side, and say how far it is.
 
-    job: AnyJob
-    status: int
-    said: str
-    """Its last line; of one that failed, its error."""
-    seconds: float
+    Args:
+        jobs: In the order in which they are begun, each with the seconds that it takes, as far as they are known.
+        what: Of `stages.filling`: `ask`, or `ask-model`, which leaves the tools out.
+        on: What computes.
+        at_once: Processes.
+        threads: Of each process; torch decides where it is None.
+        failing: What is said of who could not be asked.
 
+    Returns:
+        Those that failed.
 
-class Processes(Generic[AnyJob]):
-    """Processes that run side by side."""
+    Raises:
+        KeyboardInterrupt: A signal broke it off; with its number.
+    """
+    left, failed = dict(jobs), []
 
-    def __init__(
-        self,
-        command: Callable[[AnyJob], Sequence[str]],
-        root: Path,
-        logs: Path,
-        gpus: Sequence[str],
-        at_once: int,
-        threads: int | None = None,
-    ) -> None:
-        """Say what is run; nothing is started.
+    def command(job: Job) -> list[str]:
+        return [sys.executable, "-m", "stages.filling", what, job.model, *job.families]
 
-        Args:
-            command: Of a job.
-            root: Where it runs.
-            logs: A folder with a file for each job: all that its process said.
-            gpus: Each process sees one of them; none where all compute on the CPU.
-            at_once: So many at the most.
-            threads: That each computes with; torch decides where it is None.
-        """
-        self._command, self._root, self._logs, self._gpus = command, root, logs, gpus
-        self._at_once, self._threads = at_once, threads
-        self._running: list[Run[AnyJob]] = []
-        self._selector = selectors.DefaultSelector()
-        self.broken = 0
-        """The signal that broke it off."""
-
-    def run(self, jobs: Sequence[AnyJob], say: Callable[[str], None]) -> Iterator[Ended[AnyJob]]:
-        """Run all, once, unless a signal breaks it off.
-
-        Args:
-            jobs: In the order in which they are begun.
-            say: Takes a line.
-
-        Returns:
-            How each ended, as it ends; those that were broken off are left out.
-        """
-        self._logs.mkdir(parents=True, exist_ok=True)
-        waiting = list(jobs)
-        with self._passing_on(), self._selector:
-            while self._running or (waiting and not self.broken):
-                while not self.broken and len(self._running) < self._at_once:
-                    job = next_of(waiting, [run.job.model for run in self._running])
-                    if job is None:
-                        break
-                    waiting.remove(job)
-                    self._start(job)
-                for run in self._heard(say):
-                    ended = self._end(run)
-                    if not self.broken:
-                        yield ended
-
-    def _start(self, job: AnyJob) -> None:
-        slot = min(set(range(self._at_once)) - {run.slot for run in self._running})
-        env = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        if self._gpus:
-            env["CUDA_VISIBLE_DEVICES"] = self._gpus[slot % len(self._gpus)]
-        if self._threads is not None:
-            env["OMP_NUM_THREADS"] = str(self._threads)
-        if not sys.stderr.isatty():
-            env.setdefault("TQDM_DISABLE", "1")
-            env.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-        process = subprocess.Popen(
-            self._command(job),
-            cwd=self._root,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # so that Ctrl-C reaches it once, by us
-            preexec_fn=die_with_parent if sys.platform == "linux" else None,
-        )
-        assert process.stdout is not None
-        run = Run(job, slot, process, (self._logs / f"{job.name}.log").open("wb"))
-        self._running.append(run)
-        self._selector.register(process.stdout, selectors.EVENT_READ, run)
-
-    def _heard(self, say: Callable[[str], None]) -> list[Run[AnyJob]]:
-        """Pass on what they say; those that have closed their side."""
-        closed = []
-        for key, _ in self._selector.select():
-            run: Run[AnyJob] = key.data
-            chunk = os.read(key.fd, 65536)
-            for line in run.take(chunk or b"\n"):
-                if not self.broken:  # then each says where it was interrupted
-                    say(f"{run.job.name}: {line}")
-            if not chunk:
-                closed.append(run)
-        return closed
-
-    def _end(self, run: Run[AnyJob]) -> Ended[AnyJob]:
-        assert run.process.stdout is not None
-        self._selector.unregister(run.process.stdout)
-        run.process.stdout.close()
-        run.log.close()
-        status = run.process.wait()
-        self._running.remove(run)
-        return Ended(run.job, status, run.last, time.monotonic() - run.began)
-
-    @contextmanager
-    def _passing_on(self) -> Iterator[None]:
-        """Pass Ctrl-C and SIGTERM on; who does not end within `PATIENCE` seconds is killed."""
-
-        def pass_on(number: int, _: FrameType | None) -> None:
-            if number != signal.SIGALRM:
-                self.broken = self.broken or number
-                signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-            for run in self._running:
-                with suppress(ProcessLookupError):
-                    os.killpg(run.process.pid, signal.SIGKILL if number == signal.SIGALRM else signal.SIGINT)
-
-        before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    for run in side_by_side(list(jobs), command, cache_root() / LOGS, gpus_of(on), at_once, threads):
+        del left[run.job]
+        known = [took for took in left.values() if took is not None]
+        more = f"; about {in_time(sum(known) / max(at_once, on.together))} more" if known else ""
+        how = failing if run.status else "done"
+        more = more if len(known) == len(left) else ""
+        say(f"[{len(jobs) - len(left)}/{len(jobs)}] {run.job.name} {how}, {in_time(run.seconds)}{more}")
+        failed += [run] if run.status else []
+    return failed
 
 
-def reason(ended: Ended[AnyJob]) -> str:
-    """Why a process failed, in one line."""
-    if ended.said.startswith("error: "):
-        return ended.said.removeprefix("error: ")
-    if ended.status < 0:
-        return f"its process was ended by {signal.Signals(-ended.status).name}" + (
-            ", as where memory is used up" if ended.status == -signal.SIGKILL else ""
-        )
-    return ended.said or f"its process ended with status {ended.status}"
+def gpus_of(machine: Machine) -> list[str]:
+    """The GPUs that processes share out, by the names that `CUDA_VISIBLE_DEVICES` takes; none where a cluster does."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    named = [word.strip() for word in visible if word.strip()] or list(map(str, range(machine.gpus)))
+    return [] if machine.nodes else named[: machine.gpus]
+
+
+def side_by_side(
+    jobs: Sequence[Job],
+    command: Callable[[Job], Sequence[str]],
+    logs: Path,
+    gpus: Sequence[str],
+    at_once: int,
+    threads: int | None = None,
+) -> Iterator[Run]:
+    """Run processes, and pass on what they say. One at a time asks a model: a second one would wait for its lease.
+
+    Args:
+        jobs: In the order in which they are begun.
+        command: Of a job.
+        logs: A folder with a file for each job: all that its process said.
+        gpus: Each process sees one of them; none where all compute on the CPU.
+        at_once: So many at the most.
+        threads: That each computes with; torch decides where it is None.
+
+    Returns:
+        How each ended, as it ends.
+
+    Raises:
+        KeyboardInterrupt: A signal broke it off, with its number; all have ended then.
+    """
+    logs.mkdir(parents=True, exist_ok=True)
+    waiting, running = list(jobs), dict[Job, Run]()
+    with passing_on() as broken, selectors.DefaultSelector() as selector:
+        while running or (waiting and not broken):
+            asked = {job.model for job in running}
+            job = next((job for job in waiting if job.model not in asked), None)
+            if job and not broken and len(running) < at_once:
+                waiting.remove(job)
+                run = running[job] = Run(job, min(set(range(at_once)) - {other.slot for other in running.values()}))
+                process = _started(command(job), gpus[run.slot % len(gpus)] if gpus else None, threads)
+                log = (logs / f"{job.name}.log").open("wb")
+                selector.register(process.stdout, selectors.EVENT_READ, (run, process, log))
+                continue
+            for key, _ in selector.select():
+                run, process, log = key.data
+                if _hear(run, key.fd, log, silent=bool(broken)):
+                    continue
+                selector.unregister(key.fileobj)
+                process.stdout.close()
+                log.close()
+                run.status, run.seconds = process.wait(), time.monotonic() - run.seconds
+                del running[run.job]
+                if not broken:
+                    yield run
+
+
+def _hear(run: Run, source: int, log: BinaryIO, *, silent: bool) -> bool:
+    """Keep and pass on what a process says; whether there may be more."""
+    chunk = os.read(source, 65536)
+    log.write(chunk)
+    for line in run.take(chunk or b"\n"):
+        if not silent:  # as where all were interrupted, and each says where
+            say(f"{run.job.name}: {line}")
+    return bool(chunk)
+
+
+def _started(command: Sequence[str], gpu: str | None, threads: int | None) -> "subprocess.Popen[bytes]":
+    own = {"CUDA_VISIBLE_DEVICES": gpu, "OMP_NUM_THREADS": threads}
+    return subprocess.Popen(
+        command,
+        env=environment() | {key: str(value) for key, value in own.items() if value is not None},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,  # so that Ctrl-C reaches it once, by us
+        preexec_fn=die_with_parent if sys.platform == "linux" else None,
+    )
+
+
+def environment() -> dict[str, str]:
+    """As ours, with this Python first, lines as they are printed, and no bars where they would fill a log."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    quiet = {} if sys.stderr.isatty() else {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    return quiet | os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
+
+
+@contextmanager
+def passing_on() -> Iterator[list[int]]:
+    """Pass Ctrl-C and SIGTERM on to all processes below; who does not end within `PATIENCE` seconds is killed.
+
+    Yields:
+        The signals that came.
+
+    Raises:
+        KeyboardInterrupt: One came; with its number, when all is over.
+    """
+    came: list[int] = []
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        if number != signal.SIGALRM:
+            came.append(number)
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        below = psutil.Process().children(recursive=True)
+        for process in below:
+            with suppress(psutil.Error):
+                process.send_signal(signal.SIGKILL if number == signal.SIGALRM else signal.SIGINT)
+        if not below:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+    try:
+        yield came
+    except KeyboardInterrupt:
+        if not came:
+            raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt(came[0])
 
 
 def die_with_parent() -> None:
     """Have Linux end a process when the one that started it is killed; called in the new one."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+
+
+def in_time(seconds: float | None) -> str:
+    """Seconds in words; `?` where they are not known."""
+    if seconds is None:
+        return "?"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.project import lock, releasing
+from evenruler.project import lock, release
 from evenruler.project.check import check
 from evenruler.project.params import load_params
 from evenruler.publish.manifest import Manifest, as_json
@@ -73,8 +73,8 @@ def _release(root: Path, **patches: Do) -> list[str]:
     """A release, with functions of its module replaced."""
     with pytest.MonkeyPatch.context() as patch:
         for name, do in ({"_dvc": _dvc} | patches).items():
-            patch.setattr(releasing, name, do)
-        return list(releasing.release(root, NAME, TODAY))
+            patch.setattr(release, name, do)
+        return list(release.release(root, NAME, TODAY))
 
 
 @cache
@@ -128,7 +128,7 @@ def _killed(root: Path, **patches: Do) -> None:
 
 def _dies_before(command: str, subcommand: str) -> dict[str, Do]:
     """The release is killed before it runs this command of git or DVC."""
-    whole = {"_git": releasing._git, "_dvc": _dvc}[command]
+    whole = {"_git": release._git, "_dvc": _dvc}[command]
 
     def run(root: Path, *words: str) -> str:
         if words[0] == subcommand:
@@ -164,7 +164,7 @@ def _finished(root: Path, seen: Seen) -> Seen:
     assert _git(root, "rev-parse", f"{TAG}^{{commit}}") == _git(root, "rev-parse", "HEAD")
     assert _git(root, "tag").split() == [LAST, TAG]
     assert _git(root, "status", "--porcelain") == ""
-    assert not (root / releasing.BEGUN).exists()
+    assert not (root / release.BEGUN).exists()
     return seen
 
 
@@ -272,19 +272,19 @@ def _looked_at(folder: Path) -> Seen:
     root = _repository(folder)
     _killed(root, **_dies_before("_git", "commit"))
     before = _git(root, "status", "--porcelain")
-    seen = doing(lambda: releasing.plan(root, NAME))
+    seen = doing(lambda: release.plan(root, NAME))
     assert _git(root, "status", "--porcelain") == before != ""
     return seen
 
 
 RELEASE, LOCKED, STASH = "release", ("if none runs, remove these files",), "commit or stash"
 BEFORE: list[Callable[[], dict[str, Do]]] = [
-    lambda: {"write_as_it_was": _after(releasing.write_as_it_was)},
-    lambda: {"_write": _after(releasing._write)},
+    lambda: {"write_as_it_was": _after(release.write_as_it_was)},
+    lambda: {"_write": _after(release._write)},
     lambda: _dies_before("_git", "restore"),
     lambda: {"_dvc": _half_built},
     lambda: _dies_before("_git", "commit"),
-    lambda: {"_undo": _after(releasing._undo)},
+    lambda: {"_undo": _after(release._undo)},
     lambda: _dies_before("_git", "add"),
 ]
 """Before its commit: params.yaml is written; all is written; a killed one is being undone; DVC has built half; all

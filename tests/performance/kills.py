@@ -252,7 +252,7 @@ def _dvc(top: psutil.Process) -> psutil.Process | None:
         for process in (top, *top.children(recursive=True)):
             with suppress(psutil.Error):
                 words = process.cmdline()
-                if "repro" in words and any(Path(word).name == "dvc" for word in words):
+                if "repro" in words and any(Path(word).name in ("dvc", "evenruler") for word in words):
                     return process
     return None
 

@@ -1,7 +1,7 @@
 import pytest
 
 from evenruler.declared import Active, InUse
-from evenruler.project.artifacts import bring_in_step, expected
+from evenruler.project.check import artifacts_of, write_artifacts
 
 REST = """\
 # A file that people edit.
@@ -57,7 +57,7 @@ def stepped(tmp_path):
     def make(text: str, *domains: str) -> tuple[str, list[str]]:
         path = tmp_path / "dvc.yaml"
         path.write_text(text, encoding="utf-8")
-        lines = bring_in_step(tmp_path, active_of(*domains))
+        lines = write_artifacts(tmp_path, active_of(*domains))
         assert [found.name for found in tmp_path.iterdir()] == ["dvc.yaml"]
         return path.read_text(encoding="utf-8"), lines
 
@@ -65,7 +65,7 @@ def stepped(tmp_path):
 
 
 def test_every_benchmark_has_an_entry() -> None:
-    found = expected(active_of("jobs", "age"))
+    found = artifacts_of(active_of("jobs", "age"))
 
     assert list(found) == ["probes-age", "probes-jobs"]
     assert found["probes-jobs"] == {
@@ -77,7 +77,7 @@ def test_every_benchmark_has_an_entry() -> None:
 
 
 def test_they_are_of_all_families_and_by_name() -> None:
-    found = expected(active_of("jobs", fruit="saged", age="framing"))
+    found = artifacts_of(active_of("jobs", fruit="saged", age="framing"))
 
     assert {name: entry["labels"][0] for name, entry in found.items()} == {
         "framing-age": "framing",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,10 @@ import psutil
 import pytest
 
 from evenruler.machine import Machine
-from evenruler.project.asking.planning import Pair
-from evenruler.project.processes import Ended, Processes, gpus_of, next_of, reason
+from evenruler.project.processes import Job, Run, ask_all, gpus_of, in_time, side_by_side
 
 ROOT = Path(__file__).parents[2]
-A, B, A2 = Pair("probes", "a"), Pair("probes", "b"), Pair("saged", "a")
+A, B, A2 = Job("a", ("probes",)), Job("b", ("probes",)), Job("a", ("saged",))
 
 NOTES = """import json, os, sys, time
 began = time.time()
@@ -29,58 +29,91 @@ sys.exit(2 if sys.argv[1] == "probes-b" else 0)
 """
 
 
-def test_a_model_is_asked_by_one_process_at_a_time() -> None:
-    assert next_of([A, A2, B], []) == A
-    assert next_of([A2, B], ["a"]) == B
-    assert next_of([A2], ["a"]) is None
-    assert next_of([], []) is None
+def test_a_job_goes_by_the_family_if_it_has_one() -> None:
+    assert [A.name, Job("a", ("probes", "saged")).name] == ["probes-a", "a"]
 
 
 @pytest.mark.parametrize(
     ("count", "visible", "expected"),
     [(2, None, ["0", "1"]), (2, "5, 3", ["5", "3"]), (0, None, []), (0, "", []), (1, "GPU-8f,GPU-9a", ["GPU-8f"])],
 )
-def test_gpus_have_the_names_that_they_were_given(count: int, visible: str | None, expected: list[str]) -> None:
-    assert gpus_of(Machine("cuda", count, 0), visible) == expected
-    assert gpus_of(Machine("cuda", count, 1), visible) == []  # a cluster shares them out
+def test_gpus_have_the_names_that_they_were_given(
+    count: int, visible: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert gpus_of(Machine("cuda", count, 0)) == expected
+    assert gpus_of(Machine("cuda", count, 1)) == []  # a cluster shares them out
 
 
-def test_side_by_side_each_with_a_gpu_and_its_name_before_what_it_says(tmp_path: Path) -> None:
-    processes = Processes(
-        lambda pair: [sys.executable, "-c", NOTES, pair.name], tmp_path, tmp_path / "logs", ["4", "7"], 3
+def test_side_by_side_each_with_a_gpu_and_its_name_before_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = list(
+        side_by_side(
+            [A, A2, B], lambda job: [sys.executable, "-c", NOTES, job.name], tmp_path / "logs", ["4", "7"], at_once=3
+        )
     )
-    said: list[str] = []
-    ended = list(processes.run([A, A2, B], said.append))
-    seen = {pair: json.loads((tmp_path / f"{pair.name}.json").read_text()) for pair in (A, A2, B)}
-    assert sorted(seen[pair][2] for pair in (A, B)) == ["4", "7"]
+    seen = {job: json.loads((tmp_path / f"{job.name}.json").read_text()) for job in (A, A2, B)}
+    assert sorted(seen[job][2] for job in (A, B)) == ["4", "7"]
     assert seen[A2][0] >= seen[A][1], "two processes asked one model at once"
     assert {(one.job, one.status, one.said) for one in ended} == {(A, 0, "done"), (A2, 0, "done"), (B, 2, "done")}
-    assert sorted(said) == sorted(f"{pair.name}: {line}" for pair in (A, A2, B) for line in ("half", "whole", "done"))
-    assert (tmp_path / "logs/probes-a.log").read_bytes() == b"half\rwhole\ndone\n"
+    assert all(0.2 < one.seconds < 60 for one in ended)
+    said = [f"{job.name}: {line}" for job in (A, A2, B) for line in ("half", "whole", "done")]
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(said)
+    assert (tmp_path / "logs/probes-a.log").read_bytes() == b"half\rwhole\ndone"
+
+
+def test_how_far_it_is_and_who_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages/__init__.py").touch()
+    (tmp_path / "stages/filling.py").write_text(
+        "import sys\nif sys.argv[2] == 'b': sys.exit('error: no; do')\nprint(*sys.argv[1:])\n"
+    )
+    failed = ask_all({A: 10.0, B: 30.0, A2: 4.0}, "ask", Machine("cpu", 0, 0), 1)
+    assert [(run.job, run.reason) for run in failed] == [(B, "no; do")]
+    took = re.sub(r", \d+\.\d s", ", T", capsys.readouterr().out).splitlines()
+    assert took == [
+        "probes-a: ask a probes",
+        "[1/3] probes-a done, T; about 34.0 s more",
+        "probes-b: error: no; do",
+        "[2/3] probes-b could not be asked, T; about 4.0 s more",
+        "saged-a: ask a saged",
+        "[3/3] saged-a done, T",
+    ]
 
 
 def test_the_reason_is_its_error_whatever_it_says_later(tmp_path: Path) -> None:
     program = "import sys\nprint('error: no; do')\nprint('later')\nsys.exit(2)"
-    processes = Processes(lambda pair: [sys.executable, "-c", program], tmp_path, tmp_path, [], 1)
-    (ended,) = processes.run([A], lambda line: None)
-    assert reason(ended) == "no; do"
+    (run,) = side_by_side([A], lambda job: [sys.executable, "-c", program], tmp_path, [], 1)
+    assert run.reason == "no; do"
     killed = "its process was ended by SIGKILL, as where memory is used up"
-    assert reason(Ended(A, -9, "some", 1.0)) == killed
-    assert reason(Ended(A, -11, "some", 1.0)) == "its process was ended by SIGSEGV"
-    assert reason(Ended(A, 1, "", 1.0)) == "its process ended with status 1"
+    assert Run(A, status=-9, said="some").reason == killed
+    assert Run(A, status=-11, said="some").reason == "its process was ended by SIGSEGV"
+    assert Run(A, status=1).reason == "its process ended with status 1"
+
+
+def test_seconds_in_words() -> None:
+    assert [in_time(value) for value in (None, 2.41, 60, 3599, 5400)] == ["?", "2.4 s", "1 min", "60 min", "1.5 h"]
 
 
 WAITS = """
-import sys, time
+import sys
 from pathlib import Path
-from evenruler.project.asking.planning import Pair
-from evenruler.project.processes import Processes
+from evenruler.project.processes import Job, side_by_side
 
 child = "import os, time; print(os.getpid(), flush=True); time.sleep(100)"
-processes = Processes(lambda pair: [sys.executable, "-c", child], Path(), Path("logs"), [], 2)
-pairs = [Pair("probes", model) for model in "abc"]
-ended = list(processes.run(pairs, lambda line: print(line, flush=True)))
-print(ended, processes.broken, flush=True)
+jobs = [Job(model, ("probes",)) for model in "abc"]
+try:
+    list(side_by_side(jobs, lambda job: [sys.executable, "-c", child], Path("logs"), [], 2))
+except KeyboardInterrupt as broken:
+    print(*broken.args, flush=True)
 """
 
 
@@ -95,7 +128,7 @@ def test_none_outlives_the_one_that_started_it(number: signal.Signals, tmp_path:
         process.send_signal(number)
         rest = process.stdout.read()
         assert process.wait(timeout=30) == (0 if number != signal.SIGKILL else -signal.SIGKILL)
-    assert rest == ("" if number == signal.SIGKILL else f"[] {number.value}\n")
+    assert rest == ("" if number == signal.SIGKILL else f"{number.value}\n")
     deadline = time.monotonic() + 30
     while any(map(is_alive, children)):
         assert time.monotonic() < deadline, "it outlived the command"

@@ -8,8 +8,8 @@ import pytest
 
 from evenruler.declared import Declared
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project import artifacts
 from evenruler.project.active import Instrument, in_use, instruments_at
+from evenruler.project.check import artifacts_of
 from evenruler.project.params import load_params
 from evenruler.strict import read_yaml
 from evenruler.versions import load_changelog, version_key
@@ -140,7 +140,7 @@ class TestParams:
         """`evenruler check` has been run: what is in use, and what DVC knows as artifacts."""
         active = Declared(ROOT / "params.yaml").active
         assert active == at_scale[active.scale]
-        assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == artifacts.expected(active)
+        assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == artifacts_of(active)
 
     def test_changelogs_are_of_benchmarks_and_go_no_further_than_their_versions(self, params):
         files = list((SOURCES / "changelogs").glob("*.yaml"))

@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from evenruler.models.declared import ModelEntry
-from evenruler.project.token_lengths import KEPT, lengths, tokenizer_of
+from evenruler.project.check import COUNTED, lengths, tokenizer_of
 
 HERE = {"kind": "causal", "licence": "none", "origin": "ours"}
 
@@ -39,14 +39,14 @@ def test_tokens_of_words_within_a_sentence(tokenizer) -> None:
 
 def test_they_are_kept(tokenizer, cache, monkeypatch) -> None:
     lengths(tokenizer, ["man"])
-    assert list(json.loads((cache / KEPT).read_text()).values()) == [[1]]
+    assert list(json.loads((cache / COUNTED).read_text()).values()) == [[1]]
     monkeypatch.setattr("tokenizers.Tokenizer.from_file", lambda path: pytest.fail("loaded again"), raising=False)
     assert lengths(tokenizer, ["man"]) == [1]
 
 
 def test_what_was_kept_and_is_broken_is_counted_again(tokenizer, cache) -> None:
     cache.mkdir()
-    (cache / KEPT).write_text("{")
+    (cache / COUNTED).write_text("{")
     assert lengths(tokenizer, ["he"]) == [2]
 
 

@@ -1,5 +1,7 @@
 """Arrows point one way."""
 
+from graphlib import TopologicalSorter
+
 import grimp
 import pytest
 
@@ -7,6 +9,25 @@ from evenruler.instruments.registry import FAMILIES
 
 LAZY = {"evenruler.models", *FAMILIES.values()}
 """Packages whose names users import; the house imports their modules, so that it is seen what it depends on."""
+
+FLOORS = (
+    {"lazy", "shipped", "terminal"},
+    {"evenruler", "errors", "measurement", "progress"},
+    {"files", "hub", "repository", "text"},
+    {"strict", "tables"},
+    {"models", "versions"},
+    {"machine", "report", "training"},
+    {"instruments"},
+    {"declared"},
+    {"loaded", "publish"},
+    {"results"},
+    {"evaluate"},
+    {"stages"},
+    {"project"},
+    {"commands"},
+    {"cli"},
+)
+"""From the ground: a room imports itself, and what is below it; those on one floor do not know each other."""
 
 SHARED = {"models", "measurement", "text", "tables"}
 
@@ -22,6 +43,29 @@ def room(module: str) -> str:
     if parts[1:2] == ["instruments"] and len(parts) > 2 and parts[2] in FAMILIES:
         return parts[2]
     return parts[1] if len(parts) > 1 else ""
+
+
+def placed(module: str) -> tuple[str, int]:
+    """Its room, and the floor of that. The commands of a family are a room of their own."""
+    parts = module.split(".")
+    name = parts[0] if len(parts) == 1 or parts[0] == "stages" else parts[1]
+    name = "commands" if name == "instruments" and parts[-1] == "commands" else name
+    return name, next(number for number, rooms in enumerate(FLOORS) if name in rooms)
+
+
+def test_no_module_imports_itself_by_way_of_others(graph: grimp.ImportGraph) -> None:
+    """Imports inside functions included."""
+    TopologicalSorter({one: graph.find_modules_directly_imported_by(one) for one in graph.modules}).prepare()
+
+
+def test_no_arrow_points_up(graph: grimp.ImportGraph) -> None:
+    up = []
+    for module in graph.modules:
+        own, floor = placed(module)
+        for imported in graph.find_modules_directly_imported_by(module):
+            room, below = placed(imported)
+            up += [f"{module} imports {imported}"] if own != room and floor <= below else []
+    assert up == []
 
 
 def test_no_family_imports_another_and_no_shared_room_imports_a_family(graph: grimp.ImportGraph) -> None:

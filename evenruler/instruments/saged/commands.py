@@ -48,8 +48,8 @@ def plan(
 ) -> None:
     """Say how small a difference between concepts a domain can detect, and how many root items a wanted one takes."""
     from evenruler.declared import Declared
-    from evenruler.project import planning
+    from evenruler.instruments.saged import design
 
     repository.enter()
-    for line in planning.plan(Path(), domain, Declared(), difference or planning.WANTED):
+    for line in design.plan(Path(), domain, Declared(), difference or design.WANTED):
         say(line)

@@ -12,7 +12,6 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.records import Reply, Sampling
 
-
 LIKELIEST = 512
 """Where so many tokens reach `top_p`, as nearly always, the rest is not sorted: of 262,144 that takes longer than the
 model."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged.ask.prompts import asked_prompts
 from evenruler.instruments.saged.declare import FAMILY
@@ -21,6 +21,36 @@ from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_sou
 from evenruler.instruments.saged.diagnose.confirmatory import POWER, roots_for, smallest_difference
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
 from evenruler.tables import read_frame
+
+if TYPE_CHECKING:
+    from evenruler.declared import Declared
+
+WANTED = (0.2, 0.3, 0.5, 0.8)
+"""Differences that are planned for by default, in SD of a reply."""
+
+OF_PROBES = "how many templates and words a reliability takes is drawn in the report, data/report/index.html"
+
+WIDTH = 110
+
+ALPHA = 0.05
+
+TIMES = (1, 2, 4)
+"""As many replies as now, and so on."""
+
+OF_A_REPLY = (
+    "An SD of a reply is the standard deviation of replies about one concept to one root item; docs/saged.md has what "
+    "it was of the small models."
+)
+OF_REPLIES = (
+    "More replies help as far as replies to one prompt differ as those to two do. A model that is not tuned to chat is "
+    "told no role, so that it gives fewer."
+)
+SIMULATED = "It is simulated (docs/saged.md)."
+OF_SEVERAL = "Holm's correction over the features that get a verdict asks that of the first"
+OF_OWN_TEXTS = (
+    "Its concepts have texts of their own, so that no difference has a verdict; this is what the test of the range "
+    "finds."
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +81,16 @@ class Design:
         """To each prompt."""
         return self.roles * self.templates * self.generations
 
+    @property
+    def alpha(self) -> float:
+        """What Holm's correction over the features that have a verdict asks of the first."""
+        return ALPHA / max(1, self.features)
+
+    @property
+    def noun(self) -> str:
+        """What concepts have several of."""
+        return "root items" if self.branched else "items of each concept"
+
 
 def design_of(root: Path, name: str, settings: Settings) -> Design:
     """The design of a domain.
@@ -65,7 +105,9 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     """
     found = sorted((root / f"benchmarks/saged-{name}/prompts").glob("*.parquet"))
     if found:
-        counted = _counted(pd.concat([read_frame(path) for path in found]), settings, _controls(found[0].parents[1]))
+        said = found[0].parents[1] / "plan.json"
+        controls = json.loads(said.read_text(encoding="utf-8"))["controls"] if said.exists() else []
+        counted = _counted(pd.concat([read_frame(path) for path in found]), settings, controls)
     else:
         counted = _declared(read_source(root / DOMAINS / f"{name}.yaml", complete=False), settings)
     roots, concepts, of_roots, of_concepts, branched = counted
@@ -89,13 +131,6 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
 
 Counted = tuple[int, int, int, int, bool]
 """Root items and concepts that are asked, those that there are, and whether root items hold several concepts."""
-
-
-def _controls(benchmark: Path) -> list[str]:
-    """The concepts of a benchmark that are in no difference in favour."""
-    plan = benchmark / "plan.json"
-    found: list[str] = json.loads(plan.read_text(encoding="utf-8"))["controls"] if plan.exists() else []
-    return found
 
 
 def _counted(prompts: pd.DataFrame, settings: Settings, controls: list[str]) -> Counted:
@@ -122,27 +157,6 @@ def _declared(source: Source, settings: Settings) -> Counted:
     return times * min(settings.items, most), concepts, times * most, of_concepts, source.branch is not None
 
 
-WIDTH = 110
-
-ALPHA = 0.05
-
-TIMES = (1, 2, 4)
-"""As many replies as now, and so on."""
-
-OF_A_REPLY = (
-    "An SD of a reply is the standard deviation of replies about one concept to one root item; docs/saged.md has what "
-    "it was of the small models."
-)
-OF_REPLIES = (
-    "More replies help as far as replies to one prompt differ as those to two do. A model that is not tuned to chat is "
-    "told no role, so that it gives fewer."
-)
-OF_OWN_TEXTS = (
-    "Its concepts have texts of their own, so that no difference has a verdict; this is what the test of the range "
-    "finds."
-)
-
-
 def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> Iterator[str]:
     """What `evenruler plan` prints.
 
@@ -155,19 +169,26 @@ def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> 
     yield from wrap(f"{name}, scale {scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
     yield from wrap(_smallest(design), WIDTH, subsequent_indent="  ")
     yield ""
-    what = "root items" if design.branched else "items of each concept"
-    yield f"How many {what} a difference takes, where one concept lies apart from all others:"
+    yield f"How many {design.noun} a difference takes, where one concept lies apart from all others:"
     yield from _table(design, wanted)
     yield ""
-    for note in (OF_A_REPLY, _found(design), OF_REPLIES, _to_change(name, design, what)):
+    found = OF_OWN_TEXTS
+    if design.branched:
+        corrected = f" / {design.features}: {OF_SEVERAL}" if design.features > 1 else ""
+        found = f"Found means that the range of concepts' means has p < {ALPHA}{corrected}. {SIMULATED}"
+    change = (
+        f"To change it, set `items`, `concepts` or `generations` under instruments.{name} in params.yaml. "
+        f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text, or a "
+        f"higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
+    )
+    for note in (OF_A_REPLY, found, OF_REPLIES, change):
         yield from wrap(note, WIDTH, subsequent_indent="  ")
 
 
 def _in_words(design: Design) -> str:
     one = "root item" if design.branched else "item of each concept"
-    several = "root items" if design.branched else "items of each concept"
     parts = [
-        f"{_of(design.roots, design.of_roots)} {one if design.of_roots == 1 else several}",
+        f"{_of(design.roots, design.of_roots)} {one if design.of_roots == 1 else design.noun}",
         f"{_of(design.concepts, design.of_concepts)} concepts",
         _count(design.replies, "reply", "replies"),
     ]
@@ -178,26 +199,10 @@ def _in_words(design: Design) -> str:
     return f"{' x '.join(parts)} to a prompt ({asked}){later}{unasked}."
 
 
-def _alpha(design: Design) -> float:
-    """What Holm's correction over the features that have a verdict asks of the first."""
-    return ALPHA / max(1, design.features)
-
-
-def _found(design: Design) -> str:
-    if not design.branched:
-        return OF_OWN_TEXTS
-    corrected = ""
-    if design.features > 1:
-        corrected = (
-            f" / {design.features}: Holm's correction over the features that get a verdict asks that of the first"
-        )
-    return f"Found means that the range of concepts' means has p < {ALPHA}{corrected}. It is simulated (docs/saged.md)."
-
-
 def _smallest(design: Design) -> str:
     one, spread = (
         smallest_difference(
-            design.roots, design.concepts, design.replies, _alpha(design), branched=design.branched, pattern=pattern
+            design.roots, design.concepts, design.replies, design.alpha, branched=design.branched, pattern=pattern
         )
         for pattern in ("one", "spread")
     )
@@ -221,16 +226,8 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     heads += [f"{concepts} concepts" for concepts in others]
     yield "  ".join(["    SD", *heads])
     for difference in wanted:
-        found = [roots_for(difference, *column, _alpha(design), branched=design.branched) for column in columns]
+        found = [roots_for(difference, *column, design.alpha, branched=design.branched) for column in columns]
         yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for n, head in zip(found, heads, strict=True))])
-
-
-def _to_change(name: str, design: Design, what: str) -> str:
-    have = f"{design.of_roots:,} {what} are {'built' if design.built else 'declared'}"
-    return (
-        f"To change it, set `items`, `concepts` or `generations` under instruments.{name} in params.yaml. {have}; more "
-        f"take more text, or a higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
-    )
 
 
 def _of(n: int, of: int) -> str:
@@ -241,15 +238,7 @@ def _count(n: int, one: str, several: str) -> str:
     return f"{n:,} {one if n == 1 else several}"
 
 
-__all__ = ["WANTED", "plan"]
-
-WANTED = (0.2, 0.3, 0.5, 0.8)
-"""Differences that are planned for by default, in SD of a reply."""
-
-OF_PROBES = "how many templates and words a reliability takes is drawn in the report, data/report/index.html"
-
-
-def plan(root: Path, name: str, params: Declared, wanted: Sequence[float] = WANTED) -> Iterator[str]:
+def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED) -> Iterator[str]:
     """What a domain can detect at the scale in use, and what wanted differences take.
 
     Args:
@@ -268,7 +257,7 @@ def plan(root: Path, name: str, params: Declared, wanted: Sequence[float] = WANT
     yield from lines_of(name, params.scale, design_of(root, name, params.settings(name, FAMILY)), wanted)
 
 
-def _domain(name: str, params: Declared) -> str:
+def _domain(name: str, params: "Declared") -> str:
     families = params.every_instrument()
     domains = [own for own, family in families.items() if family == FAMILY]
     short = name.removeprefix(f"{FAMILY}-")

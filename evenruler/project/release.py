@@ -2,14 +2,12 @@
 
 import datetime
 import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,10 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project import lock
 from evenruler.project.check import check
-from evenruler.project.files import block, edited, params_yaml, write_as_it_was
+from evenruler.project.files import block, edited, write_as_it_was
 from evenruler.project.params import load_params
-from evenruler.project.processes import die_with_parent
-from evenruler.publish.difference import Difference, compare
+from evenruler.project.processes import die_with_parent, environment
+from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
 from evenruler.versions import bumped, load_changelog, version_key
@@ -65,7 +63,9 @@ class Begun:
         """Whether a file that is not as in git's HEAD is so by this release alone."""
         whole = path.removesuffix(".partial")
         if whole in self.texts:
-            return path != whole or _of_people(_read(root / path)) == _of_people(self.texts[path])
+            file = root / path
+            text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+            return path != whole or _of_people(text) == _of_people(self.texts[path])
         return whole == lock.NAME or re.match("benchmarks/[^/]+/", path) is not None  # cards name changelogs
 
 
@@ -171,12 +171,7 @@ def _changed(root: Path) -> list[str]:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-    return ", ".join(paths[:NAMED]) + more
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
 
 
 def _of_people(text: str) -> list[str]:
@@ -201,7 +196,9 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
         raise UserError("what is built is not what is declared", where=str(folder), remedy="run `make repro`")
     if _changed(root):
         raise UserError("git has uncommitted changes", where=str(root), remedy="commit or stash them")
-    released = _versions(root, name)
+    tags = _git(root, "tag", "--list", f"{name}@v*").split()
+    found = [tag.removeprefix(f"{name}@v") for tag in tags]
+    released = [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     if not released:
         return Plan(name, current, None, list(messages) or ["First release."])
     last = max(released, key=version_key)
@@ -216,19 +213,10 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     if difference.needs == "none":
         raise UserError(f"nothing changed since {last}", where=name, remedy="there is nothing to release")
     version = max(current, bumped(last, difference.needs), key=version_key)
-    return Plan(name, version, last, list(messages) or _in_words(difference))
-
-
-def _in_words(difference: Difference) -> list[str]:
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
     more = len(reasons) - LISTED_REASONS
-    return reasons[:LISTED_REASONS] + ([f"And {more} more changes."] if more > 0 else [])
-
-
-def _versions(root: Path, name: str) -> list[str]:
-    tags = _git(root, "tag", "--list", f"{name}@v*").split()
-    found = [tag.removeprefix(f"{name}@v") for tag in tags]
-    return [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
+    listed = reasons[:LISTED_REASONS] + ([f"And {more} more changes."] if more > 0 else [])
+    return Plan(name, version, last, list(messages) or listed)
 
 
 def _texts(root: Path, made: Plan, today: datetime.date) -> dict[str, str]:
@@ -250,7 +238,7 @@ def _texts(root: Path, made: Plan, today: datetime.date) -> dict[str, str]:
         before = (root / changelog).read_text(encoding="utf-8")
     # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
     params = edited((root / "params.yaml").read_text(encoding="utf-8"), "versions", version)
-    return {"params.yaml": params, changelog: _edited(before, entry)}
+    return {"params.yaml": params, changelog: edited(before, "releases", entry)}
 
 
 def _write(root: Path, begun: Begun) -> None:
@@ -258,15 +246,6 @@ def _write(root: Path, begun: Begun) -> None:
         write_as_it_was(root / path, text)
     load_changelog(root / f"data/sources/changelogs/{begun.name}.yaml")
     check(root)
-
-
-def _edited(before: str, change: Callable[[dict[str, Any]], None]) -> str:
-    yaml = params_yaml()
-    document = yaml.load(before)
-    change(document)
-    text = StringIO()
-    yaml.dump(document, text)
-    return text.getvalue()
 
 
 def _require_on_remote(root: Path, name: str) -> None:
@@ -303,9 +282,7 @@ def _done(root: Path, what: str, command: list[str]) -> str:
     Raises:
         UserError: It failed.
     """
-    # Stages are started as `python`, which has to be this one.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    env = {**os.environ, "PATH": path, "LANGUAGE": "C"}  # so that git says what is looked for below
+    env = {**environment(), "LANGUAGE": "C"}  # so that git says what is looked for below
     # DVC ends with us; git goes on, since it leaves its locks where it is killed.
     ends = die_with_parent if sys.platform == "linux" and not what.startswith("git") else None
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends)

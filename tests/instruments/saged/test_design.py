@@ -9,10 +9,10 @@ from ruamel.yaml import YAML
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError
-from evenruler.project.planning import WANTED, Design, design_of, plan
+from evenruler.instruments.saged.design import WANTED, Design, design_of, plan
 from tests.instruments.saged.domains import SOURCE, settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def declare(root: Path, **changed: Any) -> None:

@@ -1,22 +1,24 @@
-"""What a plan says."""
+"""What `evenruler ask` plans, and what it leaves out."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from evenruler.machine import Machine
+from evenruler.machine import Machine, Rate
 from evenruler.models.records import Amount
-from evenruler.project.asking.planning import Asking, Fetched, Lack, Pair, Plan, in_bytes, in_time, lines
-from evenruler.rates import Rate
+from evenruler.project.ask import Asking, Fetched, Lack, Plan, in_bytes, lines, write_left_out
+from evenruler.project.processes import Job
+from evenruler.strict import read_yaml
 
-SMALL, LARGE = Pair("probes", "small"), Pair("saged", "large")
+SMALL, LARGE = Job("small", ("probes",)), Job("large", ("saged",))
 READS, WRITES = Amount(1000, 20_000, 0), Amount(50, 400, 5000)
 PLAN = Plan(
     machine=Machine("cpu", gpus=0, nodes=0),
     askings=[
         Asking(SMALL, [Lack("small", "likelihood/1", READS)]),
         Asking(LARGE, [Lack("large", "generation/2", WRITES), Lack("tool", "embedding/1", READS)]),
-        Asking(Pair("probes", "done"), []),
+        Asking(Job("done", ("probes",)), []),
     ],
     absent={"large": "params.yaml: models.large: a/large is not downloaded"},
     parameters={"small": 10**8, "tool": 10**7},
@@ -36,7 +38,7 @@ def test_time_is_the_sum_over_the_model_and_its_tools() -> None:
 
 
 def test_a_process_is_for_what_lacks_or_is_not_here() -> None:
-    assert [one.pair for one in PLAN.to_ask] == [SMALL, LARGE]
+    assert [one.job for one in PLAN.to_ask] == [SMALL, LARGE]
     only_tools = Asking(SMALL, [Lack("tool", "embedding/1", READS)])
     cannot_tell = Asking(SMALL, [], wrong="not built yet")
     assert replace(PLAN, askings=[Asking(LARGE, [])]).to_ask == [Asking(LARGE, [])]  # its files are not here
@@ -63,7 +65,7 @@ def test_what_nobody_knows_is_a_question_mark() -> None:
     on = Machine("cuda-9.0", gpus=2, nodes=0)
     told = list(lines(replace(PLAN, machine=on, fetched={"large": Fetched()}), "paper", 2, free=10**9))
     assert told[0] == "plan at the scale paper: 2 of 3 to ask, 2 at once on 2 GPUs (cuda-9.0)"
-    assert [line.split()[-2:] for line in told[2:5]] == [["0", "0", "s"][1:], ["?", "?"], ["0.0", "MB"]]
+    assert [line.split()[-2:] for line in told[2:5]] == [["0.2", "s"], ["?", "?"], ["0.0", "MB"]]
     assert told[4].split()[-5:-2] == ["s", "+", "?"]
     assert told[-1] == "to fetch: 0.0 MB, and large, whose size the Hub does not say; 1.0 GB are free"
 
@@ -83,5 +85,22 @@ def test_nothing_to_ask_is_one_line() -> None:
 
 
 def test_amounts_in_words() -> None:
-    assert [in_time(value) for value in (None, 2.4, 60, 3599, 5400)] == ["?", "2 s", "1 min", "60 min", "1.5 h"]
     assert [in_bytes(n) for n in (1_500_000, 99_999_999, 100_000_000)] == ["1.5 MB", "100.0 MB", "0.1 GB"]
+
+
+BEFORE = "# mine\nmodels: {a: 1} # here\n\nactive:\n  scale: quick\n"
+
+
+def test_the_rest_stays_byte_for_byte(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(BEFORE)
+    write_left_out(tmp_path, {})
+    assert path.read_text() == BEFORE
+    reasons = {"ask@probes-a": 'no "such"\nfile: ä # b', "rows@age": "torn"}
+    write_left_out(tmp_path, reasons)
+    assert path.read_text().startswith(BEFORE + "left_out: #")
+    assert read_yaml(path)["left_out"] == {"ask@probes-a": 'no "such" file: ä # b', "rows@age": "torn"}
+    write_left_out(tmp_path, {"rows@age": "torn"})
+    assert read_yaml(path)["left_out"] == {"rows@age": "torn"}
+    write_left_out(tmp_path, {})
+    assert path.read_text() == BEFORE

@@ -1,0 +1,384 @@
+"""What `evenruler ask` does: build, plan, ask, and leave out who could not be asked."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evenruler import machine
+from evenruler.declared import Declared
+from evenruler.errors import UserError, nearest
+from evenruler.hub import talking_about
+from evenruler.machine import Machine, Rate
+from evenruler.models.declared import ModelEntry
+from evenruler.models.engines.choice import RAY, chosen
+from evenruler.models.records import Amount
+from evenruler.models.sources import fetched_of
+from evenruler.models.store import cache_root
+from evenruler.project.active import asking_of
+from evenruler.project.check import check
+from evenruler.project.files import block, write_as_it_was
+from evenruler.project.params import load_params
+from evenruler.project.pipeline import Progress, build, outdated
+from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time
+from evenruler.terminal import say
+
+NOT_ALL = 1
+"""The status where some could not be asked."""
+
+TIMEOUT = 10.0
+"""Seconds that the Hub has to say how large a model is."""
+
+LEFT_OUT = "left_out"
+SAID = f"{LEFT_OUT}: # written by `evenruler ask`, which tries them again; take one out to have it built all the same"
+
+
+@dataclass(frozen=True)
+class Lack:
+    """What the store lacks of one operation of one model."""
+
+    model: str
+    """The one that is measured, or a tool."""
+    operation: str
+    amount: Amount
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is to be asked of one model for one family."""
+
+    job: Job
+    lacks: Sequence[Lack]
+    wrong: str = ""
+    """Why it cannot be told."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The files of a model that are to be fetched; what the Hub did not say is None."""
+
+    bytes: int | None = None
+    parameters: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be asked, before anything is.
+
+    Attributes:
+        machine: What computes.
+        askings: All that were named.
+        absent: By model whose files are not here: why.
+        parameters: By model whose files are here, where they are known.
+        fetched: By model that the Hub has.
+        known: The rates that were measured.
+    """
+
+    machine: Machine
+    askings: Sequence[Asking]
+    absent: Mapping[str, str]
+    parameters: Mapping[str, int | None]
+    fetched: Mapping[str, Fetched] = field(default_factory=dict)
+    known: Sequence[Rate] = ()
+
+    @property
+    def to_ask(self) -> list[Asking]:
+        """Those that take a process: the store lacks something, or a model is not here."""
+        return [one for one in self.askings if one.lacks or one.wrong or one.job.model in self.absent]
+
+    @property
+    def of_models(self) -> list[Asking]:
+        """Those of them that are more than tools have to answer."""
+        return [one for one in self.to_ask if one.wrong or any(lack.model == one.job.model for lack in one.lacks)]
+
+    def seconds(self, asking: Asking) -> float | None:
+        """How long it takes, roughly, alone on a device; None where the size of a model is not known."""
+        total = 0.0
+        for lack in asking.lacks:
+            took = machine.seconds(
+                self.known,
+                family=asking.job.families[0],
+                model=lack.model,
+                operation=lack.operation,
+                device=self.machine.device,
+                parameters=self.parameters.get(lack.model) or self.fetched.get(lack.model, Fetched()).parameters,
+                tokens=lack.amount.tokens,
+            )
+            if took is None:
+                return None
+            total += took
+        return None if asking.wrong else total
+
+    @property
+    def bytes(self) -> int:
+        """Of all files that are to be fetched, as far as the Hub says."""
+        return sum(files.bytes or 0 for files in self.fetched.values())
+
+
+def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
+    """Ask models what instruments ask them, several at once; answers go into the store, for `evenruler repro`.
+
+    Args:
+        root: The repository.
+        names: Of those that are asked, as `probes-smollm3-3b`.
+        everything: Whether all are.
+        at_once: Processes; by default as many as this machine has GPUs, or one; on a cluster one.
+        dry_run: Whether to end after the plan.
+
+    Returns:
+        0 where all answers are there, `NOT_ALL` where some could not be asked, else 128 and the number of the signal.
+
+    Raises:
+        UserError: Nobody is named, the declaration is not valid, or nobody could be asked; several are to be at once
+            on a cluster.
+    """
+    if at_once not in (None, 1) and chosen()[0] == RAY:
+        raise UserError("one model at a time has the whole cluster", where="ask --at-once", remedy="leave it out")
+    try:
+        jobs = _brought_in_step(root, names, everything)
+        is_whole = _built(root, dict.fromkeys(job.families[0] for job in jobs))
+        known = Declared().active.ask
+        plan = _planned(root, [job for job in jobs if job.name in known])
+        at_once = at_once or (1 if plan.machine.nodes else plan.machine.gpus or 1)
+        for line in lines(plan, Declared().scale, at_once, _free()):
+            say(line)
+        if dry_run:
+            return 0
+        status = _left_out(root, plan, _asked(root, plan, at_once))
+    except KeyboardInterrupt as broken:
+        say("interrupted; what was answered is kept, and the same command goes on from there", err=True)
+        return 128 + int(broken.args[0] if broken.args else signal.SIGINT)
+    return status if is_whole else NOT_ALL
+
+
+def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list[Job]:
+    """Those that are named, all of them in use; what was left out before is tried again."""
+    before = load_params(root / "params.yaml").left_out
+    if not names and not everything:
+        raise UserError("nobody is named", where="evenruler ask", remedy="name FAMILY-MODEL, or say --all")
+    tried = set(before) if everything else {f"ask@{name}" for name in names}
+    write_left_out(root, {stage: why for stage, why in before.items() if stage not in tried})
+    for line in check(root):
+        say(line)
+    known = Declared().active.ask
+    for name in names:
+        if name not in known:
+            raise UserError(f"{name!r} is not in use", where="evenruler ask", remedy=nearest(name, known))
+    return [Job(one.model, (one.family,)) for name, one in known.items() if everything or name in names]
+
+
+def _built(root: Path, families: Iterable[str]) -> bool:
+    """Build what families ask; whether all could be built. An instrument that cannot is left out.
+
+    Raises:
+        UserError: None could.
+    """
+    active = Declared().active
+    wanted = [name for family in families for name in active.families[family].instruments]
+    if not build(root, ["--keep-going", *(f"rows@{name}" for name in wanted)], Progress(root)):
+        return True
+    lacking = [name for name in wanted if outdated(root, [f"rows@{name}"], with_deps=True)]
+    if len(lacking) == len(wanted):
+        raise UserError("no instrument could be built", remedy="what they lack stands above")
+    _leave_out(root, {f"rows@{name}": "it could not be built" for name in lacking})
+    return False
+
+
+def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
+    """What the store lacks, counted by a process of its own: it imports for seconds, and fetches nothing."""
+    say("counting what the store lacks ...")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "stages.filling",
+            "count",
+            *(word for job in jobs for word in (*job.families, job.model)),
+        ],
+        cwd=root,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        start_new_session=True,  # Ctrl-C is ours to tell of
+        preexec_fn=die_with_parent if sys.platform == "linux" else None,
+    )
+    if done.returncode:
+        raise UserError("what the store lacks could not be counted", remedy="why stands above")
+    on, *counted, models = map(json.loads, done.stdout.splitlines())
+    catalogue = load_params(root / "params.yaml").models
+    fetched = {name: _of_hub(catalogue[name]) for name in models["absent"] if catalogue[name].scheme == "hub"}
+    askings = [
+        Asking(
+            Job(one["model"], (one["family"],)),
+            [Lack(lack.pop("model"), lack.pop("operation"), Amount(**lack)) for lack in one["lacks"]],
+            one["wrong"],
+        )
+        for one in counted
+    ]
+    return Plan(Machine(**on), askings, **models, fetched=fetched, known=machine.kept_rates(cache_root()))
+
+
+def _of_hub(entry: ModelEntry) -> Fetched:
+    """What the Hub says of the files of a model; nothing where it cannot be asked, which then says who fetches."""
+    from huggingface_hub import HfApi
+
+    repo = entry.locations[0][1]
+    try:
+        with talking_about(repo, revision=entry.revision):
+            told = HfApi().model_info(repo, revision=entry.revision, files_metadata=True, timeout=TIMEOUT)
+    except UserError:
+        return Fetched()
+    sizes = {file.rfilename: file.size for file in told.siblings or ()}
+    wanted = [sizes[name] for name in fetched_of(sizes)]
+    known = [size for size in wanted if size is not None]
+    return Fetched(
+        sum(known) if len(known) == len(wanted) else None, told.safetensors.total if told.safetensors else None
+    )
+
+
+def _free() -> int:
+    """Bytes that are free where the Hub's files are kept."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    folder = Path(HF_HUB_CACHE)
+    return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
+
+
+def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
+    """Ask all that the store lacks; those that failed.
+
+    Several at once ask models alone. Their tools follow one by one, in the order of the declaration: what a tool says
+    to a text that two models share would else hang, in its last bits, on who came first.
+    """
+    if at_once == 1:
+        return ask_all({one.job: plan.seconds(one) for one in plan.to_ask}, "ask", plan.machine, 1)
+    own = {one.job: plan.seconds(one) for one in plan.of_models}
+    failed = ask_all(own, "ask-model", plan.machine, at_once)
+    lost = {run.job for run in failed}
+    rest = _planned(root, [one.job for one in plan.askings if one.job not in lost])
+    if rest.to_ask:
+        for line in ("what is left, one by one:", *table(rest)):
+            say(line)
+    return failed + ask_all({one.job: rest.seconds(one) for one in rest.to_ask}, "ask", rest.machine, 1)
+
+
+def _left_out(root: Path, plan: Plan, failed: Sequence[Run]) -> int:
+    """Leave out who could not be asked, and name them.
+
+    Raises:
+        UserError: That is everybody.
+    """
+    if not failed:
+        say(f"all answers of {len(plan.askings)} are in the store; `evenruler repro` finds them there")
+        return 0
+    everybody = len(failed) == len(plan.askings)
+    if not everybody:
+        _leave_out(root, {asking_of(run.job.families[0], run.job.model): run.reason for run in failed})
+    for run in failed:
+        say(f"left out: {run.job.name}: {run.reason}", err=True)
+    if everybody:
+        raise UserError("nobody could be asked", remedy="what each lacks stands above")
+    say(f"{len(failed)} of {len(plan.askings)} left out; all that they said: {cache_root() / LOGS}")
+    return NOT_ALL
+
+
+def _leave_out(root: Path, reasons: Mapping[str, str]) -> None:
+    """Have params.yaml name what could not be had, and bring it in step."""
+    write_left_out(root, {**load_params(root / "params.yaml").left_out, **reasons})
+    for line in check(root):
+        if not line.startswith("warning: "):
+            say(line)
+
+
+def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
+    """Have params.yaml say what is left out; all else in it stays byte for byte as it is.
+
+    Args:
+        root: The repository.
+        left_out: By stage: why it could not be run. Where there is none, the section goes.
+    """
+    path = root / "params.yaml"
+    before = path.read_text(encoding="utf-8")
+    whole = before.splitlines(keepends=True)
+    if whole and not whole[-1].endswith("\n"):
+        whole[-1] += "\n"
+    first, last = block(whole, LEFT_OUT)
+    # A string of JSON is one of YAML, too.
+    said = [f"  {stage}: {json.dumps(' '.join(why.split()), ensure_ascii=False)}\n" for stage, why in left_out.items()]
+    text = "".join([*whole[:first], *([f"{SAID}\n", *said] if said else []), *whole[last:]])
+    if text != before:
+        write_as_it_was(path, text)
+
+
+def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
+    """The plan in words and a table.
+
+    Args:
+        plan: What will be asked.
+        scale: That is in use.
+        at_once: Processes.
+        free: Bytes that are free where files are fetched to.
+    """
+    on = plan.machine
+    devices = f"{on.gpus} GPU{'s' * (on.gpus > 1)} ({on.device})" if on.gpus else "the CPU"
+    if on.nodes:
+        devices = f"a cluster of {on.nodes} node{'s' * (on.nodes > 1)}, {devices}"
+    yield f"plan at the scale {scale}: {len(plan.to_ask)} of {len(plan.askings)} to ask, {at_once} at once on {devices}"
+    yield from table(plan)
+    for model, why in plan.absent.items():
+        yield f"not here: {model}: {why}"
+    for asking in plan.askings:
+        if asking.wrong:
+            yield f"not counted: {asking.job.name}: {asking.wrong}"
+    if plan.to_ask:
+        speed = machine.ASSUMED["cpu" if on.device == "cpu" else "cuda"]
+        measured = any(one.device == on.device for one in plan.known)
+        how = "as measured here before, else" if measured else f"nothing was measured on {on.device}:"
+        yield "questions that hang on answers to others, as what is measured of replies, come on top"
+        yield (
+            f"time, roughly, of one device: {how} {speed:.0e} parameters times tokens a second are assumed, "
+            f"{machine.ASSUMED_WRITING:.0%} of it for writing"
+        )
+    if plan.fetched:
+        unsaid = [name for name, files in plan.fetched.items() if files.bytes is None]
+        more = f", and {', '.join(unsaid)}, whose size the Hub does not say" if unsaid else ""
+        fits = "" if plan.bytes <= free else ": too few"
+        yield f"to fetch: {in_bytes(plan.bytes)}{more}; {in_bytes(free)} are free{fits}"
+
+
+def table(plan: Plan) -> list[str]:
+    """A line for each that is to be asked, and one for all."""
+    rows = [("", "questions", "tokens read", "written", "time", "to fetch")]
+    for one in plan.to_ask:
+        files = plan.fetched.get(one.job.model)
+        size = "" if files is None else "?" if files.bytes is None else in_bytes(files.bytes)
+        rows.append((one.job.name, *_amounts([one]), in_time(plan.seconds(one)), size))
+    if len(plan.to_ask) > 1:
+        times = [plan.seconds(one) for one in plan.to_ask]
+        total = in_time(sum(took or 0 for took in times)) + (" + ?" if None in times else "")
+        rows.append(("all", *_amounts(plan.to_ask), total, in_bytes(plan.bytes) if plan.fetched else ""))
+    if len(rows) == 1:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    laid = ("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows)
+    return [f"  {line.rstrip()}" for line in laid]
+
+
+def _amounts(askings: Sequence[Asking]) -> tuple[str, str, str]:
+    amounts = [lack.amount for one in askings for lack in one.lacks]
+    return (
+        f"{sum(one.questions for one in amounts):,}",
+        f"{sum(one.read for one in amounts):,}",
+        f"{sum(one.written for one in amounts):,}",
+    )
+
+
+def in_bytes(n: int) -> str:
+    """Bytes in words."""
+    return f"{n / 1e9:.1f} GB" if n >= 1e8 else f"{n / 1e6:.1f} MB"
