@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 46_000, 300
+LINES, MODULES = 47_300, 270
 ROOT = Path(__file__).parents[1]
 
 
@@ -12,7 +12,7 @@ def main() -> None:
     lines = sum(len(path.read_bytes().splitlines()) for path in modules)
     print(f"evenruler/ and stages/: {lines:,} lines of {LINES:,}, {len(modules)} modules of {MODULES}")
     if lines > LINES or len(modules) > MODULES:
-        raise SystemExit("heavier than agreed: take something out, or raise the ceiling in tests/weight.py")
+        raise SystemExit("heavier than agreed: take something out; the ceiling is lowered, never raised")
 
 
 if __name__ == "__main__":

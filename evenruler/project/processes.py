@@ -158,6 +158,7 @@ def side_by_side(
                 run = running[job] = Run(job, min(set(range(at_once)) - {other.slot for other in running.values()}))
                 process = _started(command(job), gpus[run.slot % len(gpus)] if gpus else None, threads)
                 log = (logs / f"{job.name}.log").open("wb")
+                assert process.stdout is not None
                 selector.register(process.stdout, selectors.EVENT_READ, (run, process, log))
                 continue
             for key, _ in selector.select():

@@ -30,18 +30,19 @@ class SentenceEmbedder:
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
             )
+        model: Any = self._model[0].auto_model
         files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
         held: set[str] = set()
         for path in files:
             with safe_open(path, "pt") as file:
                 held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
-        named = [name for name, _ in self._model[0].auto_model.named_parameters()]
+        named = [name for name, _ in model.named_parameters()]
         # What no file holds, transformers has made up.
         lacking = [own for own in named if files and not any(key.endswith(f".{own}") for key in held)]
         if lacking:
             what = f"{name} lacks {len(lacking)} tensors, as {lacking[0]}"
             raise UserError(what, where=str(folder), remedy="see its `source`")
-        require_embeddings(self._model[0].auto_model, self._model.tokenizer, name)
+        require_embeddings(model, self._model.tokenizer, name)
 
     @in_packs
     def embed(self, texts: Sequence[str]) -> Packs[NDArray[np.float32]]:

@@ -50,10 +50,11 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
     logits = logits.double() / sampling.temperature
     whole = logits.logsumexp(-1, keepdim=True)
     if tokens is None and sampling.top_p < 1:
-        likeliest = logits.topk(min(LIKELIEST, logits.shape[-1]))
-        if bool((likeliest.values.logsumexp(-1, keepdim=True) - whole < math.log(sampling.top_p)).any()):
-            likeliest = logits.sort(descending=True)
-        logits, tokens = likeliest
+        least = whole + math.log(sampling.top_p)
+        every = logits
+        logits, tokens = every.topk(min(LIKELIEST, every.shape[-1]))
+        if bool((logits.logsumexp(-1, keepdim=True) < least).any()):
+            logits, tokens = every.sort(descending=True)
     shares = (logits - whole).exp()
     ends = shares.cumsum(-1)
     if sampling.top_p < 1:

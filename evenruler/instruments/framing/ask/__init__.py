@@ -21,7 +21,7 @@ __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
 READS: Final = {
     "content-free": ("id", "prompt", "task", "letters", "framing"),
     "prompts": ("id", "prompt", "task", "stimulus", "turn", "order", "framing"),
-    "stimuli": ("text", "stimulus"),
+    "stimuli": ("text", "stimulus", "group"),
 }
 
 PLANNED: Final = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")

@@ -54,7 +54,7 @@ def _of_mean() -> list[alt.Tooltip]:
 
 
 def _panels(
-    layers: alt.LayerChart,
+    layers: Any,
     data: pd.DataFrame,
     row: "pd.Series[Any]",
     column: "pd.Series[Any] | None" = None,

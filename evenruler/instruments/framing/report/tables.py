@@ -135,8 +135,11 @@ def _by_chance(effects: pd.DataFrame) -> dict[tuple[str, str], float]:
     by_task = own.groupby(["model", "factor", "task"])["chance"].mean()
     over_tasks = by_task.groupby(level=["model", "factor"]).mean()
     return {
-        **{(model, f"{EFFECT}{factor}, {task}"): float(chance) for (model, factor, task), chance in by_task.items()},
-        **{(model, EFFECT + factor): float(chance) for (model, factor), chance in over_tasks.items()},
+        **{
+            (row[0], f"{EFFECT}{row[1]}, {row[2]}"): float(row[3])
+            for row in by_task.reset_index().itertuples(index=False)
+        },
+        **{(row[0], EFFECT + row[1]): float(row[2]) for row in over_tasks.reset_index().itertuples(index=False)},
     }
 
 
@@ -243,7 +246,7 @@ def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFram
             METRICS.get(record["metric"], str(record["metric"])),
             with_interval(record["before"], record["before_low"], record["before_high"]),
             with_interval(record["after"], record["after_low"], record["after_high"]),
-            figure({**record, "value": record["change"]}, decimals=3),
+            figure({**{str(k): v for k, v in record.items()}, "value": record["change"]}, decimals=3),
             number(record["control"], 3),
             with_interval(record["difference"], record["difference_low"], record["difference_high"]),
         ]

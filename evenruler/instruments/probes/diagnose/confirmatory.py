@@ -17,9 +17,10 @@ from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.quality import UNIT
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import FEWEST_PAIRS, Figure, finite
+from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.regrouping import beyond_regroupings, regrouped, regroupings
 from evenruler.measurement.resampling import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale, jackknife
+from evenruler.measurement.validity import FEWEST_PAIRS
 from evenruler.measurement.verdicts import Fitness
 
 Floats = NDArray[np.float64]

@@ -33,9 +33,10 @@ from evenruler.instruments.probes.schemas import (
 )
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import correlation_matrix
-from evenruler.measurement.figures import FEWEST_PAIRS, finite
+from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
+from evenruler.measurement.validity import FEWEST_PAIRS
 
 Matrix = NDArray[np.float64]
 Row = dict[str, Any]
@@ -462,7 +463,8 @@ def _judged(
         return of_side((a, b), second, known) - of_side((c, d), second, known)
 
     numbers: Matrix = np.asarray(known, dtype=np.float64)
-    row = _row(figure, *(finite(of_side(side, second, numbers)) for side in biases), n, quality.UNIT, None)
+    one, other = (finite(of_side(side, second, numbers)) for side in biases)
+    row = _row(figure, one, other, n, quality.UNIT, None)
     if row.difference is None:
         return replace(row, reason="undefined for these values")
     found = jackknife(apart, *biases[0], *biases[1], second, numbers, level=resampling.level)

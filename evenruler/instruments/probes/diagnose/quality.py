@@ -18,8 +18,9 @@ from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.figures import FEWEST_PAIRS, correlated, finite, jackknifed
+from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
+from evenruler.measurement.validity import FEWEST_PAIRS
 
 COMMON_LENGTH = 8
 """Templates at which sets of different length are compared (Spearman-Brown); as many as the paper's sets have."""

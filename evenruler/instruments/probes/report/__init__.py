@@ -60,7 +60,7 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
     pictures = []
     if source.criterion is not None:
         known, label = here["associations"].dropna(subset=["criterion"]), source.criterion.label
-        said = {"direction": source.direction.removeprefix("positive means "), "n": known["attribute"].nunique()}
+        said = {"direction": source.direction.removeprefix("positive means "), "n": str(known["attribute"].nunique())}
         pictures.append(_picture("validity", charts.validity(known, label, first), label=label, **said))
     pictures.append(_picture("correlations", charts.correlations(here["correlations"])))
     pictures.append(_picture("distributions", charts.distributions(here["biases"], first)))

@@ -46,7 +46,10 @@ SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     """The models that were asked, their scores, and the items."""
-    scores = [*(_scores(name, source, tables) for name, source in declared.items()), *_scatter(tables)]
+    scores: list[Table | Picture] = [
+        *(_scores(name, source, tables) for name, source in declared.items()),
+        *_scatter(tables),
+    ]
     parts: dict[str, list[Table | Picture]] = {
         "models": [_population(tables["population"], tables["accuracy"])],
         "scores": scores,

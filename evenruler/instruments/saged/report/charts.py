@@ -249,7 +249,7 @@ def _placed(choices: Choices, row: str | None, column: str | None) -> dict[str, 
         header = alt.Header(labelFontSize=12, labelFontWeight="bold", labelLimit=320)
         facet: Any = alt.Facet("panel:N", sort=order, title=None, header=header)
         return {"facet": facet, "columns": len(choices.names[column])}
-    kinds = {
+    kinds: dict[str, tuple[Any, str | None, dict[str, Any]]] = {
         "row": (alt.Row, row, {"labelAngle": 0, "labelAlign": "left", "labelLimit": 150}),
         "column": (alt.Column, column, {"labelFontWeight": "bold", "labelLimit": 200}),
     }
@@ -323,7 +323,7 @@ def _told(columns: str, **titles: str) -> list[alt.Tooltip]:
     found = []
     for name in columns.split():
         title, written = titles.get(name) or _TITLES.get(name), _NUMBERS.get(name)
-        said = {"title": title, "format": written}
+        said: dict[str, Any] = {"title": title, "format": written}
         kind = "N" if written is None else "Q"
         found.append(alt.Tooltip(f"{name}:{kind}", **{key: word for key, word in said.items() if word}))
     return found

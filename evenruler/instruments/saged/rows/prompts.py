@@ -300,11 +300,11 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
     root_id = _id(name, sentence, root)
     yield _row(name, source, item, root, Branched(prompt, ()), Branched(sentence["sentence"], ()), root_id)
     branch = source.branch
-    for concept in maps if branch else ():
-        kept = not branch.counterfactual_baseline
+    for concept in maps:
+        kept = branch is None or not branch.counterfactual_baseline
         baseline = Branched(sentence["sentence"], ()) if kept else baselines[concept]
         for text in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
-            if not branch.allow_leaks and (found := leaks(text, about.own)):
+            if branch and not branch.allow_leaks and (found := leaks(text, about.own)):
                 raise UserError(
                     f"{found[0]!r} of the root is still in {text[:60]!r}",
                     where=f"{name}: {concept}",

@@ -64,7 +64,7 @@ def scrape(
     for concepts, page in read:
         own: dict[str, Row] = {}
         if isinstance(page, Page):
-            place, parts, reason = page.provenance, chain.from_iterable(page.sections), _NOTHING_NEW
+            place, parts, reason = page.provenance, list(chain.from_iterable(page.sections)), _NOTHING_NEW
             for row in _rows(domain, page, {concept: keywords[concept] for concept in concepts}):
                 own.setdefault(row["id"], row)
         else:
