@@ -57,10 +57,9 @@ def imported(graph: grimp.ImportGraph, starts: Iterable[str]) -> set[str]:
 
 
 def test_the_core_is_enough_to_list_verify_and_compare(graph) -> None:
-    """But for git revisions, which DVC reads, pictures, of which a page of results has none, and what functions of
-    `evenruler.text` import when rows are made: cards call none of them."""
-    of_rows = {"inflect", "py3langid", "typeguard"}
-    assert imported(graph, LIGHT) - declared() == {"dvc", "vl-convert-python", *of_rows}
+    """But for git revisions, which DVC reads, pictures, of which a page of results has none, and what tells
+    languages apart when rows are made."""
+    assert imported(graph, LIGHT) - declared() == {"dvc", "vl-convert-python", "py3langid"}
 
 
 def test_measure_is_enough_to_ask_and_to_compute(graph) -> None:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from evenruler.models.declared import Catalogue
@@ -59,7 +59,7 @@ def made_once(save: Callable[..., Path]) -> Callable[..., Path]:
         root, made = _saved()
         key = repr((save.__module__, save.__name__, arguments, sorted(named.items())))
         if key not in made:
-            made[key] = save(Path(root.name) / str(len(made)), *arguments, **named)
+            made[key] = save(Path(mkdtemp(dir=root.name)) / "model", *arguments, **named)
         # With times of their own: a copy over another model is another file to the store.
         return Path(shutil.copytree(made[key], folder, dirs_exist_ok=True, copy_function=shutil.copyfile))
 

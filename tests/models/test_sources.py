@@ -1,4 +1,5 @@
 import hashlib
+import importlib
 import json
 import os
 import shutil
@@ -144,7 +145,7 @@ class TestPackages:
     def test_a_truncated_packaged_file_is_refused(self, shipped_params, tmp_path, error_of) -> None:
         """The header is whole and the weights are not: what a broken download looks like."""
         shipped = shipped_params.models["smollm2-135m-instruct"].locations[0][1]
-        whole = sources._path("package", shipped, "here")
+        whole = sources.path_of(f"package:{shipped}", "here")
         with whole.open("rb") as file:
             (tmp_path / "model.gguf").write_bytes(file.read(8 << 20))
 
@@ -245,6 +246,7 @@ class TestPackages:
         monkeypatch.syspath_prepend(tmp_path / "site")
         folder = save_tiny(tmp_path / "site" / "tiny_folder" / "model")
         (folder.parent / "__init__.py").touch()
+        importlib.invalidate_caches()  # a folder that was read in the same instant is not read again
 
         assert sources.locate("tiny", entry(source="package:tiny_folder/model"), store) == folder
 

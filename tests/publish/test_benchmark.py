@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.benchmark import Config, write_benchmark
+from evenruler.publish.benchmark import Config
 from evenruler.publish.manifest import identity_of
+from evenruler.publish.write import write_benchmark
 
 FILES = {
     "README.md",
@@ -173,11 +174,11 @@ class TestFailure:
     @pytest.mark.parametrize(
         "step",
         [
-            "card.render_card",
-            "croissant.render_croissant",
-            "benchmark._manifest",
-            "benchmark._write",
-            "benchmark.pq.write_table",
+            "write.render_card",
+            "write.render_croissant",
+            "write._manifest",
+            "write._write",
+            "write.pq.write_table",
         ],
         ids=["card", "croissant", "manifest", "texts", "rows"],
     )
@@ -212,7 +213,7 @@ class TestFailure:
         assert contents(folder) == before
 
     def test_the_first_time_there_is_no_folder(self, benchmark, folder, monkeypatch):
-        monkeypatch.setattr("evenruler.publish.card.render_card", fail)
+        monkeypatch.setattr("evenruler.publish.write.render_card", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(benchmark, folder)
         assert not folder.exists()
@@ -220,7 +221,7 @@ class TestFailure:
     def test_the_next_run_is_as_if_nothing_had_been(self, benchmark, folder, tmp_path, contents, monkeypatch):
         write_benchmark(benchmark, tmp_path / "clean")
         with monkeypatch.context() as patch:
-            patch.setattr("evenruler.publish.card.render_card", fail)
+            patch.setattr("evenruler.publish.write.render_card", fail)
             with pytest.raises(RuntimeError, match="on purpose"):
                 write_benchmark(benchmark, folder)
         write_benchmark(benchmark, folder)
@@ -231,7 +232,7 @@ class TestFailure:
         write_benchmark(benchmark, folder)
         before = contents(folder)
         folder.rename(folder.with_name(".probes-jobs.old"))
-        monkeypatch.setattr("evenruler.publish.card.render_card", fail)
+        monkeypatch.setattr("evenruler.publish.write.render_card", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(replace(benchmark, title="Other"), folder)
         assert contents(folder) == before

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.publish.benchmark import Benchmark, Config, write_benchmark
+from evenruler.publish.benchmark import Benchmark, Config
 from evenruler.publish.publishing import publish
+from evenruler.publish.write import write_benchmark
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
 from tests.warm import Warm

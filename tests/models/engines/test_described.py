@@ -93,7 +93,7 @@ class TestChange:
 
     def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
         """Not by what is free: a card that others use has the answers that it had."""
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(described, "gpus", lambda: 1)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20))
 
