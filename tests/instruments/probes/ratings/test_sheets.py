@@ -45,9 +45,9 @@ def test_the_same_seed_and_secret_give_the_same_sheet_and_others_another(templat
 
 
 def test_orders_are_as_chance_has_them(templates) -> None:
-    """Over 60 secrets each of five probes is first about 12 times (sd 3)."""
-    first = pd.Series([blind(templates, f"{i:064x}", 3).rows["text"].iloc[0] for i in range(60)])
-    assert first.value_counts().between(3, 21).all()
+    """Over 150 secrets each of five probes is first about 30 times (sd 5)."""
+    first = pd.Series([blind(templates, f"{i:064x}", 3).rows["text"].iloc[0] for i in range(150)])
+    assert first.value_counts().between(10, 50).all()
     assert first.nunique() == 5
 
 
