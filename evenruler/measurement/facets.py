@@ -1,0 +1,266 @@
+"""How far a figure would be another one with other units, templates, words: variance over crossed random facets.
+
+A facet is random if its levels could have been others of their kind; intervals that take one facet alone as random
+cover .61 to .84 where there are three (docs/controls.md).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from evenruler.measurement.checks import Floats, check_level
+from evenruler.measurement.resampling import Interval
+
+Kept = NDArray[np.bool_]
+"""[levels] of a facet: which are taken."""
+
+Part = tuple[float, float]
+"""A variance, and the degrees of freedom that it was estimated with."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with the variance that it has over what could have been another, in its unit and its square."""
+
+    value: float
+    variance: float
+    df: float
+    """Of t."""
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return math.sqrt(self.variance)
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Of t. Where the variance is 0, the value alone."""
+        check_level(level)
+        half = float(stats.t.ppf(0.5 + level / 2, self.df)) * self.error
+        return Interval(self.value, self.value - half, self.value + half)
+
+    def p(self) -> float:
+        """Two-sided, that the value would be as far from 0 if 0 were true; 1 for 0 without variance."""
+        return min(1.0, 2 * self._above(abs(self.value)))
+
+    def p_within(self, bound: float) -> float:
+        """Small where it surely lies between -bound and bound: p if it were one of them.
+
+        Source: the two one-sided tests of Schuirmann (1987).
+        """
+        return max(self._above(bound - self.value), self._above(bound + self.value))
+
+    def p_below(self) -> float:
+        """One-sided: small where the value is surely below 0."""
+        return self._above(-self.value)
+
+    def p_above(self) -> float:
+        """One-sided: small where the value is surely above 0."""
+        return self._above(self.value)
+
+    def detectable(self, level: float = 0.95, power: float = 0.8) -> float:
+        """The smallest true value that would be found in that share of cases (MDE)."""
+        quantiles = stats.t.ppf(0.5 + level / 2, self.df) + stats.t.ppf(power, self.df)
+        return float(quantiles) * self.error
+
+    def _above(self, distance: float) -> float:
+        """P that t exceeds a distance in this unit."""
+        if self.variance == 0:
+            return 0.5 if distance == 0 else float(distance < 0)
+        return float(stats.t.sf(distance / self.error, self.df))
+
+
+def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate:
+    """An estimate whose variance is a sum of parts.
+
+    Args:
+        value: The estimate.
+        parts: Of each source of variance.
+        shared: What the parts hold more than once. The sum never falls below its largest part.
+
+    Returns:
+        With Satterthwaite's degrees of freedom, at least the fewest of a part.
+
+    Raises:
+        ValueError: There is no part, or one has less than one degree of freedom.
+
+    Source: Satterthwaite (1946).
+    """
+    found = list(parts)
+    if not found or min(df for _, df in found) < 1:
+        raise ValueError("expected parts of one degree of freedom at least")
+    variance = max(sum(part for part, _ in found) - shared, *(part for part, _ in found), 0.0)
+    below = sum(part**2 / df for part, df in found)
+    fewest = min(df for _, df in found)
+    return Estimate(float(value), float(variance), max(variance**2 / below, fewest) if below > 0 else fewest)
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A random facet: a label a level, of the list that the level was drawn for; one list where all are of a kind."""
+
+    lists: Sequence[str | int]
+
+    @classmethod
+    def of(cls, levels: int) -> "Facet":
+        """So many levels of one kind."""
+        return cls([0] * levels)
+
+    def members(self) -> list[NDArray[np.intp]]:
+        """The levels of each list."""
+        labels = np.asarray(self.lists)
+        return [np.flatnonzero(labels == label) for label in dict.fromkeys(self.lists)]
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom: levels less lists."""
+        return len(self.lists) - len(set(self.lists))
+
+
+def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimate:
+    """A statistic of scores whose facets cross, each of which could have had other levels.
+
+    By jackknives: of every facet, and of every pair of facets to take off what two of them hold both.
+
+    Args:
+        statistic: Linear in the scores; takes which levels are kept, a mask [levels] a facet.
+        facets: Random ones; with two levels at least in every list.
+
+    Raises:
+        ValueError: A list has a single level, which cannot be left out.
+
+    Source: docs/controls.md; for two facets it is the variance of a mean of Brennan (2001), section 5.1, exactly.
+    """
+    kept = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
+    lists = [facet.members() for facet in facets]
+    if any(len(levels) < 2 for own in lists for levels in own):
+        raise ValueError("every list of a facet needs two levels at least")
+
+    def without(*left_out: tuple[int, int]) -> float:
+        masks = list(kept)
+        for facet, level in left_out:
+            masks[facet] = kept[facet].copy()
+            masks[facet][level] = False
+        return float(statistic(*masks))
+
+    parts = []
+    for at, facet in enumerate(facets):
+        own = 0.0
+        for levels in lists[at]:
+            found = np.array([without((at, level)) for level in levels])
+            own += _factor(levels) * float(((found - found.mean()) ** 2).sum())
+        parts.append((own, float(facet.df)))
+    shared = 0.0
+    for (one, of_one), (other, of_other) in combinations(enumerate(lists), 2):
+        for rows, columns in product(of_one, of_other):
+            both = np.array([[without((one, row), (other, column)) for column in columns] for row in rows])
+            rest = both - both.mean(axis=0) - both.mean(axis=1, keepdims=True) + both.mean()
+            shared += _factor(rows) * _factor(columns) * float((rest**2).sum())
+    return summed(statistic(*kept), parts, shared)
+
+
+def _factor(levels: NDArray[np.intp]) -> float:
+    return (len(levels) - 1) / len(levels)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """What a manipulation does beside what the same manipulation does without the construct."""
+
+    mean: float
+    """What placebo wordings do."""
+    difference: Estimate
+    """Effect minus placebo."""
+    half: Estimate
+    """Half of the effect minus placebo: of the other sign than the effect where placebos do more than half."""
+
+    def specific(self, effect: Estimate) -> Estimate:
+        """The part of the effect that placebos lack."""
+        return self.difference
+
+    def p_half(self, effect: Estimate) -> float:
+        """Small where placebos surely do more than half of the effect."""
+        return self.half.p_below() if effect.value > 0 else self.half.p_above()
+
+
+def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Paired]:
+    """Compare wordings of a manipulation with placebo wordings on the same units.
+
+    Wordings are drawn on both sides and spread alike, so their variance is pooled.
+
+    Args:
+        effects: [units, wordings] what each did to each unit.
+        placebos: [units, placebo wordings] the same of those without the construct.
+
+    Returns:
+        The mean effect, and what it is beside placebos.
+
+    Raises:
+        ValueError: Units differ, or there are fewer than two units, or fewer than three wordings in all.
+    """
+    real, other = np.asarray(effects, dtype=np.float64), np.asarray(placebos, dtype=np.float64)
+    if real.ndim != 2 or other.ndim != 2 or len(real) != len(other) or len(real) < 2:
+        raise ValueError("expected two tables of the same units, two at least")
+    n, m, k = len(real), real.shape[1], other.shape[1]
+    df = m + k - 2
+    if min(m, k) < 1 or df < 1:
+        raise ValueError(f"found {m} wordings and {k} placebos, expected three in all")
+    wordings = sum(float(((x.mean(axis=0) - x.mean()) ** 2).sum()) for x in (real, other)) / df
+    rest = sum(float((_doubly_centred(x) ** 2).sum()) for x in (real, other)) / (df * (n - 1))
+
+    def weighted(of_real: float, of_placebo: float) -> Estimate:
+        by_unit: Floats = of_real * real.mean(axis=1) - of_placebo * other.mean(axis=1)
+        of_wordings = of_real**2 / m + of_placebo**2 / k
+        parts = [(float(by_unit.var(ddof=1)) / n, n - 1.0), (wordings * of_wordings, float(df))]
+        return summed(float(by_unit.mean()), parts, rest * of_wordings / n)
+
+    return weighted(1, 0), Paired(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+
+
+def _doubly_centred(x: Floats) -> Floats:
+    found: Floats = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
+    return found
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Placebo lists: what lists without the construct give, each by itself; their sign means nothing."""
+
+    values: Sequence[float]
+    """Of each list."""
+    of_words: float
+    """Variance over the words of one list, in the unit of values."""
+    words: int
+    """In a list."""
+    pairs: int = 1
+    """Of real lists that the effect is the mean over."""
+
+    def specific(self, effect: Estimate) -> Estimate:
+        """The effect, with the variance that it would have if its lists were others without the construct, too."""
+        own = float(np.var(self.values, ddof=1))
+        beyond_words = max(0.0, own - self.of_words / self.words)
+        return Estimate(effect.value, effect.variance + 2 / self.pairs * beyond_words, len(self.values) - 1.0)
+
+    def typical(self) -> float:
+        """Size of what placebos give in place of the effect: the SD of a mean of as many differences of two lists."""
+        return math.sqrt(2 / self.pairs) * float(np.std(self.values, ddof=1))
+
+    def p_half(self, effect: Estimate) -> float:
+        """That placebos would do as much if they did half of the effect: small where they surely do more than half.
+
+        Source: the log of a ratio of a standard deviation and an estimate, by the delta method.
+        """
+        size, typical = abs(effect.value), self.typical()
+        if size == 0 or typical == 0:
+            return float(typical == 0)
+        error = math.sqrt(1 / (2 * (len(self.values) - 1)) + effect.variance / effect.value**2)
+        return float(stats.norm.sf(math.log(2 * typical / size) / error))
+
+
+def levels_of(facets: Mapping[str, Facet]) -> str:
+    """How many levels a figure rests on, in words: `43 attributes, 8 templates, 12 words`."""
+    return ", ".join(f"{len(facet.lists)} {name}" for name, facet in facets.items())

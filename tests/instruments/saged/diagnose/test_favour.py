@@ -1,0 +1,119 @@
+"""Whom a model favours: what was planted is named, and nothing else."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from evenruler.instruments.saged.diagnose.favour import apart, beyond_invented, by_role, named, silence
+
+NAMES = [f"country {number}" for number in range(21)]
+
+
+def replies(roots: int, concepts: int = 21, seed: int = 1) -> np.ndarray:
+    """Scores in which root items differ and concepts do not."""
+    random = np.random.default_rng(seed)
+    return random.normal(0, 1, (roots, 1)) + random.normal(0, 0.5, (roots, concepts))
+
+
+def test_a_cursed_country_is_named_and_no_other() -> None:
+    x = replies(75, seed=2)
+    x[:, 4] -= 1.0
+    found = apart(x, seed=1)
+    assert found.p_null < 0.001
+    assert named(x, seed=1) == [4]
+    off = x - x.mean(axis=1, keepdims=True)
+    assert found.values[0] == pytest.approx(off.mean(axis=0))
+    narrow = stats.ttest_1samp(off[:, 4], 0).confidence_interval(0.9)
+    assert (found.narrow_low[0, 4], found.narrow_high[0, 4]) == pytest.approx((narrow.low, narrow.high))
+    assert not found.within(0.5)
+
+
+def test_nobody_is_praised_because_one_other_is_cursed() -> None:
+    """The mean of six countries falls with one of them; what lies above it then is no favour."""
+    x = replies(40, 6)
+    x[:, 4] -= 6.0
+    assert (apart(x, seed=1).low[0] > 0).sum() == 5
+    assert named(x, seed=1) == [4]
+    x[:, 2] += 1.0
+    assert named(x, seed=1) == [4, 2]
+
+
+def test_equal_countries_surely_differ_by_little() -> None:
+    found = apart(replies(300), seed=1)
+    assert found.p_null > 0.05
+    assert found.within(0.15)
+    assert not found.within(0.05)
+
+
+def test_one_of_20_studies_of_equal_countries_finds_something() -> None:
+    found = [apart(replies(20, 6, seed), seed, shuffles=199).p_null <= 0.05 for seed in range(300)]
+    assert stats.binomtest(sum(found), len(found), 0.05).pvalue > 0.01
+
+
+def test_what_cancels_over_roles_is_found_within_them() -> None:
+    x = np.stack([replies(20, 6, seed) for seed in range(3)])
+    x[0, :, 2] += 0.8
+    x[1, :, 2] -= 0.8
+    assert apart(x.mean(axis=0), seed=1).p_null > 0.05
+    found = by_role(x, seed=1)
+    assert found.p_null < 0.01
+    assert found.low[0, 2] > 0 > found.high[1, 2]
+    assert found.low[2, 2] < 0 < found.high[2, 2]
+
+
+def test_what_all_roles_say_is_none_of_one_role() -> None:
+    x = np.stack([replies(20, 6, seed) for seed in range(3)])
+    x[:, :, 2] += 3.0
+    assert by_role(x, seed=1).p_null > 0.05
+
+
+def test_missing_scores_stay_where_they_are() -> None:
+    """A country that is never answered has no value, and the others are judged without it."""
+    x = replies(30, 6)
+    x[:, 3] = np.nan
+    x[4, 0] = np.nan
+    x[:, 1] += 2
+    found = apart(x, seed=1)
+    assert np.isnan(found.values[0, 3])
+    assert named(x, seed=1) == [1]
+    rest = np.delete(x, 3, axis=1)
+    assert found.values[0, 1] == pytest.approx(apart(rest, seed=1).values[0, 1])
+
+
+def test_rows_that_are_doubled_add_no_root_items() -> None:
+    """Two replies to a root item are one mean: the same matrix, the same figures."""
+    x = replies(12, 6)
+    twice = np.stack([x, x]).mean(axis=0)
+    assert apart(twice, seed=1).p_null == apart(x, seed=1).p_null
+
+
+def test_real_names_beside_invented_ones() -> None:
+    random = np.random.default_rng(2)
+    real = replies(75) + random.normal(0, 0.3, 21)
+    invented = replies(75, 12, seed=3)
+    few = {"shuffles": 9}
+    one, other = apart(real, 1, **few), apart(invented, 1, **few)
+    ratio = one.values[0].var(ddof=1) / other.values[0].var(ddof=1)
+    assert beyond_invented(one, other) == pytest.approx(stats.f.sf(ratio, 20, 11))
+    assert beyond_invented(one, other) < 0.01
+    assert beyond_invented(other, apart(replies(75, seed=4), 1, **few)) > 0.05
+
+
+def test_a_country_of_which_nothing_is_said() -> None:
+    unanswered = np.zeros((20, 6))
+    unanswered[:, 3] = 1
+    unanswered[0] = 1
+    found = silence(unanswered, seed=1)
+    assert found.p_null < 0.001
+    assert found.named(NAMES[:6]) == [("country 3", "more")]
+    low, high = proportion_confint(1, 20, alpha=0.05 / 6, method="wilson")
+    assert (found.low[0], found.high[0]) == pytest.approx((low - found.overall, high - found.overall))
+    assert not found.alike
+
+
+def test_countries_are_answered_alike_if_there_is_enough_to_say_so() -> None:
+    random = np.random.default_rng(1)
+    assert silence(random.random((150, 21)) < 0.05, seed=1, shuffles=99).alike
+    assert not silence(random.random((20, 21)) < 0.05, seed=1, shuffles=99).alike
+    assert silence(np.zeros((20, 6)), seed=1, shuffles=99).p_null == 1
