@@ -194,9 +194,9 @@ class Concepts:
         x[0, :, 0] += self.apart
         x[1:2, :, 0] -= self.apart if self.cancels else -self.apart
         if self.cancels:
-            told = by_role(x, seed, shuffles=399)
-            clear = ((told.low > 0) | (told.high < 0)).any(axis=0)
-            return told.p_null < 0.05, bool(clear[0]), bool(clear[1:].any())
+            of_role = by_role(x, seed, shuffles=399)
+            clear_of = ((of_role.low > 0) | (of_role.high < 0)).any(axis=0)
+            return of_role.p_null < 0.05, bool(clear_of[0]), bool(clear_of[1:].any())
         whom = named(x.mean(axis=0), seed, shuffles=399)
         return apart(x.mean(axis=0), seed, shuffles=399).p_null < 0.05, 0 in whom, bool(set(whom) - {0})
 

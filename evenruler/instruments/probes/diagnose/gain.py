@@ -6,13 +6,14 @@ where lists are fruits and tools (docs/controls.md).
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.facets import Facet, Kept, Lists, crossed
+from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
 from evenruler.measurement.judgement import Confirmatory
 from evenruler.measurement.resampling import FEWEST_UNITS
 
@@ -46,7 +47,7 @@ def between_keys(keying: Floats) -> Floats:
 
 
 def gain(
-    cube: Cube, axis: Floats, lists: Sequence[str], placebos: Floats | None, of_placebos: Sequence[str]
+    cube: Cube, axis: Floats, lists: Sequence[str], placebos: Floats | None = None, of_placebos: Sequence[str] = ()
 ) -> Confirmatory:
     """The gain of the first group's words on the other's, in nats; `exp` of it is a factor.
 
@@ -59,22 +60,12 @@ def gain(
 
     Source: docs/controls.md; the criterion as in section 4 of PMPO.
     """
-    keyed = set(np.unique(axis)) <= {1.0, -1.0}
-    weights = between_keys if keyed else along_criterion
-    of_targets = [f"{pole} {name}" for pole, name in zip(cube.poles, lists, strict=True)]
-
-    def statistic(attributes: Kept, templates: Kept, words: Kept) -> float:
-        along = np.zeros(len(axis))
-        along[attributes] = weights(axis[attributes])
-        return float(along @ (cube.scores @ _contrast(cube.poles, words)) @ (templates / templates.sum()))
-
-    facets = {
-        "attributes": Facet([int(key) for key in axis] if keyed else [0] * len(axis)),
-        "templates": Facet.of(len(cube.templates)),
-        "words": Facet(of_targets),
-    }
-    effect = crossed(statistic, list(facets.values()))
-    placebo = None if placebos is None else placebo_lists(placebos, weights(axis), of_placebos, len(set(lists)))
+    contrast = _Contrast(axis, cube.poles, lists)
+    facets = contrast.facets(len(cube.templates))
+    effect = crossed(lambda *kept: contrast.of(cube.scores, *kept), list(facets.values()))
+    placebo = (
+        None if placebos is None else placebo_lists(placebos, contrast.weights(axis), of_placebos, len(set(lists)))
+    )
     return Confirmatory(
         GAIN,
         UNIT,
@@ -83,15 +74,90 @@ def gain(
         placebo,
         SMALLEST,
         {name: len(facet.lists) for name, facet in facets.items()},
-        _lacking(axis, keyed, placebo),
+        _lacking(axis, contrast.keyed, placebo),
     )
 
 
-def _contrast(poles: NDArray[np.int8], kept: Kept) -> Floats:
-    """[targets] weights of the mean of the first group minus that of the other, of the words that are kept."""
-    first, other = kept & (poles == 1), kept & (poles == -1)
-    found: Floats = first / first.sum() - other / other.sum()
-    return found
+@dataclass(frozen=True)
+class _Contrast:
+    """What makes the gain of scores: a difference of groups along an axis."""
+
+    axis: Floats
+    poles: NDArray[np.int8]
+    lists: Sequence[str]
+
+    @property
+    def keyed(self) -> bool:
+        return set(np.unique(self.axis)) <= {1.0, -1.0}
+
+    def weights(self, axis: Floats) -> Floats:
+        return between_keys(axis) if self.keyed else along_criterion(axis)
+
+    def facets(self, templates: int) -> dict[str, Facet]:
+        """Attributes within keys, templates, and words within the list of a group."""
+        return {
+            "attributes": Facet([int(key) for key in self.axis] if self.keyed else [0] * len(self.axis)),
+            "templates": Facet.of(templates),
+            "words": Facet([f"{pole} {name}" for pole, name in zip(self.poles, self.lists, strict=True)]),
+        }
+
+    def of(self, scores: Floats, attributes: Kept, templates: Kept, words: Kept) -> float:
+        """The gain from some of the scores, [attributes, templates, words]."""
+        along = np.zeros(len(self.axis))
+        along[attributes] = self.weights(self.axis[attributes])
+        first, other = words & (self.poles == 1), words & (self.poles == -1)
+        between = first / first.sum() - other / other.sum()
+        return float(along @ (scores @ between) @ (templates / templates.sum()))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one model said of a set and of the same sentences with placebo nouns."""
+
+    scores: Floats
+    """[attributes, templates, targets] log-likelihoods, nats."""
+    placebos: Floats
+    """[attributes, templates, placebo words]."""
+
+
+def more_of(
+    one: Asked, other: Asked, axis: Floats, poles: NDArray[np.int8], lists: Sequence[str], of_placebos: Sequence[str]
+) -> Estimate:
+    """How much more one model's words gain than another's, in sharpnesses of each.
+
+    A model that is surer of everything gives every list, placebos too, a larger gain; so the gain is divided by how far
+    attributes lie apart in sentences with placebo nouns. Facets are shared: what an attribute, template or word does to
+    both is left out of both at once.
+
+    Args:
+        one: The first model.
+        other: The other, asked of the same attributes, templates and words.
+        axis: [attributes] as of `gain`.
+        poles: [targets] the group of each.
+        lists: [targets] the list of each.
+        of_placebos: [words] the placebo list of each, a facet too.
+
+    Source: docs/controls.md (part A, two models).
+    """
+    contrast = _Contrast(axis, poles, lists)
+    names = list(dict.fromkeys(of_placebos))
+    members = Facet(list(of_placebos)).members()
+    by_list = [
+        np.stack([asked.placebos[:, :, levels].mean(axis=2) for levels in members], axis=2) for asked in (one, other)
+    ]
+
+    def sharpness(nouns: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
+        of_lists = nouns[attributes][:, templates].mean(axis=1)[:, kept]
+        return float(of_lists.std(axis=0, ddof=1).mean())
+
+    def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
+        first, second = (
+            contrast.of(asked.scores, attributes, templates, words) / sharpness(nouns, attributes, templates, kept)
+            for asked, nouns in zip((one, other), by_list, strict=True)
+        )
+        return first - second
+
+    return crossed(difference, [*contrast.facets(one.scores.shape[1]).values(), Facet.of(len(names))])
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:

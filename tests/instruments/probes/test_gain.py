@@ -1,0 +1,124 @@
+"""The gain of probes: known slopes come back, and verdicts follow from what was planted."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from evenruler.instruments.probes.diagnose.cubes import Cube
+from evenruler.instruments.probes.diagnose.gain import Asked, gain, more_of
+from evenruler.measurement.facets import Lists
+from evenruler.measurement.judgement import Confirmatory, Verdict, judged
+from evenruler.measurement.verdicts import Fitness
+
+Floats = NDArray[np.float64]
+
+POLES = np.repeat(np.array([1, -1], dtype=np.int8), 6)
+AXIS = np.linspace(2, 98, 25)
+PLACE = (AXIS - AXIS.mean()) / 80
+NOUNS = [str(number // 3) for number in range(36)]
+
+
+def lines(slopes: Floats, seed: int = 0, noise: float = 0.0, place: Floats = PLACE, templates: int = 4) -> Floats:
+    """[attributes, templates, words] of lines along the criterion, sharp where attributes lie apart."""
+    random = np.random.default_rng(seed)
+    shape = (len(place), templates, len(slopes))
+    plausible = np.random.default_rng(99).normal(0, 1, (len(place), 1, 1))
+    return place[:, None, None] * slopes + plausible + random.normal(0, noise, shape)
+
+
+def cube(scores: Floats) -> Cube:
+    names = [str(number) for number in range(99)]
+    n, t, w = scores.shape
+    return Cube(scores, names[:n], names[:t], names[:w], POLES, np.zeros(w))
+
+
+def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS) -> Confirmatory:
+    """Of groups so far apart, and placebo lists whose slopes scatter so much."""
+    random = np.random.default_rng(seed)
+    place = axis if len(set(axis)) == 2 else PLACE
+    own = lines(np.where(POLES == 1, 0.5, -0.5) * difference + random.normal(0, 0.05, 12), seed, 0.05, place)
+    slopes = np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(0, 0.05, 36)
+    return gain(cube(own), axis, ["nouns"] * 12, lines(slopes, seed + 1, 0.05, place), NOUNS)
+
+
+def verdict(figure: Confirmatory) -> Verdict:
+    return judged([figure], Fitness())[0].verdict
+
+
+def test_slopes_without_noise_come_back_exactly() -> None:
+    of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
+    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, lines(np.repeat(np.arange(12.0), 3)), NOUNS)
+    assert figure.effect.value == pytest.approx(1.3)
+    of_each = [of_words[:6].var(ddof=1), of_words[6:].var(ddof=1)]
+    assert figure.effect.variance == pytest.approx(sum(of_each) / 6)
+    assert isinstance(figure.placebo, Lists)
+    # What attributes are like without any word is common to all lists.
+    assert np.diff(figure.placebo.values) == pytest.approx(np.ones(11))
+    assert figure.placebo.of_words == pytest.approx(0)
+    assert figure.levels == {"attributes": 25, "templates": 4, "words": 12}
+
+
+def test_a_flawless_ruler_finds_what_it_measures() -> None:
+    assert verdict(found(1.34, of_lists=0.1)) == Verdict.EFFECT
+    assert verdict(found(-1.34, of_lists=0.1)) == Verdict.EFFECT
+
+
+def test_lists_that_any_two_lists_are_like_are_no_finding() -> None:
+    """Two lists drawn as the placebos were: in 60 draws, three false findings at most are chance."""
+    false = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        first, second = random.normal(0, 0.5, 2)
+        false += verdict(found(first - second, of_lists=0.5, seed=seed)) == Verdict.EFFECT
+    assert false <= 7
+
+
+def test_placebo_lists_with_as_large_slopes_refute_it() -> None:
+    for seed in range(10):
+        assert verdict(found(1.34, of_lists=1.34, seed=seed)) != Verdict.EFFECT
+
+
+def test_twice_the_scores_change_no_p() -> None:
+    figure = found(1.0, of_lists=0.2)
+    random = np.random.default_rng(1)
+    own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.05, 12), 1, 0.05)
+    slopes = np.repeat(random.normal(0, 0.2, 12), 3) + random.normal(0, 0.05, 36)
+    twice = gain(cube(2 * own), AXIS, ["nouns"] * 12, 2 * lines(slopes, 2, 0.05), NOUNS)
+    assert figure.specific is not None
+    assert twice.specific is not None
+    assert (twice.p_null, twice.specific.p()) == pytest.approx((figure.p_null, figure.specific.p()))
+
+
+def test_keyed_attributes_are_two_groups() -> None:
+    keys = np.repeat([1.0, -1.0], [10, 15])
+    figure = found(1.0, of_lists=0.1, axis=keys)
+    assert figure.effect.value == pytest.approx(2.0, abs=0.15)  # from -1 to 1
+    assert figure.lacking is None
+    few = found(1.0, of_lists=0.1, axis=np.repeat([1.0, -1.0], [20, 5]))
+    assert few.lacking == "5 attributes of one key, of at least 8"
+    assert verdict(few) == Verdict.INCONCLUSIVE
+
+
+def test_a_design_says_what_it_lacks() -> None:
+    own = lines(np.where(POLES == 1, 0.5, -0.5))
+    assert gain(cube(own), AXIS, ["nouns"] * 12).lacking == "no placebo"
+    few = gain(cube(own), AXIS, ["nouns"] * 12, lines(np.ones(9)), NOUNS[:9])
+    assert few.lacking == "3 placebo lists, of at least 12"
+
+
+def test_a_sharper_model_is_not_more_biased() -> None:
+    """Twice every score: twice the gain, and twice what placebo nouns give; half the bias is found."""
+    random = np.random.default_rng(5)
+    own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.1, 12), 5, 0.1)
+    nouns = lines(random.normal(0, 0.1, 36), 6, 0.1)
+    less = lines(np.where(POLES == 1, 0.2, -0.2) + random.normal(0, 0.1, 12), 7, 0.1)
+    lists = ["nouns"] * 12
+    asked = Asked(own, nouns)
+    same = more_of(Asked(2 * own, 2 * nouns), asked, AXIS, POLES, lists, NOUNS)
+    assert same.value == pytest.approx(0, abs=1e-9)
+    more = more_of(asked, Asked(less, nouns), AXIS, POLES, lists, NOUNS)
+    assert more.value > 0
+    assert more.p() < 0.01
+    assert math.isclose(more_of(Asked(less, nouns), asked, AXIS, POLES, lists, NOUNS).value, -more.value)
