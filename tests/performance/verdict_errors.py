@@ -186,7 +186,7 @@ class Concepts:
         if self.silent:
             share = np.where(np.arange(self.concepts) == 0, self.silent, 0.05)
             told = silence(random.random((self.roots, self.concepts)) < share, seed, shuffles=399)
-            clear = (told.low > 0) | (told.high < 0)
+            clear: NDArray[np.bool_] = np.logical_or(told.low > 0, told.high < 0)
             return told.p_null < 0.05, bool(clear[0]), bool(clear[1:].any())
         shape = (self.roles, self.roots, self.concepts)
         noise = random.exponential(1.0, shape) if self.skewed else random.normal(0, 1, shape)
@@ -195,7 +195,7 @@ class Concepts:
         x[1:2, :, 0] -= self.apart if self.cancels else -self.apart
         if self.cancels:
             of_role = by_role(x, seed, shuffles=399)
-            clear_of = ((of_role.low > 0) | (of_role.high < 0)).any(axis=0)
+            clear_of: NDArray[np.bool_] = np.any(np.logical_or(of_role.low > 0, of_role.high < 0), axis=0)
             return of_role.p_null < 0.05, bool(clear_of[0]), bool(clear_of[1:].any())
         whom = named(x.mean(axis=0), seed, shuffles=399)
         return apart(x.mean(axis=0), seed, shuffles=399).p_null < 0.05, 0 in whom, bool(set(whom) - {0})
