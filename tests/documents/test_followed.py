@@ -15,17 +15,22 @@ from tests import loopback_hub
 from tests.documents.pages import command, follow
 from tests.results.synthetic import drawn, stored, synthetic, units_of
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 OUTSIDE = ("docs/start.md", "docs/measure.md", "docs/results.md", "docs/probes.md")
 
 pytestmark = pytest.mark.slow
 
 
+COLD = f"{Path(sys.executable).parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+"""A path on which commands start as they do at a user's."""
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Callable[..., str]:
+def shell(tmp_path: Path, warm: Warm | None) -> Callable[..., str]:
     """Runs a block in an empty folder, with nothing in the environment but a home and the path of the commands."""
     bare = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}/usr/bin{os.pathsep}/bin",
+        "PATH": f"{warm.bin}{os.pathsep}{COLD}" if warm else COLD,
         "HOME": str(tmp_path / "home"),
         **{name: os.environ[name] for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY") if name in os.environ},
         "HF_HUB_OFFLINE": "1",
@@ -60,7 +65,7 @@ def test_readme(shell, tmp_path, tiny) -> None:
         hub.repos |= {"HuggingFaceTB/SmolLM2-135M-Instruct": model, "you/probes-occupation-gender": data}
         model.add(tiny)
         data.tags["v1.0.0"] = data.add(shipped.benchmarks() / "probes-occupation-gender")
-        own = {"HF_ENDPOINT": hub.endpoint, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
+        own = {"PATH": COLD, "HF_ENDPOINT": hub.endpoint, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
         started = time.monotonic()
         measured, row = follow("README.md", tmp_path / "here", lambda *block: shell(*block, **own))
     print(f"README.md: {time.monotonic() - started:.0f} s")

@@ -20,6 +20,7 @@ from tests import loopback_hub, loopback_openai
 from tests.hub_client import Client
 from tests.loopback_openai import EchoingServer, ScriptedServer, scorer_of
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]
 
@@ -29,14 +30,15 @@ EVENRULER = str(Path(sys.executable).parent / "evenruler")
 class User:
     """Somebody in an empty folder, with a cache of their own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, warm: Warm | None = None) -> None:
         self.folder, self.cache = folder / "empty", folder / "cache"
+        self.command = str(warm.bin / "evenruler") if warm else EVENRULER
         self.folder.mkdir()
         self.env = {**os.environ, "EVENRULER_CACHE": str(self.cache), "HF_HUB_OFFLINE": "1", KEY: "any"}
 
-    def start(self, *words: str) -> "subprocess.Popen[str]":
+    def start(self, *words: str, cold: bool = False) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [EVENRULER, *words],
+            [EVENRULER if cold else self.command, *words],
             cwd=self.folder,
             env=self.env,
             stdout=subprocess.PIPE,
@@ -58,8 +60,8 @@ class User:
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> User:
-    return User(tmp_path)
+def user(tmp_path: Path, warm: Warm | None) -> User:
+    return User(tmp_path, warm)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +153,7 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
 
 def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path) -> None:
     words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--quick")
-    process = user.start(*words)
+    process = user.start(*words, cold=True)
     rows = user.cache / "rows.sqlite"
     deadline = time.monotonic() + 120
     while not (rows.exists() and RowStore(user.cache).count() > 500):

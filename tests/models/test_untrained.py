@@ -83,6 +83,7 @@ class TestMade:
         assert np.isfinite(model.loglikelihood(TEXTS).nats).all()
         assert len(model.generate(["The man"])) == 1
 
+    @pytest.mark.slow
     def test_of_gemma(self, shipped_params, packaged_store) -> None:
         """Its layers are of two kinds and its vocabulary has 262,144 entries."""
         entry = ModelEntry(kind="causal", source="untrained:gemma-3-270m", licence="none", origin="ours")

@@ -226,7 +226,6 @@ class TestBuilt:
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"caching": "stale"}, "the server's log-probabilities depend on the order of the requests"),
         ({"shift": lambda texts, i: 0.1 * i}, "the server's log-probabilities depend on the order of the requests"),
         ({"gives": "none"}, "log-probabilities"),
     ],
@@ -259,9 +258,10 @@ class Healing(ScriptedServer):
         return answer
 
 
-@pytest.mark.parametrize("faults", [ODD, DOWN], ids=["odd", "down"])
 @pytest.mark.parametrize(
-    ("family", "refused", "filtered"), [("framing", "of those described", "As for age"), ("saged", "anana", "ear")]
+    ("family", "refused", "filtered", "faults"),
+    [("framing", "of those described", "As for age", ODD), ("saged", "anana", "ear", DOWN)],
+    ids=["framing-odd", "saged-down"],
 )
 def test_a_server_that_heals(family: str, refused: str, filtered: str, faults: list, behind: Any) -> None:
     """One line at first; then the rest is asked, and what was refused is a row with a reason."""

@@ -14,29 +14,26 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.stages.conftest import Clone, clone_into, shorten, shorten_items
+from tests.stages.conftest import Clone, clone_into, shorten
 from tests.warm import Warm
 
 MODEL = "smollm2-135m-instruct"
-TABLES = {"probes": "likelihoods", "questionnaires": "entailment", "saged": "replies"}
+TABLES = {"probes": "likelihoods", "saged": "replies"}
 """A table of answers of each family."""
 
 DIAGNOSED_FROM, DIAGNOSIS = ("data/built/saged", "data/answers/saged"), "data/diagnosis/saged"
 DIAGNOSE = ("dvc", "repro", "--no-run-cache", "--single-item", "diagnose@saged")
 
 STAGES = ["stages.ask", "stages.diagnose"]
-FAMILIES_AND_VICTIMS = [("probes", "stage"), ("probes", "dvc"), ("questionnaires", "stage"), ("saged", "stage")]
+FAMILIES_AND_VICTIMS = [("probes", "dvc"), ("saged", "stage")]
 
 
 def little(params: dict) -> None:
     """One model, a small instrument a family, a domain in a few waves of replies; little after prefixes."""
     for name in ("gemma-3-270m", "mpnet-nli-a", "mpnet-nli-b", "mpnet-nli-c"):
         del params["models"][name]
-    params["models"][MODEL]["entailment"] = True
-    params["families"]["questionnaires"]["accuracy_pairs"] = 30
     params["instruments"] = {
         "occupation-gender": {"family": "probes", "prefixed": 1},
-        "gad-7": {"family": "questionnaires", "prefixed": 1},
         "fruit": {"family": "saged", "items": 24, "new_tokens": 6, "prefixed": 1},
     }
 
@@ -48,7 +45,6 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clo
     clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.edit("params.yaml", little)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
-    clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
     clone.run("evenruler", "check")
     return clone
 
@@ -122,8 +118,7 @@ sys.addaudithook(wait)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["stage", "dvc"])
-def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, victim: str, tmp_path: Path) -> None:
+def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, tmp_path: Path) -> None:
     clone = never_diagnosed
     inputs, expected = clone.contents(*DIAGNOSED_FROM), clone.contents(DIAGNOSIS)
     cache, waits = tmp_path / "cache", tmp_path / "waits"  # no model and no answer is in the cache
@@ -133,7 +128,7 @@ def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, victim: str, tmp
     broken.env["PYTHONPATH"] = str(waits)
     name = f"{DIAGNOSIS}/tables/figures.parquet"
     unfinished = clone.folder / f"{name}.partial"
-    _kill_once(broken, DIAGNOSE, victim, unfinished.exists)
+    _kill_once(broken, DIAGNOSE, "stage", unfinished.exists)
     left = clone.contents(DIAGNOSIS)
     assert name not in left
     del left[f"{name}.partial"]

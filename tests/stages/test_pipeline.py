@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from evenruler.declared import Declared
 from evenruler.project import check as checking
 from tests.report.pages import pictures_in
-from tests.stages.conftest import FEW, Clone, entry
+from tests.stages.conftest import Clone, entry
 from tests.tiny import save_tiny
 
 UP_TO_DATE = "Data and pipelines are up to date."
@@ -116,27 +116,6 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
     for gone in ("benchmarks/questionnaires-trust-in-people", "data/built/questionnaires/trust-in-people"):
         assert f"removed {gone}" in checked
     assert "removed rows@trust-in-people from dvc.lock" in checked
-    built.run("dvc", "repro")
-    assert built.run("git", "status", "--porcelain") == ""
-
-
-@pytest.mark.slow
-def test_a_second_contrast_is_one_line_and_leaves_no_trace(built: Clone) -> None:
-    """As with a questionnaire."""
-    declared = (built.folder / "params.yaml").read_text()
-    added = {"p-at-gender-7": {"family": "framing", **FEW}}
-    built.edit("params.yaml", lambda params: params["instruments"].update(added))
-    built.run("evenruler", "check")
-    output = built.run("dvc", "repro")
-    new = {"rows@p-at-gender-7", "ask@framing-tiny-a", "ask@framing-tiny-b", "diagnose@framing", "card@p-at-gender-7"}
-    assert new <= set(ran(output)) <= {*new, "card@age", "report"}
-    replications = pq.read_table(built.folder / "data/diagnosis/framing/tables/replications.parquet").to_pandas()
-    assert {"S", "H", "AS"} == set(replications["measure"])
-
-    (built.folder / "params.yaml").write_text(declared)
-    checked = built.run("evenruler", "check")
-    for gone in ("benchmarks/framing-p-at-gender-7", "data/built/framing/p-at-gender-7"):
-        assert f"removed {gone}" in checked
     built.run("dvc", "repro")
     assert built.run("git", "status", "--porcelain") == ""
 

@@ -319,26 +319,24 @@ class TestAgain:
         assert finetune("tiny", params(MOODS, **SHORT), again=True, store=store) == first
         assert (len(fits), contents()) == (2, before)
 
-    @pytest.mark.parametrize("change", [{"bar": 0.1}, {"labels"}, {"encoder"}], ids=str)
-    def test_what_follows_another_recipe_is(self, change, here, store, fits) -> None:
+    def test_what_follows_another_recipe_is(self, here, store, fits) -> None:
         finetune("tiny", params(MOODS, **SHORT), store=store)
-        before = contents()
-        training, recipe = MOODS, SHORT
-        if "labels" in change:
-            training = {"moods": {**MOODS["moods"], "labels": ["glad", "sad"]}}
-        elif "encoder" in change:
-            tiny.save_encoder(Path("encoder"), seed=1)
-        else:
-            recipe = {**SHORT, **change}
+        first = contents()
+        labelled = {"moods": {**MOODS["moods"], "labels": ["glad", "sad"]}}
+        changes = {"bar": (MOODS, {**SHORT, "bar": 0.1}), "labels": (labelled, SHORT), "encoder": (labelled, SHORT)}
+        for number, (change, (training, recipe)) in enumerate(changes.items(), start=2):
+            before = contents()
+            if change == "encoder":
+                tiny.save_encoder(Path("encoder"), seed=1)
 
-        record = finetune("tiny", params(training, **recipe), store=store)
+            record = finetune("tiny", params(training, **recipe), store=store)
 
-        assert len(fits) == 2
-        assert record.recipe == params(training, **recipe).models["tiny"].finetune.model_dump()
-        assert contents()["training.json"] != before["training.json"]
-        # Where the rest stays as it was, so does what is fitted.
-        same = contents()["adapter_model.safetensors"] == before["adapter_model.safetensors"]
-        assert same == ("bar" in change or "labels" in change)
+            assert len(fits) == number
+            assert record.recipe == params(training, **recipe).models["tiny"].finetune.model_dump()
+            assert contents()["training.json"] not in (before["training.json"], first["training.json"])
+            # Where the rest stays as it was, so does what is fitted.
+            same = contents()["adapter_model.safetensors"] == first["adapter_model.safetensors"]
+            assert same == (change != "encoder")
 
     def test_a_damaged_record_does_not_stand_in_the_way(self, here, store, fits, error_of) -> None:
         first = finetune("tiny", params(MOODS, **SHORT), store=store)

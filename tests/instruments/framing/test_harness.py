@@ -16,6 +16,9 @@ from evenruler.instruments.instrument import Request
 from tests.instruments.framing.hair import subject
 from tests.instruments.framing.published import SHIPPED, Published, ours
 
+UNLIKE = ["first-names", "gender", "indirect-probing", "p-at-gender-7"]
+"""Contrasts of one shape each: their tasks, classes, options and placebos are those of the others, too."""
+
 FEW = 7
 """Stimuli of plans that are not as published."""
 
@@ -116,6 +119,7 @@ class TestRows:
 
 
 class TestMetrics:
+    @pytest.mark.parametrize("published", UNLIKE, indirect=True)
     def test_they_are_our_figures(self, published: Published) -> None:
         self.check(published.planned())
 

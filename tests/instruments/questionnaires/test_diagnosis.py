@@ -106,7 +106,7 @@ def embeddings() -> dict[str, np.ndarray]:
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def diagnosed() -> Callable[..., Any]:
     def make(
         models: Mapping[str, Matrices] = MODELS,
@@ -122,6 +122,17 @@ def diagnosed() -> Callable[..., Any]:
         return diagnose(PROMPTS, ITEMS, scores, embeddings(), chosen, RESAMPLING, members, acceptability)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def of_five(diagnosed) -> Any:
+    """m4 and m5 share a lineage, so without m5 there are five models of five lineages."""
+    return diagnosed(members=FIVE)
+
+
+@pytest.fixture(scope="module")
+def liked(diagnosed) -> Any:
+    return diagnosed(acceptability=LIKED)
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +261,7 @@ class TestSilhouette:
     def test_a_constant_term_is_null_in_the_table(self, diagnosed) -> None:
         # Every intensifier in the same ratio to the others: PSS is even for each term.
         flat = {**MODELS["m1"], "three": np.array([[0.2] * 4, [0.4] * 4, [0.6] * 4])}
-        found = diagnosed({**MODELS, "m1": flat})
+        found = diagnosed({"m1": flat})
         row = of_item(found, "three", "m1")
         assert math.isnan(row["silhouette"])
         assert row["score"] == pytest.approx(0, abs=1e-12)
@@ -307,13 +318,13 @@ class TestOfModels:
     @pytest.mark.parametrize(("turn", "rho"), [(1, 1.0), (-1, -1.0)])
     def test_intensifiers_in_order(self, turn, rho, diagnosed) -> None:
         rising = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])[:, ::turn]
-        found = figure(diagnosed({**MODELS, "m1": dict.fromkeys(KEYING, rising)}), "intensifier_order", "m1")
+        found = figure(diagnosed({"m1": dict.fromkeys(KEYING, rising)}), "intensifier_order", "m1")
         assert (found["value"], found["n"], found["unit"]) == (pytest.approx(rho), 4, "intensifiers")
 
     def test_intensifiers_that_stand_in_part_in_order(self, diagnosed) -> None:
         # Contrasts of source and inverse in the order 1 3 2 4: rho = 1 - 6 * 2 / (4 * 15).
         swapped = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])[:, [0, 2, 1, 3]]
-        found = figure(diagnosed({**MODELS, "m1": dict.fromkeys(KEYING, swapped)}), "intensifier_order", "m1")
+        found = figure(diagnosed({"m1": dict.fromkeys(KEYING, swapped)}), "intensifier_order", "m1")
         assert found["value"] == pytest.approx(0.8)
 
     def test_an_item_that_is_keyed_the_other_way_round_is_turned_first(self, diagnosed) -> None:
@@ -324,7 +335,7 @@ class TestOfModels:
         unkeyed = 2 * (pss_of(rising)[:2].mean(axis=0) - pss_of(rising)[2])
         unkeyed += pss_of(steep)[:2].mean(axis=0)[::-1] - pss_of(steep)[2][::-1]
         assert stats.spearmanr([1, 2, 3, 4], unkeyed).statistic < 1
-        found = figure(diagnosed({**MODELS, "m1": answered}), "intensifier_order", "m1")
+        found = figure(diagnosed({"m1": answered}), "intensifier_order", "m1")
         assert found["value"] == pytest.approx(1.0)
 
     def test_what_inverse_terms_take_is_taken_off(self, diagnosed) -> None:
@@ -334,7 +345,7 @@ class TestOfModels:
         sources, contrasts = pss[:2].mean(axis=0), pss[:2].mean(axis=0) - pss[2]
         expected = stats.spearmanr([1, 2, 3, 4], contrasts).statistic
         assert expected != pytest.approx(stats.spearmanr([1, 2, 3, 4], sources).statistic)
-        found = figure(diagnosed({**MODELS, "m1": dict.fromkeys(KEYING, p)}), "intensifier_order", "m1")
+        found = figure(diagnosed({"m1": dict.fromkeys(KEYING, p)}), "intensifier_order", "m1")
         assert found["value"] == pytest.approx(expected)
 
 
@@ -428,13 +439,12 @@ class TestBetweenScales:
         assert names[names.str.startswith("rho")].tolist() == ["rho_with_joy (head)"]
 
 
+FIVE = [f"m{i}" for i in range(5)]
+
+
 class TestMembers:
-    """m4 and m5 share a lineage, so without m5 there are five models of five lineages."""
-
-    FIVE = [f"m{i}" for i in range(5)]  # noqa: RUF012
-
-    def test_figures_over_models_rest_on_members_alone(self, diagnosis, diagnosed) -> None:
-        found = diagnosed(members=self.FIVE)
+    def test_figures_over_models_rest_on_members_alone(self, diagnosis, of_five) -> None:
+        found = of_five
         without = SCORES.drop(index="m5")
         assert figure(found, "alpha (head)")["value"] == pytest.approx(
             pingouin.cronbach_alpha(without[FEAR])[0], abs=1e-12
@@ -453,8 +463,8 @@ class TestMembers:
             assert pd.isna(row["value"])
             assert (row["n"], row["reason"]) == (4, "fewer than 5 lineages of models")
 
-    def test_others_keep_their_own_scores_and_figures(self, diagnosis, diagnosed) -> None:
-        found = diagnosed(members=self.FIVE)
+    def test_others_keep_their_own_scores_and_figures(self, diagnosis, of_five) -> None:
+        found = of_five
         pd.testing.assert_frame_equal(found.items, diagnosis.items)
         pd.testing.assert_frame_equal(found.cells, diagnosis.cells)
         pd.testing.assert_frame_equal(found.content, diagnosis.content)
@@ -463,7 +473,7 @@ class TestMembers:
         places = found.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index("model")
         assert pd.isna(places.loc["m5", "z"])
         expected = stats.zscore(SCORES.drop(index="m5")[FEAR].mean(axis=1).to_numpy(), ddof=1)
-        assert places.loc[self.FIVE, "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
+        assert places.loc[FIVE, "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
 
     def test_all_are_by_default(self, diagnosis, diagnosed) -> None:
         pd.testing.assert_frame_equal(diagnosed(members=list(MODELS)).figures, diagnosis.figures)
@@ -492,15 +502,15 @@ LIKED = pd.DataFrame(
 
 
 class TestAcceptability:
-    def test_is_content_beside_similarity(self, diagnosis, diagnosed) -> None:
-        found = diagnosed(acceptability=LIKED).content
+    def test_is_content_beside_similarity(self, diagnosis, liked) -> None:
+        found = liked.content
         similar = found[found["measure"] != "slor"].reset_index(drop=True)
         pd.testing.assert_frame_equal(similar, diagnosis.content)
         own = found[found["measure"] == "slor"].set_index("item")
         assert own["value"].to_dict() == {"one": 1.0, "two": 2.0, "three": 6.0, "only": -4.0}
 
-    def test_each_measure_has_a_figure_of_its_own(self, diagnosis, diagnosed) -> None:
-        found = diagnosed(acceptability=LIKED)
+    def test_each_measure_has_a_figure_of_its_own(self, diagnosis, liked) -> None:
+        found = liked
         row = figure(found, "slor")
         assert (row["value"], row["n"], row["unit"]) == (pytest.approx(3.0), 3, "items")
         assert row["reason"] == "no interval: fewer than 5 items"
@@ -509,8 +519,8 @@ class TestAcceptability:
         assert (joy["value"], joy["n"], joy["reason"]) == (-4.0, 1, "no interval: fewer than 5 items")
         assert not (diagnosis.figures["figure"] == "slor").any()
 
-    def test_and_a_row_of_quality_without_a_threshold(self, diagnosed) -> None:
-        rows = diagnosed(acceptability=LIKED).quality.query("measure == 'slor'")
+    def test_and_a_row_of_quality_without_a_threshold(self, liked) -> None:
+        rows = liked.quality.query("measure == 'slor'")
         assert rows["value"].tolist() == [1.0, 2.0, 6.0, -4.0]
         assert (set(rows["verdict"]), rows["model"].isna().all()) == ({"told"}, True)
 

@@ -13,10 +13,9 @@ from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_
 from evenruler.instruments.questionnaires.card import harness
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.instruments.questionnaires.rows import Translated, translate
-from evenruler.models import LABELS, load, sources
+from evenruler.models import LABELS, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from evenruler.publish.benchmark import Benchmark, Config
 from evenruler.publish.write import write_benchmark
 from evenruler.versions import Changelog
@@ -94,20 +93,14 @@ def item_scores(model: Model, built: Translated, *, twin: bool) -> "pd.Series[fl
     return score_items(prompts, items, scores, {QUESTIONNAIRE: SETTINGS}).set_index("item")["score"]
 
 
-@pytest.fixture(params=["tiny", "smollm2"])
-def model_and_folder(request, shipped_params: Params, packaged_store: RowStore, tmp_path: Path):
-    """A random model with a tokenizer that adds no start token, and a real one."""
-    if request.param == "tiny":
-        folder = save_tiny(tmp_path / "tiny")
-        return load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "store")), folder
-    smollm2 = request.getfixturevalue("smollm2")
-    return smollm2, sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
-
-
 @pytest.mark.slow
-def test_its_numbers_are_ours(model_and_folder, warm_client: Warm | None, tmp_path: Path) -> None:
-    """Takes a quarter of a minute: the harness is imported and loads the model itself."""
-    model, folder = model_and_folder
+def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
+    """Takes a quarter of a minute: the harness is imported and loads the model itself.
+
+    A random model, whose tokenizer adds no start token; a real one has the harness of probes and framings.
+    """
+    folder = save_tiny(tmp_path / "tiny")
+    model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "store"))
     source, scale = shortened()
     built = translate(QUESTIONNAIRE, source, scale)
     made = benchmark_of(source, scale, built)

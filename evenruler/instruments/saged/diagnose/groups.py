@@ -293,12 +293,9 @@ def resampled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Pla
         for stratum in range(int(strata.max(initial=-1)) + 1):
             own = np.flatnonzero(strata == stratum)
             times[:, own] = draw.multinomial(len(own), np.full(len(own), 1 / len(own)), size=size)
-        rows, sizes = [], np.empty((size, len(groups.names)), dtype=np.intp)
-        for line, each in enumerate(times):
-            of_reply = each[roots[by_group]]
-            rows.append(np.repeat(by_group, of_reply))
-            sizes[line] = of_reply @ of_group
-        yield placed(np.concatenate(rows), sizes, len(roots))
+        of_reply = times[:, roots[by_group]]
+        rows = np.repeat(np.tile(by_group, size), of_reply.ravel())
+        yield placed(rows, of_reply @ of_group, len(roots))
 
 
 def _several(codes: Codes, roots: Codes) -> bool:

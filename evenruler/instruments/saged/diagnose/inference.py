@@ -261,9 +261,10 @@ def estimates(
 def _inflation(draws: Sequence[Places], total: int) -> float:
     """One over the standard deviation of how often a root item is drawn: the root of 1 - 1 / n, of n of them."""
     deviation, n = 0, 0
-    for one in (one for each in draws for one in each):
-        times = np.bincount(one.ravel(), minlength=total)[:total]
-        deviation, n = deviation + int((times * (times - 2)).sum()), n + total
+    for each in draws:
+        apart = each.reshape(len(each), -1) + np.arange(len(each))[:, None] * (total + 1)  # `total` is no row
+        times = np.bincount(apart.ravel(), minlength=len(each) * (total + 1)).reshape(len(each), -1)[:, :total]
+        deviation, n = deviation + int((times * (times - 2)).sum()), n + total * len(each)
     return float(1 / np.sqrt(deviation / n + 1))
 
 

@@ -1,6 +1,5 @@
 """What the pictures and tables of framings hold: numbers, marks, and words where there is nothing."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,23 +17,25 @@ def of_framing(sources: dict[str, Any], tables: dict[str, pd.DataFrame]) -> list
     return sections(Shown(sources, settings={}, tables=tables, built={}))
 
 
-@pytest.fixture
-def framings(tmp_path: Path) -> dict[str, pd.DataFrame]:
-    return {name: table(name, make(), tmp_path) for name, make in MADE.items()}
+@pytest.fixture(scope="module")
+def framings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    folder = tmp_path_factory.mktemp("made")
+    return {name: table(name, make(), folder) for name, make in MADE.items()}
 
 
-@pytest.fixture
-def empty(tmp_path: Path) -> dict[str, pd.DataFrame]:
-    return {name: table(name, [], tmp_path) for name in MADE}
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    folder = tmp_path_factory.mktemp("empty")
+    return {name: table(name, [], folder) for name in MADE}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pronouns(framings: Any) -> Section:
     (found,) = of_framing({"pronouns": source()}, framings)
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def probing(framings: Any) -> Section:
     one = {"factors": {"instruction": "the prompt asks"}, "replicates": "indirect-probing"}
     tasks = {
@@ -263,7 +264,7 @@ def test_a_cue_stands_beside_its_placebos_with_difference_and_verdict(pronouns: 
 
 
 def test_what_no_reply_tells_is_one_row(framings: Any) -> None:
-    figures = framings["figures"]
+    figures = framings["figures"].copy()
     figures.loc[figures["part"] == "chat, choice", ["value", "low", "high"]] = None
     figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply to a question"
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})

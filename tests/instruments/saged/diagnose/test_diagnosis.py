@@ -81,20 +81,27 @@ def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
     return {name: pd.concat([part[name] for part in found if name in part], ignore_index=True) for name in TABLES}
 
 
-@pytest.fixture
-def records(tmp_path: Path) -> list[Record]:
-    own = domain(tmp_path)
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    own = domain(tmp_path_factory.mktemp("domain"))
     return [record(own, "m"), record(own, "other", shift=0.4)]
 
 
-def test_every_table_is_by_its_schema(records: list[Record]) -> None:
-    tables = together(records)
+@pytest.fixture(scope="module")
+def tables(records: list[Record]) -> Mapping[str, pd.DataFrame]:
+    """Of both."""
+    return together(records)
+
+
+def test_every_table_is_by_its_schema(tables: Mapping[str, pd.DataFrame]) -> None:
     for name, schema in TABLES.items():
         assert table_of(tables[name][schema.names], schema).num_rows > 0
 
 
-def test_a_model_has_the_same_figures_beside_any_other(records: list[Record]) -> None:
-    alone, both = across(records[:1], RESAMPLING)["disparities"], across(records, RESAMPLING)["disparities"]
+def test_a_model_has_the_same_figures_beside_any_other(
+    records: list[Record], tables: Mapping[str, pd.DataFrame]
+) -> None:
+    alone, both = across(records[:1], RESAMPLING)["disparities"], tables["disparities"]
     own = both[both["model"] == "m"].reset_index(drop=True)
     columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
     pd.testing.assert_frame_equal(own[columns], alone[columns])
@@ -102,15 +109,15 @@ def test_a_model_has_the_same_figures_beside_any_other(records: list[Record]) ->
     assert mean.set_index("calibration")["value"]["raw"] == pytest.approx(0.3, abs=0.1)
 
 
-def test_tests_of_all_models_are_adjusted_together(records: list[Record]) -> None:
-    found = across(records, RESAMPLING)["disparities"]
+def test_tests_of_all_models_are_adjusted_together(tables: Mapping[str, pd.DataFrame]) -> None:
+    found = tables["disparities"]
     own = found[(found["feature"] == "vader") & (found["statistic"] == "mean")].dropna(subset="p")
     assert set(own["model"]) == {"m", "other"}
     assert own["p_adjusted"].tolist() == pytest.approx(scipy.stats.false_discovery_control(own["p"]).tolist())
 
 
-def test_the_bias_of_tools_is_there_once(records: list[Record]) -> None:
-    found = across(records, RESAMPLING)["tool_bias"]
+def test_the_bias_of_tools_is_there_once(tables: Mapping[str, pd.DataFrame]) -> None:
+    found = tables["tool_bias"]
     assert not found.duplicated(["domain", "feature", "concept"]).any()
     means = found[found["feature"] == "vader"].set_index("concept")["mean"]
     assert means.to_dict() == pytest.approx(BASELINES)
@@ -150,8 +157,8 @@ def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path
     pd.testing.assert_frame_equal(found["summaries"], bare["summaries"])
 
 
-def test_the_card_shows_features_by_the_names_that_users_gave_them(records: list[Record]) -> None:
-    found = evidence(together(records))
+def test_the_card_shows_features_by_the_names_that_users_gave_them(tables: Mapping[str, pd.DataFrame]) -> None:
+    found = evidence(tables)
     assert list(found) == ["fruit"]
     assert set(found["fruit"]) == {"all roles, vader", "no-role, plain", "no-role, plain, vader"}
     assert set(found["fruit"]["no-role, plain"]["other"]) >= {"refusal_rate", "empty_rate"}
