@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import psutil
 
 from evenruler.errors import UserError, as_program
@@ -15,6 +16,10 @@ from evenruler.errors import UserError, as_program
 # Threads that spin while they wait make a model many times slower beside any other busy process. Read when torch
 # is loaded, which stages do last.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# Tables here are small and regrouped often, which takes a quarter less where texts are objects than in Arrow's arrays.
+# Not where the library is imported: it is an option of the whole process.
+pd.set_option("mode.string_storage", "python")
 
 SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
 SECONDS_BETWEEN_LOOKS = 0.5

@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
@@ -31,6 +32,8 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 settings.register_profile("searching", unhurried)
 settings.register_profile("unhurried", unhurried, derandomize=True)
 settings.load_profile("unhurried")
+
+pd.set_option("mode.string_storage", "python")  # as stages and `measure` have it
 
 # What pytest makes of asserts takes as long as all else of collecting tests: kept for the next run.
 sys.dont_write_bytecode = False

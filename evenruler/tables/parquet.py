@@ -11,9 +11,6 @@ import pyarrow.parquet as pq
 from evenruler.errors import UserError
 from evenruler.files import require_regular
 
-# Tables here are small and regrouped often, which takes a quarter less where texts are objects than in Arrow's arrays.
-pd.set_option("mode.string_storage", "python")
-
 IDENTITY = (
     "id",
     "model",
