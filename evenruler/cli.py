@@ -13,9 +13,8 @@ from typer.main import get_group
 
 from evenruler import repository
 from evenruler.errors import UserError, as_program, nearest
-from evenruler.evaluate.command import measure
+from evenruler.evaluate.command import measure, results
 from evenruler.instruments.registry import COMMANDS, FAMILIES, room
-from evenruler.results.command import results
 from evenruler.terminal import say
 
 PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
@@ -200,8 +199,8 @@ def verify(
     place: Annotated[str, typer.Argument(help=PLACE)],
 ) -> None:
     """Compare a benchmark with its manifest: checksums, rows, schemas, card. Status 1 if anything is wrong."""
+    from evenruler.publish.manifest import problems
     from evenruler.publish.places import opened
-    from evenruler.publish.verifying import problems
 
     with opened(place, repository.root() or Path()) as folder:
         found = problems(folder)
@@ -235,7 +234,7 @@ def diff(
 @app.command()
 def rebuilt() -> None:
     """Compare every benchmark with git's HEAD. Status 1 if one says something else than before."""
-    from evenruler.publish.rebuilt import beside_head
+    from evenruler.publish.difference import beside_head
 
     repository.enter()
     differing = []

@@ -12,7 +12,7 @@ from evenruler import repository, shipped
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measuring import Measuring, Planned
-from evenruler.evaluate.subject import Chosen, Dtype, chosen
+from evenruler.evaluate.subject import Dtype, chosen
 from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
 from evenruler.models.store import RowStore
@@ -112,7 +112,12 @@ def measure_each(
     if dtype not in get_args(Dtype):
         raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
     subject = chosen(model, store, name=name, kind=kind, dtype=cast(Dtype, dtype), start=start)
-    note(_introduced(subject))
+    # What is going to be measured, in a line.
+    entry = subject.entry
+    source = entry.source if isinstance(entry.source, str) else entry.source[0]
+    at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
+    chats = ", asked in chats, too" if entry.chats and entry.continues else ""
+    note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats})")
     measuring = Measuring(subject, store, model, device)
     refused: list[str] = []
     with budget.allowing(max_requests), ExitStack() as opened:
@@ -156,15 +161,6 @@ def _require_place(planned: Planned, out: Path) -> None:
     except OSError as error:
         what = f"results cannot be written here ({error.strerror})"
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
-
-
-def _introduced(subject: Chosen) -> str:
-    """What is going to be measured, in a line."""
-    entry = subject.entry
-    source = entry.source if isinstance(entry.source, str) else entry.source[0]
-    at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
-    chats = ", asked in chats, too" if entry.chats and entry.continues else ""
-    return f"{subject.name}: {source}{at} (kind {entry.kind}{chats})"
 
 
 def lines_of(result: Result) -> Iterator[str]:

@@ -15,10 +15,17 @@ from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
 from evenruler.models.cache import Cache, Form, LackingError, Spent, Stored, all_finite
-from evenruler.models.declared import ModelEntry, SamplingSettings
+from evenruler.models.declared import (
+    BY_BACKEND,
+    OPERATIONS,
+    Kind,
+    ModelEntry,
+    Operation,
+    SamplingSettings,
+    operations_of,
+)
 from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, Head, read_head
 from evenruler.models.loading import loading
-from evenruler.models.operations import BY_BACKEND, OPERATIONS, Kind, Operation, operations_of
 from evenruler.models.records import (
     LABELS,
     Amount,

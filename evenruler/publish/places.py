@@ -11,7 +11,7 @@ from evenruler import shipped
 from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.publish import manifest
-from evenruler.publish.verifying import front_matter
+from evenruler.publish.manifest import front_matter
 from evenruler.versions import version_key
 
 FORMS = (

@@ -79,8 +79,8 @@ def _published(folder: Path) -> None:
 
 
 def _verified(place: str) -> None:
+    from evenruler.publish.manifest import problems
     from evenruler.publish.places import opened
-    from evenruler.publish.verifying import problems
 
     with opened(place) as found:
         assert problems(found) == []

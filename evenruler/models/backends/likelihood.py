@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
-from evenruler.models.backends.slots import mask
+from evenruler.models.backends.refilling import mask
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = 8192

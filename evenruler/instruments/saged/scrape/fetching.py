@@ -36,9 +36,8 @@ from evenruler.instruments.saged.scrape.finding import (
     only_names,
 )
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
-from evenruler.instruments.saged.scrape.scraping import scrape
+from evenruler.instruments.saged.scrape.scraping import read, scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Reply, Sampling
