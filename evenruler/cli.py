@@ -153,7 +153,7 @@ def finetune(
 ) -> None:
     """Fit an adapter and a head on an encoder: data/adapters/NAME. A run that breaks off goes on at its last epoch."""
     from evenruler.project.params import load_params
-    from evenruler.training.finetuning import finetune as fit
+    from evenruler.training.fit import finetune as fit
 
     repository.enter()
     record = fit(name, load_params(), again=again)
@@ -172,7 +172,7 @@ def publish(
     private: Annotated[bool, typer.Option("--private", help="Make a new data set private.")] = False,
 ) -> None:
     """Publish a benchmark on the Hugging Face Hub: one commit, then a tag v{version} that never moves."""
-    from evenruler.publish.publishing import publish as publish_folder
+    from evenruler.publish.publication import publish as publish_folder
 
     repository.enter()
     for line in publish_folder(_built(name), to, private=private, dry_run=dry_run):

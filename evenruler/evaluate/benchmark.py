@@ -10,9 +10,9 @@ import pandas as pd
 
 from evenruler import __version__, shipped
 from evenruler.errors import UserError
-from evenruler.hub import talking_about
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.registry import FAMILIES, room
+from evenruler.publish.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.publish.manifest import (
     PLAN,
     Manifest,
@@ -23,7 +23,6 @@ from evenruler.publish.manifest import (
     require_unaltered,
 )
 from evenruler.publish.places import newest, opened
-from evenruler.publish.reading import AGAIN, json_of, schema_of, table_in
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,8 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
         # The highest version of a data set that has a tag.
         from huggingface_hub import HfApi
+
+        from evenruler.hub import talking_about
 
         with talking_about(place):
             tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]

@@ -1,4 +1,4 @@
-"""`evenruler measure`."""
+"""`evenruler measure`, and `compare` and `export` of what was measured."""
 
 import datetime
 from pathlib import Path
@@ -84,11 +84,11 @@ def compare(
 ) -> None:
     """Compare models by their results: figures, controls and verdicts side by side, and what each two differ in."""
     from evenruler.files import replace
-    from evenruler.results import comparing, view
+    from evenruler.results import comparison, view
     from evenruler.results.store import load_results, read_all
 
     found = read_all(*places)
-    comparisons = comparing.compare(found)
+    comparisons = comparison.compare(found)
     compared = set(comparisons["benchmark"])
     for one in found:
         name = one.result.benchmark.name

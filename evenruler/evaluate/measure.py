@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 from evenruler import repository, shipped
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measuring import Measuring, Planned
+from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import Dtype, chosen
 from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
@@ -72,12 +72,12 @@ def measure(
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
     subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start)
-    measuring = Measuring(subject, store, model, device)
+    session = Session(subject, store, model, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
-        planned = measuring.planned(found, prefixed=prefixes, limit=limit)
+        planned = session.planned(found, prefixed=prefixes, limit=limit)
         if out is not None:
             _require_place(planned, Path(out))
-        measured = measuring.measure(planned)
+        measured = session.measure(planned)
     if out is not None:
         write(measured.result, measured.units, Path(out), measured.tables)
     return measured.result
@@ -118,7 +118,7 @@ def measure_each(
     at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
     note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats})")
-    measuring = Measuring(subject, store, model, device)
+    session = Session(subject, store, model, device)
     refused: list[str] = []
     with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
@@ -126,7 +126,7 @@ def measure_each(
         planned = []
         for benchmark in found:
             try:
-                one = measuring.planned(benchmark, prefixed=prefixes, limit=limit)
+                one = session.planned(benchmark, prefixed=prefixes, limit=limit)
                 _require_place(one, out)
             except UserError as error:
                 refused.append(str(error))
@@ -135,7 +135,7 @@ def measure_each(
         for one in planned:
             note(f"{one.benchmark.name}: asks {one.in_words}")
             try:
-                measured = measuring.measure(one)
+                measured = session.measure(one)
             except UserError as error:
                 refused.append(str(error))
                 continue

@@ -10,7 +10,6 @@ from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
-from evenruler.hub import talking_about
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NLI_LABELS, Catalogue, Kind, ModelEntry
 from evenruler.models.store import RowStore
@@ -135,6 +134,8 @@ def chosen(
 def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
     """The commit that a revision is at, and the licence that the card names."""
     from huggingface_hub import HfApi
+
+    from evenruler.hub import talking_about
 
     if revision and re.fullmatch("[0-9a-f]{40}", revision):
         return revision, NOT_STATED

@@ -1,4 +1,4 @@
-"""The catalogue of models, `models` and `training` in `params.yaml`: entries, what heads are fitted on, and how."""
+"""The catalogue of models, `models` and `training` in `params.yaml`: entries, what can be asked of them, and heads."""
 
 import re
 from collections.abc import Iterable, Sequence

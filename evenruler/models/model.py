@@ -43,7 +43,6 @@ from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
-from evenruler.text.verbaliser import OPTIONS, verbalised
 
 _Numbers = NDArray[np.float64]
 
@@ -460,6 +459,8 @@ class Model:
         """
         self.require("entail")
         if "entail" not in BY_BACKEND[self.kind]:
+            from evenruler.text.verbaliser import OPTIONS, verbalised
+
             asked, empty = verbalised(pairs, before)
             nats = self.continuations([*asked, *empty], OPTIONS)
             found: _Numbers = nats[: len(asked)] - nats[len(asked) :]

@@ -1,4 +1,4 @@
-"""`manifest.json`: what a benchmark folder is; and the identity of a version, made of its files."""
+"""`manifest.json`: what a benchmark folder is, the identity of a version, and whether a folder is what it says."""
 
 import fnmatch
 import hashlib
@@ -18,8 +18,8 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 
 from evenruler import shipped
 from evenruler.errors import UserError
-from evenruler.publish import reading
-from evenruler.publish.reading import AGAIN, batches_in, is_file, json_of, text_of
+from evenruler.publish import contents
+from evenruler.publish.contents import AGAIN, batches_in, is_file, json_of, text_of
 from evenruler.strict import Slug, Strict, Text, validate
 from evenruler.versions import Version
 
@@ -127,7 +127,7 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
     in them. The identity is the sha256 of these, with the names and kinds of the columns, and of `plan.json`.
 
     Args:
-        folder: The benchmark; `reading.schema_of` has passed its tables.
+        folder: The benchmark; `contents.schema_of` has passed its tables.
         configs: Of its tables.
         remedy: For errors.
 
@@ -226,7 +226,7 @@ def problems(folder: Path) -> list[str]:
         UserError: There is no readable manifest.
     """
     declared = read_manifest(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if reading.is_file(path)}
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if contents.is_file(path)}
     return [
         *_file_problems(folder, declared, there),
         *_row_problems(folder, declared),
@@ -242,13 +242,13 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
     """
     remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
     for name in (PLAN, *map(data_file, declared.rows)):
-        reading.require_file(folder / name, remedy=remedy)
+        contents.require_file(folder / name, remedy=remedy)
         if _sha256(folder / name) != declared.files.get(name):
             raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 
 def require_identity(folder: Path, declared: Manifest) -> str:
-    """The identity of a version, made of its files; `reading.schema_of` has passed its tables.
+    """The identity of a version, made of its files; `contents.schema_of` has passed its tables.
 
     Raises:
         UserError: The manifest says another one. What older evenrulers wrote there is of another kind and passes.
@@ -264,13 +264,13 @@ def _sha256(path: Path) -> str:
     try:
         return file_sha256(path)
     except OSError as error:
-        raise UserError(f"cannot be read ({error.strerror})", where=str(path), remedy=reading.AGAIN) from None
+        raise UserError(f"cannot be read ({error.strerror})", where=str(path), remedy=contents.AGAIN) from None
 
 
 def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
     for name, expected in sorted(declared.files.items()):
         try:
-            reading.require_file(folder / name)
+            contents.require_file(folder / name)
             if _sha256(folder / name) != expected:
                 yield f"{name}: altered (its sha256 is not the one in the manifest)"
         except UserError as error:
@@ -287,10 +287,10 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     sound = set()
     for config, columns in declared.columns.items():
         name = data_file(config)
-        if not reading.is_file(folder / name):
+        if not contents.is_file(folder / name):
             continue  # said already
         try:
-            schema, rows = reading.schema_of(folder / name)
+            schema, rows = contents.schema_of(folder / name)
             found, expected = columns_of(schema), declared.rows[config]
             if rows != expected:
                 yield f"{name}: {rows:,} rows, the manifest says {expected:,}"
@@ -301,7 +301,7 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
             if lacking := [key for key in ("id", "content_sha256") if found.get(key) not in TEXTS]:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
-            named = reading.table_in(folder / name).select(["id", "content_sha256"])
+            named = contents.table_in(folder / name).select(["id", "content_sha256"])
             if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_NAME for column in named.columns):
                 yield f"{name}: id or content_sha256 of more than {LONGEST_NAME} bytes"
                 continue
@@ -363,7 +363,7 @@ def front_matter(folder: Path) -> dict[str, Any] | None:
     """
     path = folder / "README.md"
     try:
-        reading.require_file(path, reading.MOST_OF_TEXT)
+        contents.require_file(path, contents.MOST_OF_TEXT)
         parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
         if len(parts) < 3 or parts[0] or len(parts[1]) > MOST_OF_FRONT_MATTER or not _is_plain(parts[1]):
             return None

@@ -72,7 +72,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 
 
 def _published(folder: Path) -> None:
-    from evenruler.publish.publishing import publish
+    from evenruler.publish.publication import publish
 
     for _ in publish(folder, REPO):
         pass

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,13 +15,14 @@ from transformers import GenerationConfig
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs
-from evenruler.models.backends.refilling import Writer
-from evenruler.models.backends.sampling import replies_of
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.loading import Dtype, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.progress import note
+
+if TYPE_CHECKING:  # which only those need that write
+    from evenruler.models.backends.refilling import Writer
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,8 @@ class Causal:
         """
         if not prompts:
             return Packs([], lambda _: [])
+        from evenruler.models.backends.sampling import replies_of
+
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         sequences = self._prompted(prompts)
 
@@ -258,7 +261,9 @@ class Causal:
         return [tokens[key] for key in asked]
 
     @cached_property
-    def _writer(self) -> Writer:
+    def _writer(self) -> "Writer":
+        from evenruler.models.backends.refilling import Writer
+
         room = self._capacity
         writer = Writer(self.model, room.nodes, room.replies, room.cache_bytes, self._scorer.plain_because)
         if writer.plain_because:

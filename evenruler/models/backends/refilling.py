@@ -15,6 +15,7 @@ import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from evenruler.models.backends import trie
+from evenruler.models.backends.likelihood import mask
 from evenruler.models.backends.sampling import draw, end_tokens, generate_batch, random_numbers
 from evenruler.models.backends.trie import Tokens, TokenSequence, Trie
 from evenruler.models.records import Sampling
@@ -102,33 +103,6 @@ def _read_pack(model: Any, tree: Trie, cache: Any, known: int) -> torch.Tensor:
         **({"logits_to_keep": wanted} if keeps else {}),
     ).logits[0]
     return logits[row] if keeps else logits[wanted][row]
-
-
-def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
-    """The additive attention mask; by kind of layer where the model has several.
-
-    Args:
-        model: Whose configuration names kinds of layers and their window.
-        allowed: [rows, queries, keys] which keys a query may see where there is no window.
-        distance: [rows, queries, keys] how far back a key stands.
-    """
-    config = model.config.get_text_config()
-    kinds = set(getattr(config, "layer_types", None) or ())
-    window = getattr(config, "sliding_window", None)
-    masks = {"full_attention": allowed}
-    if window is not None:
-        masks["sliding_attention"] = allowed & (distance < window)
-        if not kinds:  # the older way: one window for every layer
-            masks["full_attention"] = masks["sliding_attention"]
-    dtype = next(model.parameters()).dtype
-    additive = {
-        kind: torch.zeros(seen.shape, dtype=dtype, device=seen.device)
-        .masked_fill_(~seen, torch.finfo(dtype).min)
-        .unsqueeze(1)
-        for kind, seen in masks.items()
-        if kind in (kinds or {"full_attention"})
-    }
-    return additive if len(kinds) > 1 else next(iter(additive.values()))
 
 
 class SlotLayer(DynamicLayer):  # type: ignore[no-untyped-call]

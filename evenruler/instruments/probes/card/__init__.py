@@ -10,6 +10,7 @@ from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan
 from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, headings
 from evenruler.instruments.probes.schemas import CHOSEN
+from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 
@@ -114,7 +115,7 @@ def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence)
         n = len(plan["placebos"])
         said.append(f"A cue before the sentences shifts biases by (SD) {moved}; {n} placebo sentences by {control}.")
     targets = sum(map(len, source.targets.values()))
-    diverse = validity.by_model(evidence, "semantic_diversity").removeprefix(f"{validity.ANY_MODEL} ")
+    diverse = validity.by_model(evidence, "semantic_diversity").removeprefix(f"{OF_ANY_MODEL} ")
     measured = f" Semantic diversity of a set of templates: {diverse} (0 all alike, to 1)." if diverse else ""
     reused = [f"Templates: {validity.by_source(tables['templates'])}."]
     attributes = tables["attributes"]

@@ -18,6 +18,7 @@ from evenruler.instruments.questionnaires.declare import (
     of_those,
 )
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
+from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 
@@ -51,7 +52,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     wording = "in its own wording" if source.original.wording == "held" else "in a paraphrase"
     reuse = [told["reuse"].format(**{**original, "wording": wording})]
     for name, what in (("similarity", "the original"), ("similarity_to_paraphrase", "the paraphrase")):
-        if near := validity.by_model(evidence, name).removeprefix(f"{validity.ANY_MODEL} "):
+        if near := validity.by_model(evidence, name).removeprefix(f"{OF_ANY_MODEL} "):
             reuse.append(f"Mean cosine of prompts with {what}: {near}.")
     errors = "Not done: no model was asked."
     if apart := validity.by_model(evidence, "silhouette"):
@@ -127,7 +128,7 @@ def withheld(source: QuestionnaireSource, slug: str) -> str | None:
 
 def _construct(evidence: Evidence) -> Iterator[str]:
     """Whether the scale is one and goes with others, over models, or why that is not known; and what moves it."""
-    figures = evidence.get("all", {}).get(validity.ANY_MODEL, {})
+    figures = evidence.get("all", {}).get(OF_ANY_MODEL, {})
     reasons: dict[str, list[str]] = {}
     for name, record in figures.items():
         if not name.startswith(("alpha", RHO)):

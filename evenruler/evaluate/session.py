@@ -72,7 +72,7 @@ class Planned:
         return ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.questions.items())
 
 
-class Measuring:
+class Session:
     """One model, loaded once and asked by one benchmark after another."""
 
     def __init__(self, chosen: Chosen, store: RowStore, said: str, device: str | None = None) -> None:

@@ -15,9 +15,9 @@ from evenruler.errors import UserError
 from evenruler.measurement.answered import unmeasured
 from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.verdicts import ALPHA, Verdict, holm
+from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
-from evenruler.publish.reading import is_file
 from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
 from evenruler.versions import version_key
