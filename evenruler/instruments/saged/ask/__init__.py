@@ -53,14 +53,8 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
     prompts, generations = _replies(tables, plan, answers, subject)
     masked = replies_of(prompts, generations, names_of(tables["prompts"]), plan["language"])
-    return _of_tools(plan, answers, [masked, baselines_of(prompts, generations, plan["language"])])
-
-
-def _of_tools(plan: Plan, answers: Tables, read: Sequence[Replies]) -> list[Request]:
-    """Each tool is asked about each distinct text once, whatever features name it.
-
-    `read`: replies beside baselines; and the baselines with their names, which embedders do not read.
-    """
+    # Each tool is asked about each distinct text once, whatever features name it.
+    read = [masked, baselines_of(prompts, generations, plan["language"])]
     found = []
     for operation, by in dict.fromkeys(tools_of(plan)):
         own = [
@@ -76,9 +70,9 @@ def _of_tools(plan: Plan, answers: Tables, read: Sequence[Replies]) -> list[Requ
             rows = _rows(by, "text", texts)
             found.append(Request("classifications", "classify", rows, {"text": texts}, {"whole": True}, by))
         if operation == "generate" and "scored" not in answers:
-            prompts = list(dict.fromkeys(p for each in read for feature in own for p in scorer_prompts(feature, each)))
+            texts = list(dict.fromkeys(p for each in read for feature in own for p in scorer_prompts(feature, each)))
             settings = {"new_tokens": NEW_TOKENS, "temperature": 0}
-            found.append(Request("scored", "generate", _rows(by, "prompt", prompts), {"prompt": prompts}, settings, by))
+            found.append(Request("scored", "generate", _rows(by, "prompt", texts), {"prompt": texts}, settings, by))
     return [request for request in found if len(request.rows)]
 
 

@@ -385,7 +385,7 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
     def links(title: str) -> Sequence[str]:
         if not wikis:
             wikis.append(Wiki(wiki_settings(source, settings.contact)))
-        return wikis[0].forward_links(title)
+        return wikis[0].links(title)
 
     try:
         yield Means(ask, similarity, links, write)

