@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.instruments import validity
-from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
+from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, headings
@@ -20,7 +20,6 @@ PAPER = Paper("Wang and others, PMPO")
 """We know of no address of it."""
 
 UNREAD = "Likelihoods leave no text to read, so that there is no qualitative analysis: not done."
-NO_ANSWER = "Sentences have no right answer to learn by heart; a model that has read them may find them likelier."
 
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
@@ -105,51 +104,31 @@ def limits(source: ProbeSource, without_criterion: int, evolve: Evolve | None) -
 
 def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
     """The eight recommendations on validity, each with what was done."""
-    groups = " and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items())
-    said = [
-        "The control of an amount is what the target words give when they are grouped in other ways.",
-        validity.judged(evidence),
-    ]
-    moved, control = (validity.by_model(evidence, "level_shift", key) for key in ("value", "control"))
-    if moved and control:
-        n = len(plan["placebos"])
-        said.append(f"A cue before the sentences shifts biases by (SD) {moved}; {n} placebo sentences by {control}.")
-    targets = sum(map(len, source.targets.values()))
-    diverse = validity.by_model(evidence, "semantic_diversity").removeprefix(f"{OF_ANY_MODEL} ")
-    measured = f" Semantic diversity of a set of templates: {diverse} (0 all alike, to 1)." if diverse else ""
-    reused = [f"Templates: {validity.by_source(tables['templates'])}."]
     attributes = tables["attributes"]
-    if labels := sorted(set(attributes["criterion_label"].dropna())):
-        exact = int((attributes["match"] == "exact").sum())
-        reused.append(
-            f"The criterion ({', '.join(labels)}) was counted for other ends; it names {exact} of {len(attributes)} "
-            "attributes exactly."
-        )
-    held = []
-    if r := validity.by_model(evidence, "r"):
-        held.append(f"r with the criterion ({', '.join(labels)}): {r}.")
-    else:
-        held.append("External criterion: none is known, so that external validity is not shown.")
-    if alpha := validity.by_model(evidence, "alpha"):
-        held.append(f"Alpha: {alpha}; of regrouped words {validity.by_model(evidence, 'alpha', 'control')}.")
-    held.append("Agreement with other tests of the same construct: not done.")
-    return Validity(
-        phenomenon=(
-            f"{with_capital(source.construct_)}, defined by what is computed: the difference in log-likelihood between "
-            f"sentences with {groups} ({source.direction}). What is left out stands under Limits."
-        ),
-        only_the_phenomenon=" ".join(said),
-        representative=(
-            f"{len(tables['attributes'])} attributes, {len(tables['templates'])} templates and {targets} target words "
-            f"give {len(tables['probes']):,} sentences. They were chosen; sampling from a population of sentences: "
-            f"not done.{measured}"
-        ),
-        reuse=" ".join(reused),
-        contamination=f"{validity.PUBLIC} {NO_ANSWER}",
-        statistics=validity.tested(evidence),
+    moved, beside = (validity.by_model(evidence, "level_shift", key) for key in ("value", "control"))
+    done = filled(
+        WORDS["validity"],
+        source=source,
+        tables=tables,
+        construct=with_capital(source.construct_),
+        groups=" and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items()),
+        targets=sum(map(len, source.targets.values())),
+        labels=", ".join(sorted(set(attributes["criterion_label"].dropna()))),
+        exact=int((attributes["match"] == "exact").sum()),
+        placebos=plan["placebos"] if moved and beside else (),
+        moved=moved,
+        beside=beside,
+        judged=validity.judged(evidence),
+        tested=validity.tested(evidence),
         errors=_errors(evidence),
-        construct=" ".join(held),
+        diverse=validity.by_model(evidence, "semantic_diversity").removeprefix(f"{OF_ANY_MODEL} "),
+        r=validity.by_model(evidence, "r"),
+        alpha=validity.by_model(evidence, "alpha"),
+        alpha_of_regrouped=validity.by_model(evidence, "alpha", "control"),
+        by_source=validity.by_source(tables["templates"]),
+        public=validity.PUBLIC,
     )
+    return Validity(**done)
 
 
 def _errors(evidence: Evidence) -> str:
